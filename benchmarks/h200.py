@@ -35,8 +35,7 @@ from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS
-from intelliperf_swizzle.frontends.trials.statistics import timing
+from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, timing
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Trial
 from intelliperf_swizzle.frontends.triton.source.splice import splice
 from intelliperf_swizzle.frontends.triton.trials import task_of
@@ -48,12 +47,11 @@ from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import judge, order
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import pose_problem, search
-from intelliperf_swizzle.search.plan import is_promising
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import choose_kernel, is_promising, record_application
 from intelliperf_swizzle.search.run import choose_evaluator
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import Evaluator
 from intelliperf_swizzle.search.subject import Subject

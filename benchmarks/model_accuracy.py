@@ -34,7 +34,7 @@ from accuracy.summary import ORDERED_SPREAD_POINTS, TIME_NOISE_FRACTION
 from accuracy.tables import as_table
 from intelliperf_swizzle.cache import ABLATIONS, Physics
 from intelliperf_swizzle.cache.model import COMPARED, MATRICES, OTHERS
-from intelliperf_swizzle.hardware import Target, load_target
+from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.report.terminal import Lines
 from model_truth.ablation import AblatedMeasurements
 from model_truth.published import PublishedMeasurements
@@ -344,10 +344,7 @@ def accuracy_line(record: Mapping[str, Any]) -> str:
 
 
 def accuracies() -> dict[str, dict[str, Any]]:
-    """Target -> kind of kernel -> what a run says of the model, from the stored records.
-
-    The orders of `amd_gemms.json` are timed by memory or arithmetic, whichever takes longer.
-    """
+    """Target -> kind of kernel -> what a run says of the model, from the stored records."""
     orders: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
     for name, stored in json.loads(RECORD.read_text(encoding="utf-8"))["sets"].items():
         for pair in stored["pairs"]:
@@ -355,10 +352,8 @@ def accuracies() -> dict[str, dict[str, Any]]:
             known = orders.setdefault((stored["target"], kind), {})
             known.setdefault(f"{name}: {pair['config']}", []).append(pair)
     for order in json.loads(GEMMS.read_text(encoding="utf-8"))["orders"]:
-        computing = arithmetic_ms(order["gemm"], load_target("mi355x"))
-        timed = {"modelled_time_ms": max(computing, order["modelled_memory_time_ms"]), **order}
         known = orders.setdefault(("mi355x", MATRICES), {})
-        known.setdefault(order["gemm"], []).append(timed)
+        known.setdefault(order["gemm"], []).append(order)
     found: dict[str, dict[str, Any]] = {}
     for (target, kind), configurations in sorted(orders.items()):
         found.setdefault(target, {})[kind] = {"kernels": kind, **_agreement(configurations)}
@@ -372,7 +367,7 @@ def _agreement(configurations: Mapping[str, Sequence[Mapping[str, Any]]]) -> dic
         timed = [one for one in pairs if one["modelled_time_ms"] and one["measured_time_ms"]]
         modelled = [one["modelled_time_ms"] for one in timed]
         measured = [one["measured_time_ms"] for one in timed]
-        counted = order_agreement(modelled, measured, TIME_NOISE_FRACTION) if timed else (0, 0)
+        counted = order_agreement(modelled, measured, noise(timed)) if timed else (0, 0)
         agreeing, different = agreeing + counted[0], different + counted[1]
     return {
         "orders": len(errors),
@@ -382,14 +377,28 @@ def _agreement(configurations: Mapping[str, Sequence[Mapping[str, Any]]]) -> dic
     }
 
 
-def arithmetic_ms(gemm: str, target: Target) -> float:
-    """What the products of whole 256 x 256 x 64 tiles of a GEMM, `MxNxK`, take on all CUs."""
-    m, n, k = (math.ceil(int(size) / tile) * tile for size, tile in zip(
-        gemm.split("x"), (256, 256, 64), strict=True
-    ))  # fmt: skip
-    assert target.flops_per_clock_cu
-    assert target.clock_ghz
-    return 2 * m * n * k / (target.flops_per_clock_cu * target.cus * target.clock_ghz * 1e6)
+def noise(timed: Sequence[Mapping[str, Any]]) -> float:
+    """By how much measured times of a configuration must differ to be told apart, relative.
+
+    On AMD by more than times of one order do: two timings of it, or those of orders that are one
+    permutation, to which the model gives the same numbers to the last digit (not where it gives
+    them to all). Times that are stated in hundredths of milliseconds must differ by one of these.
+    """
+    least = TIME_NOISE_FRACTION
+    if "longest" in timed[0] and timed[0]["longest"] is not None:
+        return least
+    same: dict[tuple[float, float], list[float]] = {}
+    for one in timed:
+        known = one["predicted_hit_rate"], one["modelled_memory_time_ms"]
+        same.setdefault(known, []).append(one["measured_time_ms"])
+        least = max(least, one.get("timed_apart", 0.0))
+    if "timed_apart" not in timed[0]:
+        if len(same) > 1:
+            least = max(least, *(max(times) / min(times) - 1 for times in same.values()))
+        times = [one["measured_time_ms"] for one in timed]
+        if all(math.isclose(200 * time, round(200 * time), abs_tol=1e-6) for time in times):
+            least = max(least, 0.01 / min(times))
+    return float(least)
 
 
 def write(record: Mapping[str, Any]) -> None:

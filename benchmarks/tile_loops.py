@@ -34,14 +34,14 @@ from types import ModuleType
 from typing import Any
 
 from harness.render import generated, page, percent, table
-from intelliperf_swizzle.frontends.trials.statistics import median_interval
+from intelliperf_swizzle.frontends.trials.outcomes import median_interval
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile.ncu import DURATION, HITS, PASSES, REQUESTS, SECTORS, read_ncu
 from intelliperf_swizzle.profile.readings import ModelScreen, Reading, model_launches
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_candidate
 from intelliperf_swizzle.search.subject import edit_launches, tiles_of

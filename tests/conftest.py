@@ -21,9 +21,9 @@ import pytest
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate
-from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.run import choose_evaluator
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated, Evaluator
 from intelliperf_swizzle.search.subject import Subject
@@ -44,6 +44,16 @@ LONG = (
     "validate/test_validate.py",
 )  # fmt: skip
 """Where the tests take many seconds each."""
+SHORT = (
+    "accuracy/test_agreement.py", "agents/test_layout.py", "api/test_documented.py",
+    "benchmark_kernels/test_kernel_launches.py::test_programs_depend", "cpp/test_arithmetic.py",
+    "documentation/test_names_in_docstrings.py",
+    "end_to_end/test_whole_command.py::test_a_run_that_fails",
+    "end_to_end/test_whole_command.py::test_an_application_without",
+    "loop/test_examine.py::test_what_writes_nowhere", "packaging/test_rocm_image.py",
+    "tile_loops/test_factors.py",
+)  # fmt: skip
+"""Those of them that do not: every room has one, so `make test` looks into each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its scripts as modules
 
@@ -63,7 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if str(item.path.relative_to(Path(__file__).parent)).startswith(LONG):
+        name = f"{item.path.relative_to(Path(__file__).parent)}::{item.name}"
+        if name.startswith(LONG) and not name.startswith(SHORT):
             item.add_marker(pytest.mark.long)
         if item.get_closest_marker("gpu") and not _on_gpu(config):
             item.add_marker(pytest.mark.skip(reason="needs a GPU, and `-m gpu`"))

@@ -34,9 +34,8 @@ def main(arguments: Sequence[str]) -> int:
 
     from accuracy import FolderOfMeasurements, ModelAccuracy, compare_each
     from accuracy.tables import as_table, table
-    from intelliperf_swizzle.disk import write_whole
+    from intelliperf_swizzle.disk import kept_for_user, write_whole
     from intelliperf_swizzle.hardware import load_target
-    from intelliperf_swizzle.kept import kept_for_user
     from intelliperf_swizzle.stopping import apart
 
     target = load_target(options.target)

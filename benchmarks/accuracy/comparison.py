@@ -19,10 +19,9 @@ from accuracy.configuration import Configuration
 from accuracy.measured import MeasuredPair, UnusableError
 from accuracy.order_table import digest_of
 from intelliperf_swizzle.cache.screen import cores
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.disk import Kept, temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Int64Array, Measurement
 

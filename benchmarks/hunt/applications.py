@@ -484,12 +484,20 @@ LOOPS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = 
     "inclusive": ((), (), ()),
 }  # fmt: skip
 """Loops over tiles: lines before the loop, first in its body, and after `v` is loaded."""
+_SECOND = (
+    "import importlib.util",
+    'spec = importlib.util.spec_from_file_location("second", kernels.__file__)',
+    "second = importlib.util.module_from_spec(spec)",
+    "spec.loader.exec_module(second)",
+)
 _FAMILIES = ("order", "atomics", "tickets", "wait")
 SHARED = ("helper elsewhere", "helper by module", "kernel as a function", "alias", "helper beside",
           "two from one text")  # fmt: skip
 """Who else uses the functions of `kernel`."""
 
 
+APPEARS = "gate is a file that appears"
+"""Trait of an application that is to be tried without and then with the file `late.txt`."""
 RARE = 10_000_000
 """Seeds from here on give applications of the kinds of harm that are rare among the others."""
 
@@ -555,6 +563,11 @@ class _Writer:
         self.returns = self.extra and not self.effect.lines and source.random() < 0.5
         self.read = source.choice(("tl.program_id({})", "tl.program_id(axis={})"))
         self.rows = self._launch_rows()
+        aside = random.Random(f"around {self.rows}")
+        self.where = "" if self.shared or self.tuned else aside.choices(
+            ("", "a thread", "two threads", "two modules"), (80, 8, 6, 6)
+        )[0]  # fmt: skip
+        self.late = self.gate == "scalar" and aside.random() < 0.3
         self.other_rows = [self._other_row(row) for row in self.rows[:3]]
 
     def _effect(self) -> str:
@@ -647,6 +660,8 @@ class _Writer:
             f"configurations: {self.tuned}": self.tuned,
             "early return": self.returns,
             f"gated by {self.gate}": self.gate,
+            f"launched in {self.where}": self.where,
+            APPEARS: self.late,
         }
         chosen = [name for name, present in named.items() if present]
         shared = [f"shared: {self.shared}"] if self.shared else []
@@ -823,6 +838,8 @@ class _Writer:
             "import torch",
             f"from kernels import {', '.join(imports)}",
             *([f"from others import {others}"] if others else []),
+            *(["import threading"] if "thread" in self.where else []),
+            *(_SECOND if self.where == "two modules" else []),
             "",
             'D = os.environ.get("DEV", "cuda")',
             f"BM, BN = {self.block[0]}, {self.block[1]}",
@@ -833,6 +850,7 @@ class _Writer:
             'if os.environ.get("OTHER"):',
             f"    ROWS = {self.other_rows}",
             "for M, N, B, MODE, SEED in ROWS:",
+            *(['    MODE *= Path(__file__).with_name("late.txt").exists()'] if self.late else []),
             *(f"    {line}" for line in self._launch()),
             *self._other_launches(),
             "",
@@ -888,9 +906,24 @@ class _Writer:
             "programs = rows * cols * B + 3",
             *(f"{name} = {text}" for name, text in tensors.items()),
             f"kernels.reachable = [{', '.join(hidden)}]",
-            f"kernel[grid]{call}",
+            *self._calls(call),
             f"results += [{', '.join(f'{name}.clone()' for name in kept)}]",
             *self._repeated(call),
+        ]
+
+    def _calls(self, call: str) -> list[str]:
+        """The launch itself, and from two threads at a time where programs have tiles alone."""
+        if self.where == "two modules":
+            return [f"(kernel if len(results) % 2 else second.kernel)[grid]{call}"]
+        if not self.where:
+            return [f"kernel[grid]{call}"]
+        beside = call.replace("x, y", "x, y.clone()")
+        both = self.where == "two threads" and not self.effect.lines
+        return [
+            f"thread = threading.Thread(target=lambda: kernel[grid]{call})",
+            "thread.start()",
+            *([f"kernel[grid]{beside}"] if both else []),
+            "thread.join()",
         ]
 
     def _repeated(self, call: str) -> list[str]:

@@ -35,7 +35,7 @@ from hunt.applications import application
 from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.frontends.triton.capture import (
     begin,
     describe,
@@ -62,8 +62,8 @@ from intelliperf_swizzle.search import (
     run,
     subject,
 )
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")
@@ -151,6 +151,8 @@ def _judge(
             setup = prepare(options, command, Silent(), target=TARGET)
             run.optimize(setup, [proposer], Path(records)).lock.release()
         except SwizzleError as error:
+            if isinstance(error, UsageError):  # nothing was looked at, so nothing was refused
+                raise
             proposer.refuse_all(error)
     return tuple(proposer.verdicts)
 

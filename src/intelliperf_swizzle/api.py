@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle import mapping
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.ports import RecordRequest, examiner
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
@@ -258,7 +257,7 @@ def prove(
         constants: integer arguments of the kernel, and parameters of the pattern, by name.
 
     Returns:
-        A proof, or a witness against it. `witness.failure` is set where the text has no value on
+        A proof, or a witness against it, whose `failure` is set where the text has no value on
         this grid.
 
     Raises:
@@ -313,7 +312,11 @@ def prove_source(
         UsageError: there is no such file, or no kernel of it was launched.
         CaptureError: the application launched no kernel.
     """
-    file, folder = _places(source, project_directory)
+    file, folder = Path(source), Path(project_directory)
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
+    if not folder.is_dir():
+        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     gpu = loaded_target(target)
     progress, language = progress or Silent(), examiner()
     kept = Kept(None) if no_cache else kept_for_user()
@@ -327,17 +330,6 @@ def prove_source(
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
         return language.prove_launches(launches, sweep=sweep, kept=kept)
-
-
-def _places(
-    source: str | os.PathLike[str], project_directory: str | os.PathLike[str]
-) -> tuple[Path, Path]:
-    file, folder = Path(source), Path(project_directory)
-    if not file.is_file():
-        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
-    if not folder.is_dir():
-        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
-    return file, folder
 
 
 def launches_of(

@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which programs of a launch depend on each other: all that is kept of most traces."""
+"""Which programs of a launch depend on each other: all that is kept of most traces.
+
+Also which memory of a launch its programs read, write or update.
+"""
 
 from __future__ import annotations
 
@@ -210,13 +213,9 @@ def _chains(trace: Trace) -> Int64Array:
 def _touches(trace: Trace) -> tuple[Int64Array, Int64Array, Bits]:
     """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
     accesses = np.flatnonzero(_in_shared(trace, trace.access_base.astype(np.int64)))
-    shapes = trace.access_shape[accesses]
-    counts = np.diff(trace.shape_offset)[shapes]
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    entry = np.repeat(trace.shape_offset[shapes], counts) + within
-    line = np.repeat(trace.access_base[accesses].astype(np.int64), counts) + trace.shape_line[entry]
-    tile = np.repeat(np.searchsorted(trace.tile_offset, accesses, side="right") - 1, counts)
-    writes = np.repeat(trace.shape_kind[shapes] != Access.READ, counts)
+    which, entry, line = trace.touches(accesses)
+    tile = (np.searchsorted(trace.tile_offset, accesses, side="right") - 1)[which]
+    writes = (trace.shape_kind[trace.access_shape[accesses]] != Access.READ)[which]
     touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
     return line[touch] * SECTORS + sector, tile[touch], writes[touch]
 
@@ -230,3 +229,26 @@ def _in_shared(trace: Trace, line: Int64Array) -> Bits:
 
 def _is_shared(trace: Trace, names: tuple[str, ...]) -> bool:
     return trace.waits or bool(set(names) & set(trace.shared_writes))
+
+
+def touched_storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> frozenset[int]:
+    """Numbers of the storages of which some program touches a byte so, of those in arguments."""
+    lowest, highest = _shape_extent(trace)
+    chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
+    base, shape = trace.access_base[chosen], trace.access_shape[chosen]
+    first_line = [segment.first_line for segment in trace.segments]
+    places = {
+        int(place)
+        for line in (base + lowest[shape], base + highest[shape])
+        for place in np.unique(np.searchsorted(first_line, line, side="right") - 1)
+    }
+    storages = {name: tensor.storage for name, tensor in launch.tensors()}
+    names = [name for place in places if place >= 0 for name in trace.segments[place].names]
+    return frozenset(storages[name] for name in names if name in storages)
+
+
+def _shape_extent(trace: Trace) -> tuple[Int64Array, Int64Array]:
+    """Lowest and highest relative line of each shape."""
+    starts = trace.shape_offset[:-1]
+    lines = trace.shape_line.astype(np.int64)
+    return np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import sys
 import textwrap
@@ -24,17 +23,17 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle import __version__
+from intelliperf_swizzle.disk import kept_for_user
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
-from intelliperf_swizzle.hardware import Device, Target, devices, unknown
+from intelliperf_swizzle.hardware import Device, Target, devices, torch_build, unknown
 from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.hook import hook_files
-from intelliperf_swizzle.kept import kept_for_user
 from intelliperf_swizzle.options import PROPOSERS, Options
 from intelliperf_swizzle.profile.choose import first_usable
-from intelliperf_swizzle.profile.tools import HERE as THIS_MACHINE
-from intelliperf_swizzle.profile.tools import KINDS, PROFILERS, Machine, Tool, tool_for
+from intelliperf_swizzle.profile.installed import HERE as THIS_MACHINE
+from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Machine, Tool, tool_for
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
 from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind
@@ -174,7 +173,7 @@ def _torch(options: Options, device: Device | None) -> Finding:
     version = _version("torch")
     if version is None:
         return Finding("PyTorch", "none; only applications that import it need it")
-    build = _torch_build()
+    build = torch_build()
     described = {"cuda": "for CUDA", "hip": "for ROCm", None: "for CPUs alone"}[build]
     found = f"{version}, built {described}"
     if device is None or build == device.backend:
@@ -189,15 +188,6 @@ def _torch(options: Options, device: Device | None) -> Finding:
         f"pip install --force-reinstall torch --index-url {index}",
         needed=_demands_hardware(options),
     )
-
-
-def _torch_build() -> str | None:
-    """`cuda` or `hip`; read from its file of versions, since to import it takes seconds."""
-    spec = util.find_spec("torch")
-    file = Path(spec.origin).parent / "version.py" if spec and spec.origin else None
-    text = file.read_text(encoding="utf-8") if file and file.is_file() else ""
-    found = re.search(r"^(cuda|hip)\b[^=]*= *['\"]", text, re.MULTILINE)
-    return found[1] if found else None
 
 
 def _language(language: KernelLanguage, system: System) -> Finding:

@@ -19,9 +19,10 @@ from harness.command import DOCUMENTS, Table
 from harness.render import points, table
 from intelliperf_swizzle.cli import main
 from language_model import LANGUAGE_MODEL
+from package_coverage import COVERAGE
 
 
-@pytest.mark.parametrize("made", [*TABLES, LANGUAGE_MODEL], ids=lambda made: made.name)
+@pytest.mark.parametrize("made", [*TABLES, LANGUAGE_MODEL, COVERAGE], ids=lambda made: made.name)
 def test_a_page_follows_from_its_record(made: Table) -> None:
     rendered = made.render(json.loads(made.record.read_text()))
     assert rendered == made.render(json.loads(made.record.read_text()))

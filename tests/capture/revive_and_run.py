@@ -9,7 +9,7 @@ import json
 import sys
 
 from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
-from intelliperf_swizzle.frontends.triton.walk.run import run_one_by_one
+from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one
 from intelliperf_swizzle.records.launches import load_launch
 
 folder, *records = sys.argv[1:]

@@ -117,3 +117,33 @@ def test_what_inductor_launches_is_recorded(run: Capture) -> None:
     assert fused.options["num_warps"] > 0
     assert "tt.store" in Path(fused.ttir or "").read_text()
     assert Path(fused.source.entry.file).name == "app.py"
+
+
+WITHOUT_GPU = """
+import torch
+import torch._inductor.config as config
+config.max_autotune, config.max_autotune_gemm_backends = True, "TRITON"
+a, b = (torch.randn(128, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+multiply = torch.compile(lambda a, b: torch.relu(a @ b))
+for _ in range(3):
+    out = multiply(a, b)
+trained = torch.compile(lambda a: (a * 2).sum())
+trained(a.requires_grad_()).backward()
+print(out.device, torch.equal(out, torch.relu(a @ b)), a.grad.unique().tolist())
+"""
+
+
+def test_torch_compile_is_recorded_without_a_gpu(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(WITHOUT_GPU)
+    request = RecordRequest(
+        [sys.executable, "app.py"], tmp_path, tmp_path / "out", compute="always"
+    )
+    recorded = capture(request)
+    assert recorded.last_lines[-1] == "cuda:0 True [2.0]"
+    assert ["gradients" in one for one in recorded.notes].count(True) == 1
+    (product,) = [one for one in recorded.launches if "_mm_" in one.kernel]
+    assert product.count == 3
+    assert product.source.identity["kernel"] == product.kernel
+    assert {one.kernel for one in recorded.launches if one is not product} <= {
+        "triton_poi_fused_relu_1"
+    }

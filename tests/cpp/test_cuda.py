@@ -24,6 +24,7 @@ from intelliperf_swizzle.frontends.cpp.compile.toolchain import PROBE as HIP_PRO
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import execute_slice
+from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
@@ -100,6 +101,19 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
     assert "a launch of clusters was refused" in notes
     grids = [one.grid for one in recorded.capture.launches if one.kernel == "one_line"]
     assert grids == [(4, 1, 1), (2, 1, 1)]
+
+
+def test_a_vendors_header_that_its_toolkit_lacks_is_refused_with_the_package(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "app.cu").write_text("#include <cudnn.h>\n", encoding="utf-8")
+    request = RecordRequest(
+        command=["./app"], cwd=tmp_path, folder=tmp_path / "records",
+        build_command="nvcc app.cu -o app",
+    )  # fmt: skip
+    with pytest.raises(SwizzleError, match="build command failed") as refused:
+        CUDA.record(request)
+    assert "pip install nvidia-cudnn" in str(refused.value.hint)
 
 
 def test_one_process_executes_both_flavours(tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from standin_machine import STANDIN, machine
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.frontends.cpp.compile import building
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
 from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
-from intelliperf_swizzle.frontends.cpp.language import CUDA
+from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.hardware import Device, load_target
@@ -39,13 +40,9 @@ pytestmark = pytest.mark.hip
 COMMAND = [sys.executable, "app.py"]
 INDEX = "blockIdx.x * blockDim.x + threadIdx.x;"
 SETUP = """
-import os
-import torch
+from gpu_torch import HOME, cpp_extension
 from setuptools import setup
-torch.version.cuda = "13.0"
-from torch.utils import cpp_extension
-cpp_extension.CUDA_HOME = os.environ["FAKE_CUDA"]
-made = cpp_extension.CUDAExtension("scaled", ["scale.cu"], library_dirs=[os.environ["FAKE_CUDA"]])
+made = cpp_extension.CUDAExtension("scaled", ["scale.cu"], library_dirs=[HOME])
 setup(name="scaled", ext_modules=[made], cmdclass={"build_ext": cpp_extension.BuildExtension})
 """
 
@@ -54,12 +51,13 @@ setup(name="scaled", ext_modules=[made], cmdclass={"build_ext": cpp_extension.Bu
 class Bed:
     """The application's project and the machine's environment."""
 
+    language: Cpp
     project: Path
     environment: dict[str, str]
 
     @property
     def device(self) -> Device:
-        target = load_target("h200")
+        target = load_target(self.language.default_target)
         return Device(0, "a test", target.backend, target.arch, target=target)
 
     def request(self, folder: Path, build: str | None = None, **changes: object) -> RecordRequest:
@@ -77,29 +75,44 @@ class Bed:
         return Edit({}, {str(file): text}, {str(file): before}, f"{old} > {new}", 1)
 
 
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory: pytest.TempPathFactory) -> Bed:
+@pytest.fixture(scope="module", params=[CUDA, HIP], ids=["cuda", "hip"])
+def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bed:
+    language: Cpp = request.param
     try:
-        FLAVOURS["CUDA"].find_toolchain(os.environ)
+        toolchain = FLAVOURS[language.name].find_toolchain(os.environ)
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     if shutil.which("ninja") is None:
         pytest.skip("PyTorch needs ninja")
     folder = tmp_path_factory.mktemp("bed")
-    environment = {**machine(folder, "CUDA"), "TORCH_CUDA_ARCH_LIST": "9.0"}
-    for name in ("c10_cuda", "torch_cuda"):  # which PyTorch for CPUs has not
-        library = str(folder / f"lib{name}.so")
+    environment = machine(folder, language.name)
+    environment |= {"TORCH_CUDA_ARCH_LIST": "9.0", "PYTORCH_ROCM_ARCH": "gfx942"}
+    if language is HIP:
+        environment |= {"FAKE_HIPCC": f"{toolchain.root}/bin/hipcc", "HIP_CLANG": toolchain.clang}
+    for name in ("c10", "torch"):  # which PyTorch for CPUs has not
+        library = str(folder / f"lib{name}_{language.name.lower()}.so")
         subprocess.run(["g++", "-shared", "-x", "c++", os.devnull, "-o", library], check=True)
-    (project := folder / "project").mkdir()
-    shutil.copy(STANDIN / "extension" / "app.py", project)
+    shutil.copytree(STANDIN / "extension", project := folder / "project")
     text = (STANDIN / "app.cu").read_text().replace("int main()", 'extern "C" int run()')
+    if language is HIP:  # the rest is PyTorch's to translate
+        text = text.replace("CUDA__", "HIP__").replace("fake_cuda.h", "fake_hip.h")
     (project / "scale.cu").write_text(text)
-    return Bed(project, environment)
+    return Bed(language, project, environment)
+
+
+@pytest.fixture
+def on_this(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is on the machine, with a PyTorch for its GPU."""
+    monkeypatch.setattr(building, "torch_build", lambda: bed.device.backend)
+    monkeypatch.setattr(setup, "devices", lambda: [bed.device])
+    monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
+    for name, value in bed.environment.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="module")
 def recorded(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Capture:
-    return CUDA.record(bed.request(tmp_path_factory.mktemp("recorded") / "capture"))
+    return bed.language.record(bed.request(tmp_path_factory.mktemp("recorded") / "capture"))
 
 
 def test_launches_are_written_down_where_they_run(bed: Bed, recorded: Capture) -> None:
@@ -110,7 +123,7 @@ def test_launches_are_written_down_where_they_run(bed: Bed, recorded: Capture) -
     assert [one.storage for _, one in launches[0].tensors()] == [1, 2]
     assert launches[0].arguments["n"] == 1 << 16
     assert trace_here(launches[0], bed.project).tiles == 2048
-    assert not (bed.project / "build").exists()
+    assert not list(bed.project.glob("*.hip"))
 
 
 def test_candidates_are_compared_and_timed(
@@ -138,16 +151,11 @@ def test_candidates_are_compared_and_timed(
     assert "nonsense" in text
 
 
-def test_the_plain_command_measures(
-    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("on_this")
+def test_the_plain_command_measures(bed: Bed, tmp_path: Path) -> None:
     """From recording to a patch of the .cu file, on a machine that seems to have the GPU."""
-    monkeypatch.setattr(setup, "devices", lambda: [bed.device])
-    monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
-    for name, value in bed.environment.items():
-        monkeypatch.setenv(name, value)
     run = optimize(
-        COMMAND, project_directory=str(bed.project), target="h200", candidates=8, measure=2,
+        COMMAND, project_directory=str(bed.project), candidates=8, measure=2,
         all=True, unittest_command=f"{sys.executable} app.py", report_dir=str(tmp_path / "out"),
     )  # fmt: skip
     timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
@@ -164,14 +172,14 @@ def test_an_extension_that_setup_builds_is_recorded(bed: Bed, tmp_path: Path) ->
     loading = "import ctypes, glob\nctypes.CDLL('./' + glob.glob('scaled*.so')[0]).run()\n"
     (project / "app.py").write_text(loading)
     build = f"{sys.executable} setup.py build_ext --inplace"
-    captured = CUDA.record(bed.request(tmp_path / "capture", build, cwd=project))
+    captured = bed.language.record(bed.request(tmp_path / "capture", build, cwd=project))
     assert [one.count for one in captured.launches] == [1, 2]
     assert captured.launches[0].source.entry.file == str(project / "scale.cu")
 
 
 def test_a_profiler_sees_the_extension_of_the_copy(bed: Bed, tmp_path: Path) -> None:
     """And not one that another run has left in the user's cache."""
-    application = Application(tuple(COMMAND), bed.project, CUDA)
+    application = Application(tuple(COMMAND), bed.project, bed.language)
     carrier = carrying(application, tmp_path / "copy", None)
     variables = profiling_environment(application, carrier, tmp_path / "copy", tmp_path)
     assert variables["TORCH_EXTENSIONS_DIR"] == str(tmp_path / "copy" / ".torch_extensions")
@@ -179,8 +187,8 @@ def test_a_profiler_sees_the_extension_of_the_copy(bed: Bed, tmp_path: Path) -> 
 
 def test_without_a_gpu_it_says_what_is_needed(bed: Bed, tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="recorded on a GPU only") as caught:
-        CUDA.record(bed.request(tmp_path / "capture", device=None))
-    assert "nvcc and g++" in (caught.value.hint or "")
+        bed.language.record(bed.request(tmp_path / "capture", device=None))
+    assert f"{FLAVOURS[bed.language.name].compiler} and g++" in (caught.value.hint or "")
 
 
 def test_source_in_a_string_is_refused_by_name(bed: Bed, tmp_path: Path) -> None:
@@ -194,23 +202,20 @@ def test_source_in_a_string_is_refused_by_name(bed: Bed, tmp_path: Path) -> None
     )
     (project / "app.py").write_text(app)
     with pytest.raises(CaptureError, match="load_inline") as caught:
-        CUDA.record(bed.request(tmp_path / "capture", cwd=project))
+        bed.language.record(bed.request(tmp_path / "capture", cwd=project))
     assert ".cu file" in (caught.value.hint or "")
 
 
-def test_a_unit_test_runs_on_the_gpu(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("on_this")
+def test_a_unit_test_runs_on_the_gpu(bed: Bed) -> None:
     """And judges by its exit code, also before its first launch."""
-    monkeypatch.setattr(setup, "devices", lambda: [bed.device])
-    for name, value in bed.environment.items():
-        monkeypatch.setenv(name, value)
     app = (bed.project / "app.py").read_text()
     (bed.project / "check.py").write_text(f"{app}\nraise SystemExit(3)\n")
-    (bed.project / "broken.py").write_text("import cpp_extension\n")
+    (bed.project / "broken.py").write_text("import no_cpp_extension\n")
     said = []
     for script in ("app", "check", "broken"):
         options = Options(
-            project_directory=str(bed.project), target="h200",
-            unittest_command=f"{sys.executable} {script}.py",
+            project_directory=str(bed.project), unittest_command=f"{sys.executable} {script}.py",
         )  # fmt: skip
         said.append(UnitTest(setup.prepare(options, COMMAND, Silent())).failure(None) or "passed")
     assert said[:2] == ["passed", "the unit test failed with exit code 3"]
@@ -222,7 +227,7 @@ def test_an_application_that_builds_nothing_is_refused(bed: Bed, tmp_path: Path)
     shutil.copytree(bed.project, project := tmp_path / "project")
     (project / "app.py").write_text("print('cpp_extension')\n")
     with pytest.raises(CaptureError, match="has built no CUDA source") as caught:
-        CUDA.record(bed.request(tmp_path / "capture", cwd=project))
+        bed.language.record(bed.request(tmp_path / "capture", cwd=project))
     assert "setup.py build_ext --inplace" in (caught.value.hint or "")
 
 

@@ -13,6 +13,7 @@ from recorded_programs import record
 import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
 from intelliperf_swizzle.edit import PLACE
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 
 pytestmark = pytest.mark.hip
 CMAKE = """cmake_minimum_required(VERSION 3.21)
@@ -90,6 +91,15 @@ def test_a_program_is_recorded_although_another_lacks_a_header(
     notes = " ".join(done.capture.notes)
     assert "thrust/device_vector.h" in notes
     assert "rocthrust" in notes
+
+
+def test_another_program_may_have_a_kernel_of_the_same_name(tmp_path: Path) -> None:
+    write(tmp_path / "project")
+    (tmp_path / "project" / "sums.hip").write_text("// another\n" + HALVES)
+    build = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && make -C build"
+    done = record(tmp_path / "project", tmp_path / "records", ["./build/halves"], build)
+    [launch] = done.capture.launches
+    assert trace_here(launch, tmp_path / "project").tiles == 4
 
 
 def test_a_program_whose_header_is_missing_is_refused_with_the_package(tmp_path: Path) -> None:

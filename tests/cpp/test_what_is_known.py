@@ -79,7 +79,7 @@ def test_what_a_thread_may_find_stored_decides_nothing(
         trace_of(launches[kernel])
 
 
-@pytest.mark.parametrize("kernel", ["beside", "claimed", "counted_alike", "batched"])
+@pytest.mark.parametrize("kernel", ["beside", "claimed", "counted_alike", "batched", "voted"])
 def test_what_shares_no_byte_or_commutes_comes_in_any_order(
     launches: dict[str, Launch], kernel: str
 ) -> None:
@@ -103,6 +103,12 @@ def test_the_edited_program_does_the_same(launches: dict[str, Launch], kernel: s
     mapped = [MappedLaunch(launch, trace_of(launch), tile)]
     found = HIP.validate(mapped, edit_of(launch), tolerance=0.0, budget_seconds=20.0)
     assert (found.difference, found.method) == (None, "all-tiles")
+
+
+def test_a_workgroup_that_votes_reads_its_number_from_block_idx_alone(
+    launches: dict[str, Launch],
+) -> None:
+    assert "const dim3 blockIdx(" in edit_of(launches["voted"]).diff
 
 
 def test_an_edit_is_limited_to_the_recorded_instances(launches: dict[str, Launch]) -> None:

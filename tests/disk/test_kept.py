@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.kept import Kept, digest
+from intelliperf_swizzle.disk import Kept, digest
 
 
 @pytest.fixture

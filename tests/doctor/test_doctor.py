@@ -19,7 +19,7 @@ from intelliperf_swizzle.doctor import System, as_json, as_text, diagnose
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.profile.tools import Machine
+from intelliperf_swizzle.profile.installed import Machine
 
 H200 = "NVIDIA H200, GPU-eb132614-7621, 580.159.04, 9.0, Disabled"
 
@@ -70,7 +70,7 @@ def computer(tmp_path):
 
 @pytest.fixture
 def with_h200(computer, mocker):
-    mocker.patch.object(doctor, "_torch_build", return_value="cuda")
+    mocker.patch.object(doctor, "torch_build", return_value="cuda")
     computer.install("nvidia-smi", H200)
     computer.install("ncu", "Version 2025.3.1.0 (build 36398880)")
     computer.install("gcc")
@@ -80,7 +80,7 @@ def with_h200(computer, mocker):
 
 @pytest.fixture
 def with_mi300x(computer, mocker):
-    mocker.patch.object(doctor, "_torch_build", return_value="hip")
+    mocker.patch.object(doctor, "torch_build", return_value="hip")
     facts = {"device_id": 0x74A1, "gfx_target_version": 90402, "num_xcc": 1, "simd_count": 152}
     text = "".join(f"{key} {value}\n" for key, value in facts.items())
     for number in range(1, 9):
@@ -192,7 +192,7 @@ def test_another_target_than_the_gpu_is_modelled(with_h200):
 
 
 def test_a_torch_for_cpus_cannot_use_the_gpu(with_h200, mocker):
-    mocker.patch.object(doctor, "_torch_build", return_value=None)
+    mocker.patch.object(doctor, "torch_build", return_value=None)
     torch = finding(with_h200.diagnose(), "PyTorch")
     assert "cannot use the NVIDIA H200" in torch.gap
     assert torch.command.startswith("pip install")

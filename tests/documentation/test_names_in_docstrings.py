@@ -22,7 +22,7 @@ SOMEBODY_ELSES = {"application", "app", "runner", "fatbinary_section"}
 """Files of users in examples and of vendors, without their ending."""
 OTHERS = {"arith", "autograd", "core", "intelliperf", "llvm", "scf", "tl", "tt"}
 """Namespaces that are no package of Python's, or one that need not be there."""
-ENDINGS = {"cpp", "csv", "h", "json", "log", "md", "py"}
+ENDINGS = {"cpp", "csv", "h", "html", "json", "log", "md", "py"}
 
 
 def _modules() -> dict[str, set[str]]:

@@ -23,7 +23,7 @@ from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.language import Triton
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.detect import HERE as GPUS
-from intelliperf_swizzle.profile.tools import HERE as PROFILERS
+from intelliperf_swizzle.profile.installed import HERE as PROFILERS
 from intelliperf_swizzle.records import Capture, Interval, Launch, Timing, Trace
 
 NODE = {

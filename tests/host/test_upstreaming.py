@@ -149,8 +149,8 @@ def test_our_formula_runs_under_the_patch(patched, project, read_result):
     assert sorted(listed.split(", ")) == ["swizzle", "swizzle-overload", "swizzle-unaware"]
     assert "--candidates" not in helped
     ran = host.run(
-        "intelliperf", "-f", "swizzle", "--target", "mi300x", "--candidates", "7", "-k",
-        "copy_kernel", "-o", "out.json", "-l", "--", "python", "copying.py", cwd=project,
+        "intelliperf", "-f", "swizzle", "--target", "mi300x", "--candidates", "7", "-o",
+        "out.json", "-l", "--", "python", "copying.py", cwd=project,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     result = read_result(project / "out.json")

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from intelliperf_swizzle.formulas import load_pattern, patterns
-from intelliperf_swizzle.language import Code, emit_cpp, emit_triton, parse, serial_divisions
+from intelliperf_swizzle.frontends.emit import Code, emit_cpp, emit_triton, serial_divisions
+from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.language.syntax import Assignment
 
 

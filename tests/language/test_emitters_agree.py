@@ -24,7 +24,8 @@ from random_programs import (
 )
 
 from intelliperf_swizzle.formulas import patterns
-from intelliperf_swizzle.language import Swizzle, emit_cpp, emit_triton, evaluate, parse
+from intelliperf_swizzle.frontends.emit import emit_cpp, emit_triton
+from intelliperf_swizzle.language import Swizzle, evaluate, parse
 from intelliperf_swizzle.records import Grid, Int64Array
 
 Case = tuple[Swizzle, Grid, Int64Array]

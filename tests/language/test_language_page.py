@@ -12,7 +12,8 @@ import yaml
 
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.language import emit_triton, evaluate, parse
+from intelliperf_swizzle.frontends.emit import emit_triton
+from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.language.parse import MAX_CHARACTERS, MAX_DEPTH, MAX_OPERATIONS
 from intelliperf_swizzle.language.syntax import FUNCTIONS, INPUTS
 from intelliperf_swizzle.mapping import prove, refusal

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from intelliperf_swizzle.propose.llm.answer import KEPT_CHARACTERS, Reply, candidate
+from intelliperf_swizzle.propose.llm.prompt import KEPT_CHARACTERS, Reply, candidate
 from intelliperf_swizzle.records import Usage
 
 

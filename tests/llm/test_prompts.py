@@ -24,9 +24,12 @@ from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
     Ceiling,
+    Certificate,
     KernelSource,
     Measurement,
     MissCauses,
+    OtherSize,
+    Sizes,
     Verdict,
 )
 
@@ -222,6 +225,23 @@ def test_the_history_says_how_an_attempt_stands_to_the_best() -> None:
     told = remembered([BEST, better, screened], BEST, RANK, (), 10_000)
     assert "→ 41.0 %; L2 hit rate -14.0 points against attempt 2, the one to beat" in told
     assert "→ 55.0 %\n" in told
+
+
+@pytest.mark.parametrize(("counters", "times"), [(["modelled_memory_time_ms"], True), ([], False)])
+def test_an_attempt_is_told_with_its_gain_at_each_other_size(counters, times) -> None:
+    others = (
+        OtherSize((16, 1, 1), 0.4, 0.5, 0.9, loses=False),
+        OtherSize((48, 1, 1), 0.4, None, None, loses=True),
+    )
+    guarded = replace(
+        BEST,
+        proof=Certificate("under a condition", "num_pids % 8 == 0"),
+        sizes=Sizes(others, "(num_pids % 8 == 0) and num_pids <= 32"),
+    )
+    told = remembered([guarded], guarded, RANK, counters, 10_000)
+    assert "At other sizes: a permutation where num_pids % 8 == 0, which is tested" in told
+    assert ("by programs of the launch: 16 -10.0 %, 48 no permutation" in told) is times
+    assert "renumbers only if (num_pids % 8 == 0) and num_pids <= 32" in told
 
 
 def member(number, values, rate=None, screened=None, kind="screened out", reason=""):

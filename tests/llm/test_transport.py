@@ -14,8 +14,7 @@ from openai_endpoint import KEY, Cut, Hang, Status, answer
 
 from intelliperf_swizzle.errors import ModelError, UsageError
 from intelliperf_swizzle.propose.llm import transport
-from intelliperf_swizzle.propose.llm.answer import Reply, candidate
-from intelliperf_swizzle.propose.llm.prompt import Question, outputs
+from intelliperf_swizzle.propose.llm.prompt import Question, Reply, candidate, outputs
 from intelliperf_swizzle.propose.llm.transport import (
     OPENAI_URL,
     Endpoint,

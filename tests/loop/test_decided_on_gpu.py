@@ -33,9 +33,9 @@ from intelliperf_swizzle.records import (
     Padding,
     Timing,
 )
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.on_gpu import OnGpu
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import choose_kernel, record_application
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import UnitTest, prepare
 from intelliperf_swizzle.search.stages import Evaluated, Setting
 

@@ -18,7 +18,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.report.words import message
-from intelliperf_swizzle.search.recorded import examine_kernels
+from intelliperf_swizzle.search.plan import examine_kernels
 from intelliperf_swizzle.search.run import explain, optimize
 from intelliperf_swizzle.search.setup import Setup, prepare
 

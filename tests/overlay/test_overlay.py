@@ -16,8 +16,9 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource, CompiledKernel
 
+from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.overlay import runtime as overlay
-from intelliperf_swizzle.language import emit_triton, parse
+from intelliperf_swizzle.language import parse
 
 MI300X = GPUTarget("hip", "gfx942", 64)
 

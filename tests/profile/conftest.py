@@ -21,7 +21,7 @@ import pytest
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import load_language
 from intelliperf_swizzle.profile import Application, TracedLaunch
-from intelliperf_swizzle.profile.tools import Machine
+from intelliperf_swizzle.profile.installed import Machine
 from intelliperf_swizzle.records import Grid, KernelSource, Launch, SourceFunction
 
 APPLICATION = """\

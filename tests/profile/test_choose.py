@@ -14,7 +14,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.detect import Device
 from intelliperf_swizzle.profile import choose
 from intelliperf_swizzle.profile.choose import choose_profiler
-from intelliperf_swizzle.profile.tools import Machine, find_tool
+from intelliperf_swizzle.profile.installed import Machine, find_tool
 from intelliperf_swizzle.progress import Silent
 
 H200 = Device(0, "NVIDIA H200", "cuda", 90, target=load_target("h200"))

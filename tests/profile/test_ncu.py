@@ -18,8 +18,8 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.detect import Device
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.profile import application
+from intelliperf_swizzle.profile.installed import find_tool
 from intelliperf_swizzle.profile.ncu import HITS, REQUESTS, SECTORS, NcuProfiler
-from intelliperf_swizzle.profile.tools import find_tool
 
 H200 = load_target("h200")
 

@@ -12,8 +12,8 @@ from profiler_stand_ins import ROCPROFV3, row
 
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.profile.installed import find_tool
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
-from intelliperf_swizzle.profile.tools import find_tool
 
 MI300X = load_target("mi300x")
 

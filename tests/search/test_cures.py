@@ -20,7 +20,7 @@ from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
 from intelliperf_swizzle.search import compare_cures as cures
 from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.compare_cures import compare_cures, find_tile_sizes
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
 

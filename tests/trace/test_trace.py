@@ -23,7 +23,7 @@ from zoo import TRITON, Case, add, block_pointers, cases, record, route_by_score
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.tracing import trace, trace_each
 from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
-from intelliperf_swizzle.trace import overwrites
+from intelliperf_swizzle.trace import sharing
 from intelliperf_swizzle.trace.shapes import touched_lines
 
 ZOO = cases()
@@ -120,10 +120,10 @@ def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: 
 
 def test_too_many_sectors_to_look_at_count_as_shared(runs: Path, mocker: MockerFixture) -> None:
     found = read(runs / "halo_cut_off.pickle")
-    mocker.patch.object(overwrites, "MOST_SECTORS", 1)
-    assert overwrites.shared_tensors(found, (), pytest.fail) == ("o",)
+    mocker.patch.object(sharing, "MOST_SECTORS", 1)
+    assert sharing.shared_tensors(found, (), pytest.fail) == ("o",)
     untouched = read(runs / "gemm.pickle")
-    assert overwrites.shared_tensors(untouched, (), pytest.fail) == ()
+    assert sharing.shared_tensors(untouched, (), pytest.fail) == ()
 
 
 def test_shapes_are_shared_and_normal(runs: Path) -> None:

@@ -27,7 +27,7 @@ from intelliperf_swizzle.frontends.triton.tracing.execute import (
     trace_here,
 )
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.run import run_one_by_one
+from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one
 from intelliperf_swizzle.records import Access, Launch
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 

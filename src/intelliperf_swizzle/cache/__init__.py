@@ -4,6 +4,5 @@
 
 from intelliperf_swizzle.cache.counting import ceiling, requests
 from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
-from intelliperf_swizzle.cache.physics import ABLATIONS, FULL, Physics
 from intelliperf_swizzle.cache.screen import Screen
-from intelliperf_swizzle.cache.traffic import add_division_time
+from intelliperf_swizzle.cache.traffic import ABLATIONS, FULL, Physics, add_division_time

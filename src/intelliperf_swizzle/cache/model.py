@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.balance import arithmetic, imbalance, work
-from intelliperf_swizzle.cache.physics import FULL, Physics
+from intelliperf_swizzle.cache.drift import arithmetic, imbalance, work
 from intelliperf_swizzle.cache.rounds import replay_in_rounds
 from intelliperf_swizzle.cache.stream import (
     NO_TENSORS,
@@ -23,7 +22,14 @@ from intelliperf_swizzle.cache.stream import (
     stream_of,
     tensors_of,
 )
-from intelliperf_swizzle.cache.traffic import Traffic, memory_ms, overlap_levels, replayed_ms
+from intelliperf_swizzle.cache.traffic import (
+    FULL,
+    Physics,
+    Traffic,
+    memory_ms,
+    overlap_levels,
+    replayed_ms,
+)
 from intelliperf_swizzle.cache.two_sides import replay_two_sides
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.hardware import Target

@@ -18,10 +18,9 @@ from intelliperf_swizzle.cache.counting import (
     requests_per_line,
 )
 from intelliperf_swizzle.cache.drift import clocks_of, drift, is_pipelined, lockstep, stages_of
-from intelliperf_swizzle.cache.physics import Physics
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors, l2_sets
-from intelliperf_swizzle.cache.traffic import Traffic
+from intelliperf_swizzle.cache.traffic import Physics, Traffic
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int32Array, Int64Array
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
 from intelliperf_swizzle.cache.drift import drift, is_pipelined, lockstep
-from intelliperf_swizzle.cache.physics import FULL
 from intelliperf_swizzle.cache.stream import ReferenceStream, Turns, l2_parts, stream_of
+from intelliperf_swizzle.cache.traffic import FULL
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.cache.compiled.pieces import Pieces
+    from intelliperf_swizzle.cache.compiled.merging import Pieces
 
 MOST_PIECES = 4
 """Pieces a reference, on average, up to which the parts of an L2 are worth keeping apart. Where
@@ -69,7 +69,7 @@ class Screen:
 
         Cost: 5 to 20 ns a piece of a unit (a GEMM of 4096 tiles refers to 1.6 M).
         """
-        from intelliperf_swizzle.cache.compiled.pieces import screen_misses
+        from intelliperf_swizzle.cache.compiled.merging import screen_misses
 
         if self._requests == 0:
             return 0.0
@@ -92,18 +92,18 @@ def _in_pieces(
     A *class* is the parts that hold equally many lines of each unit: they see the same and so do
     the same. A *piece* is what a unit has in the parts of one class.
     """
-    from intelliperf_swizzle.cache.compiled import pieces
+    from intelliperf_swizzle.cache.compiled import merging
     from intelliperf_swizzle.trace.shapes import distinct
 
-    _, class_of = distinct(pieces.part_signatures(stream.unit_offset, part_of, parts))
+    _, class_of = distinct(merging.part_signatures(stream.unit_offset, part_of, parts))
     class_parts = np.bincount(class_of)
-    offset, piece_class, lines = pieces.unit_pieces(
+    offset, piece_class, lines = merging.unit_pieces(
         stream.unit_offset, part_of, class_of, class_parts
     )
     many = np.diff(offset)[stream.plain_units].sum() > MOST_PIECES * len(stream.ref_unit)
     if many and parts > 1:
         return _in_pieces(stream, target, np.zeros_like(part_of), 1)
-    tile_offset, ref_piece, ref_misses = pieces.expand(
+    tile_offset, ref_piece, ref_misses = merging.expand(
         stream.tile_offset,
         stream.ref_unit,
         misses_per_line(target)[stream.ref_code],
@@ -111,7 +111,7 @@ def _in_pieces(
         lines * class_parts[piece_class],
     )
     capacity = target.l2_lines_per_xcd // parts
-    return parts, pieces.Pieces(
+    return parts, merging.Pieces(
         tile_offset, ref_piece, ref_misses, piece_class, lines, capacity, len(class_parts)
     )
 

@@ -99,7 +99,7 @@ class ReferenceStream:
         program, turn, waves: as `Trace` has them.
         sets: where the lines lie in an L2, for each layout that was asked for; see `l2_sets`. A
             stream made by `replace` begins without.
-        rows: in which rows of memory, by lines of a row and banks; see `compiled.rows`. The same
+        rows: in which rows of memory, by lines of a row and banks; see `compiled.sectors`. The same
             holds.
     """
 

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.physics import Physics
 from intelliperf_swizzle.cache.stream import NO_TENSORS, ReferenceStream, Tensors
-from intelliperf_swizzle.cache.traffic import Traffic
+from intelliperf_swizzle.cache.traffic import Physics, Traffic
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
 

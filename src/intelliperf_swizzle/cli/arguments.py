@@ -4,8 +4,7 @@
 
 argcomplete (see `docs/agents.md` for the one line it needs) starts the command with `_ARGCOMPLETE`
 set to the number of words before the first argument, and the line typed so far in `COMP_LINE`; what
-parses it then offers what fits: verbs, options, and the names of targets, patterns, formulas and
-kernels.
+parses it then offers what fits: verbs, options, and the names of targets, patterns and formulas.
 """
 
 from __future__ import annotations
@@ -22,14 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.options import FORMULAS, add_options
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
     from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
-import ast
-from collections.abc import Iterator
-
-from intelliperf_swizzle.options import FORMULAS, add_options
 
 PROGRAM = "intelliperf-swizzle"
 
@@ -53,7 +49,8 @@ class Parser(argparse.ArgumentParser):
 
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
-    module = verb if verb in ("optimize", "prove") else "verbs"
+    runs = verb in ("optimize", "score", "explain")
+    module = "applications" if runs else "proofs" if verb == "prove" else "verbs"
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 
@@ -167,42 +164,15 @@ def _swizzles(prefix: str, **_: object) -> list[str]:
     return [*(one.name for one in patterns()), *_files(prefix, ".yaml", ".yml", ".txt")]
 
 
-def _kernels(prefix: str, **_: object) -> list[str]:
-    """Functions with `jit` above them, of the Python files on the line, else of those here."""
-    line = os.environ.get("COMP_LINE", "")
-    named = [word.rpartition("=")[2] for word in line.split() if word.endswith(".py")]
-    found: set[str] = set()
-    for path in [Path(name) for name in named] or sorted(Path().glob("*.py"))[:_MOST_FILES]:
-        with suppress(OSError, SyntaxError, ValueError):
-            found.update(_jit_functions(ast.parse(path.read_text(encoding="utf-8"))))
-    return sorted(found)
-
-
-def _jit_functions(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef):
-            calls = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
-            if any(ast.unparse(one).rpartition(".")[2] == "jit" for one in calls):
-                yield node.name
-
-
 def _files(prefix: str, *endings: str) -> list[str]:
-    """Files, and folders with a slash, that begin so."""
-    folder, _, begin = prefix.rpartition("/")
-    with suppress(OSError):
-        return [
-            prefix[: len(prefix) - len(begin)] + one.name + ("/" if one.is_dir() else "")
-            for one in sorted(Path(folder or ("/" if prefix.startswith("/") else ".")).iterdir())
-            if one.name.startswith(begin) and (one.is_dir() or one.suffix in endings)
-        ]
-    return []
+    from argcomplete.completers import FilesCompleter
+
+    return list(FilesCompleter(endings)(prefix))
 
 
-_MOST_FILES = 200
 _NAMES = {
     "target": _targets,
     "swizzle": _swizzles,
-    "kernel": _kernels,
     "formula": lambda prefix, **_: [*FORMULAS, *_files(prefix, ".yaml")],
 }
 

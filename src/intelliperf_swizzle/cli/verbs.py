@@ -17,84 +17,9 @@ from importlib import import_module, util
 from pathlib import Path
 
 from intelliperf_swizzle import hook
-from intelliperf_swizzle.cli.arguments import (
-    PROGRAM,
-    SWIZZLE,
-    Parser,
-    parse_with_application,
-    progress_display,
-    swizzle_of,
-)
+from intelliperf_swizzle.cli.arguments import PROGRAM, Parser, parse_with_application
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.options import add_options, read_options
-from intelliperf_swizzle.readers import bindings
-
-
-def score(arguments: Sequence[str]) -> int:
-    """Prints the proof and the measurement; 1 where there is none."""
-    parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
-    parser.add_argument("swizzle", help=SWIZZLE)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    add_options(parser, "score")
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
-
-    from intelliperf_swizzle.language import INPUTS
-    from intelliperf_swizzle.records import Candidate
-    from intelliperf_swizzle.report.terminal import scored, show
-    from intelliperf_swizzle.report.words import of_model
-    from intelliperf_swizzle.search.run import score
-    from intelliperf_swizzle.search.setup import prepare, run_build
-
-    bound = bindings(namespace.set, INPUTS)
-    pattern, text = swizzle_of(namespace.swizzle, bound)
-    for name in bound.keys() - pattern.parameters.keys():
-        raise UsageError(
-            f"`{pattern.name}` has no parameter `{name}`",
-            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
-        )
-    with progress_display(options.quiet) as progress:
-        setup = prepare(options, command, progress)
-        run_build(setup)
-        subject, attempt = score(Candidate(text, pattern.name, "user"), setup, progress)
-    show(
-        scored(
-            subject.kernel,
-            subject.baseline,
-            subject.ceiling,
-            attempt,
-            subject.cautions,
-            of_model(subject.accuracy(setup.target), setup.target.name),
-        ),
-        sys.stdout,
-    )
-    if attempt.verdict.kind == "not a swizzle":
-        return 2
-    return 0 if attempt.measurement else 1
-
-
-def explain(arguments: Sequence[str]) -> int:
-    """Prints the first calls whole, as DSPy sends them."""
-    parser = Parser(
-        prog=f"{PROGRAM} explain",
-        description="Say what the formula would tell a language model of the kernel.",
-    )
-    add_options(parser, "explain")
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
-
-    from intelliperf_swizzle.propose.llm.prompt import first_questions
-    from intelliperf_swizzle.propose.llm.transport import describe_question
-    from intelliperf_swizzle.search.run import explain
-    from intelliperf_swizzle.search.setup import prepare, run_build
-
-    with progress_display(options.quiet) as progress:
-        setup = prepare(options, command, progress)
-        run_build(setup)
-        context = explain(setup, progress)
-    for number, question in enumerate(first_questions(setup.formula, context), 1):
-        print(f"# call {number}\n\n{describe_question(question)}")
-    return 0
 
 
 def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes another program)
@@ -165,12 +90,13 @@ def report(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _take_none(verb: str, does: str, arguments: Sequence[str]) -> None:
+    Parser(prog=f"{PROGRAM} {verb}", description=does).parse_args(arguments)
+
+
 def mcp(arguments: Sequence[str]) -> int:
     """Serves on standard input and output until the client leaves."""
-    Parser(
-        prog=f"{PROGRAM} mcp",
-        description="Serve the verbs to a coding agent by the Model Context Protocol (stdio).",
-    ).parse_args(arguments)
+    _take_none("mcp", "Serve the verbs to a coding agent by the Model Context Protocol.", arguments)
     if util.find_spec("mcp") is None:
         raise UsageError(
             "the MCP server needs the package `mcp`", hint="pip install 'intelliperf-swizzle[mcp]'"
@@ -184,7 +110,7 @@ def mcp(arguments: Sequence[str]) -> int:
 
 def patterns(arguments: Sequence[str]) -> int:
     """Prints the catalogue."""
-    Parser(prog=f"{PROGRAM} patterns", description="List the catalogue.").parse_args(arguments)
+    _take_none("patterns", "List the catalogue.", arguments)
     from intelliperf_swizzle.formulas import patterns
     from intelliperf_swizzle.report.terminal import catalogue, show
 
@@ -194,7 +120,7 @@ def patterns(arguments: Sequence[str]) -> int:
 
 def targets(arguments: Sequence[str]) -> int:
     """Prints the GPUs."""
-    Parser(prog=f"{PROGRAM} targets", description="List the GPUs.").parse_args(arguments)
+    _take_none("targets", "List the GPUs.", arguments)
     from intelliperf_swizzle.hardware import load_target, targets
     from intelliperf_swizzle.report.terminal import gpus, show
 
@@ -236,11 +162,7 @@ def validate_model(arguments: Sequence[str]) -> int:
 
 def install_hook(arguments: Sequence[str]) -> int:
     """Installs the hook and prints its files."""
-    Parser(
-        prog=f"{PROGRAM} install-hook",
-        description="Write a start-up file into this Python environment, which adds our formulas to"
-        f" IntelliPerf's command line. `{PROGRAM} remove-hook` undoes it.",
-    ).parse_args(arguments)
+    _take_none("install-hook", "Add our formulas to IntelliPerf; remove-hook undoes it.", arguments)
     for path in hook.install_hook():
         print(f"written: {path}")
     return 0
@@ -248,10 +170,7 @@ def install_hook(arguments: Sequence[str]) -> int:
 
 def remove_hook(arguments: Sequence[str]) -> int:
     """Removes the hook and prints its files."""
-    Parser(
-        prog=f"{PROGRAM} remove-hook",
-        description=f"Remove the start-up file that `{PROGRAM} install-hook` wrote.",
-    ).parse_args(arguments)
+    _take_none("remove-hook", "Remove the start-up file of install-hook.", arguments)
     for path in hook.remove_hook():
         print(f"removed: {path}")
     return 0

@@ -127,22 +127,16 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         [
             *lines,
             f"- bandwidth of the device: {', '.join(named)}",
-            *_division(target),
+            *[
+                "- a `//` or `%` of the remap by a number that is not compiled in: "
+                f"{target.clocks_division} clocks of each workgroup"
+            ]
+            * (target.clocks_division is not None),
             f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
             f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
         ]
     )
-
-
-def _division(target: Target) -> list[str]:
-    """What a remap itself costs, where that was measured."""
-    if target.clocks_division is None:
-        return []
-    return [
-        "- a `//` or `%` of the remap by a number that is not compiled in: "
-        f"{target.clocks_division} clocks of each workgroup"
-    ]
 
 
 def _places(target: Target) -> list[str]:
@@ -173,10 +167,11 @@ def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
         return _dispatch_to_free(context)
     target, launch = context.target, context.launch
     domain = target.domain_name
-    cycle = target.dispatch_domains
+    cycle, count = target.dispatch_domains, len(target.dispatch_domains)
+    place = f"i % {count}" if cycle == tuple(range(count)) else f"{list(cycle)}[i % {count}]"
     lines = [
         "Workgroups are dispatched in launch order (program_id(0) varies fastest), in turn to the "
-        f"{domain}s: launch index i runs on {domain} {_cycle_words(target)}. A remap cannot change "
+        f"{domain}s: launch index i runs on {domain} {place}. A remap cannot change "
         "that; it changes which tile the workgroup computes.",
         *_loop_words(launch),
         f"On this grid, launch index (its own tile) -> {domain}:",
@@ -186,7 +181,7 @@ def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
         places = [f"{i} {_tile(launch, i)} -> {cycle[i % len(cycle)]}" for i in range(first, last)]
         lines.append(f"- round {first // len(cycle)}: " + ", ".join(places))
     per_domain = launch.tiles // target.num_xcds
-    or_one_more = f" or {per_domain + 1}" if _uneven(context) else ""
+    or_one_more = f" or {per_domain + 1}" if launch.tiles % target.num_xcds else ""
     what = "tiles" if launch.loop else "workgroups"
     lines.append(
         f"Each {domain} runs {per_domain}{or_one_more} {what} in "
@@ -237,27 +232,13 @@ def _loop_words(launch: Launch) -> list[str]:
     ] * bool(loop.read_from)
 
 
-def _cycle_words(target: Target) -> str:
-    if target.dispatch_domains == tuple(range(target.num_xcds)):
-        return f"i % {target.num_xcds}"
-    cycle = ", ".join(map(str, target.dispatch_domains))
-    return f"[{cycle}][i % {len(target.dispatch_domains)}]"
-
-
-def _uneven(context: HardwareContext) -> bool:
-    return context.launch.tiles % context.target.num_xcds != 0
-
-
 def _axes(launch: Launch) -> int:
     """How many axes of the grid are used; at least one."""
     return max([1, *(axis + 1 for axis in range(3) if launch.grid[axis] > 1)])
 
 
 def _tile(launch: Launch, index: int) -> str:
-    places, rest = [], index
-    for axis in range(_axes(launch)):
-        rest, place = divmod(rest, launch.grid[axis])
-        places.append(place)
+    places = np.unravel_index(index, launch.grid[: _axes(launch)], order="F")
     return f"({', '.join(map(str, places))})"
 
 
@@ -314,8 +295,8 @@ def _distance(context: HardwareContext, about: str) -> str:
 def _tensor(tensor: TensorUse, context: HardwareContext, about: str) -> str:
     """A paragraph on a tensor; `about` stands before what may be sampled."""
     launch, target = context.launch, context.target
-    counts = [(tensor.reads, "read"), (tensor.writes, "written"), (tensor.atomics, "updated")]
-    kinds = " and ".join(word for count, word in counts if count)
+    words = {"read": tensor.reads, "written": tensor.writes, "updated": tensor.atomics}
+    kinds = " and ".join(word for word, count in words.items() if count)
     lines = [
         f"{', '.join(tensor.names)}: {kinds}; {percent(tensor.traffic_share)} of all line accesses",
         f"- {size(tensor.touched_bytes)} touched ({tensor.touched_bytes // LINE_BYTES:,} lines), "
@@ -381,7 +362,7 @@ def _source(context: HardwareContext, _: Collection[str]) -> str:
 def _everything(context: HardwareContext, _: Collection[str]) -> str:
     """All there is, unfiltered: every counter, every tile, every GPU."""
     counters = [f"{name} = {value}" for name, value in asdict(context.baseline).items()]
-    counts = _tile_accesses(context.trace)[:OVERLOAD_ROWS]
+    counts = _tile_accesses(context.trace)
     tiles = [
         f"{tile} {_tile(context.launch, tile)}: {reads} {writes} {atomics}"
         for tile, (reads, writes, atomics) in enumerate(counts)
@@ -417,7 +398,7 @@ def _tile_accesses(trace: Trace) -> Int64Array:
     kind = trace.shape_kind[trace.access_shape].astype(np.int64)
     tile = np.repeat(np.arange(trace.tiles), np.diff(trace.tile_offset))
     counts = np.bincount(tile * 3 + kind, weights=lengths, minlength=3 * trace.tiles)
-    return counts.reshape(-1, 3).astype(np.int64)
+    return counts.reshape(-1, 3)[:OVERLOAD_ROWS].astype(np.int64)
 
 
 SECTIONS: Mapping[str, Callable[[HardwareContext, Collection[str]], str]] = {

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from intelliperf_swizzle.dependence import Dependence
+from intelliperf_swizzle.disk import Kept
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.target import Backend, Build
-from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,

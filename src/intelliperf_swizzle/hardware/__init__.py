@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """GPUs as data: specifications with their sources, registry, detection, dispatch order."""
 
-from intelliperf_swizzle.hardware.detect import Device, detect, devices, unknown
+from intelliperf_swizzle.hardware.detect import Device, detect, devices, torch_build, unknown
 from intelliperf_swizzle.hardware.registry import load_target, targets
 from intelliperf_swizzle.hardware.target import BitRule, Target

@@ -11,9 +11,11 @@ from __future__ import annotations
 import csv
 import dataclasses
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import util
 from pathlib import Path
 from typing import TypeVar
 
@@ -145,6 +147,15 @@ def devices(
     """
     seen = [*_amd(sources, environment), *_nvidia(sources, environment)]
     return tuple(replace(device, number=number) for number, device in enumerate(seen))
+
+
+def torch_build() -> str | None:
+    """Of what PyTorch here is, `cuda` or `hip`; read from its file, as its import takes seconds."""
+    spec = util.find_spec("torch")
+    file = Path(spec.origin).parent / "version.py" if spec and spec.origin else None
+    text = file.read_text(encoding="utf-8") if file and file.is_file() else ""
+    found = re.search(r"^(cuda|hip)\b[^=]*= *['\"]", text, re.MULTILINE)
+    return found[1] if found else None
 
 
 # --- AMD ----------------------------------------------------------------------------------------

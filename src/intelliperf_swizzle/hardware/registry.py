@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -118,67 +118,52 @@ def _is_negative(value: object) -> bool:
 
 def _check_whole(target: Target, where: str) -> None:
     """What no single key can say: that the numbers describe one machine."""
-    for fact, holds in (_dispatch_demands(target) | _cache_demands(target)).items():
+    for holds, fact in (*_dispatch_demands(target), *_cache_demands(target)):
         if not holds:
             raise UsageError(f"target {where}: {fact}")
 
 
-def _dispatch_demands(target: Target) -> dict[str, bool]:
-    """What is wrong with the domains and the dispatch of workgroups -> whether it is not so."""
-    return {
-        "`num_xcds`, `cus_per_xcd` and `l2_ways` must be at least 1": min(
-            target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
-        )
-        >= 1,
-        "`dispatch_domains` must name every domain from 0 to num_xcds - 1": set(
-            target.dispatch_domains
-        )
-        == set(range(target.num_xcds)),
-        "`turn_skip_fraction` must lie in [0, 1)": target.turn_skip_fraction < 1,
-        "`accesses_per_turn` and `catch_up_turns` must be at least 1": min(
-            target.accesses_per_turn, target.catch_up_turns
-        )
-        >= 1,
-        "`gpc_cus` and `gpc_domains` do not name all CUs of each domain": not target.gpc_cus
-        or (
-            len(target.gpc_cus) == len(target.gpc_domains)
-            and all(
-                sum(n for n, d in zip(target.gpc_cus, target.gpc_domains, strict=True) if d == one)
-                == target.cus_per_xcd
-                for one in range(target.num_xcds)
-            )
-        ),
-    }
+def _dispatch_demands(target: Target) -> Iterator[tuple[bool, str]]:
+    """Whether domains and the dispatch of workgroups are right, and what is wrong if not."""
+    counts = target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
+    yield min(counts) >= 1, "`num_xcds`, `cus_per_xcd` and `l2_ways` must be at least 1"
+    domains = set(range(target.num_xcds))
+    named = "`dispatch_domains` must name every domain from 0 to num_xcds - 1"
+    yield set(target.dispatch_domains) == domains, named
+    yield target.turn_skip_fraction < 1, "`turn_skip_fraction` must lie in [0, 1)"
+    turns = min(target.accesses_per_turn, target.catch_up_turns)
+    yield turns >= 1, "`accesses_per_turn` and `catch_up_turns` must be at least 1"
+    cus = dict.fromkeys(domains, 0)
+    for number, domain in zip(target.gpc_cus, target.gpc_domains, strict=False):
+        cus[domain] = cus.get(domain, 0) + number
+    whole = cus == dict.fromkeys(domains, target.cus_per_xcd)
+    whole &= len(target.gpc_cus) == len(target.gpc_domains)
+    all_cus = "`gpc_cus` and `gpc_domains` do not name all CUs of each domain"
+    yield whole or not target.gpc_cus, all_cus
 
 
-def _cache_demands(target: Target) -> dict[str, bool]:
-    """What is wrong with the caches and the memory -> whether it is not so."""
-    sets = target.l2_ways * target.l2_channels_per_xcd * LINE_BYTES
+def _cache_demands(target: Target) -> Iterator[tuple[bool, str]]:
+    """The same of the caches and the memory."""
+    set_bytes = target.l2_ways * target.l2_channels_per_xcd * LINE_BYTES
+    sets, rest = divmod(target.l2_bytes_per_xcd, set_bytes or 1)
+    whole = "`l2_bytes_per_xcd` is not a multiple of ways × channels × 128 bytes"
+    yield set_bytes > 0 and sets > 0 and not rest, whole
     channels, rows = target.l2_channel_bits, target.l2_set_bits
-    return {
-        "`l2_bytes_per_xcd` is not a multiple of ways × channels × 128 bytes": sets > 0
-        and target.l2_bytes_per_xcd >= sets
-        and target.l2_bytes_per_xcd % sets == 0,
-        "`l2_channel_bits` does not name all channels": channels is None
-        or 1 << len(channels) == target.l2_channels_per_xcd,
-        "`l2_set_bits` does not name all sets": rows is None
-        or sets == 0
-        or 1 << len(rows) == target.l2_bytes_per_xcd // sets,
-        "`l1_bytes` is less than one set of 128-byte lines": target.l1_ways >= 1
-        and target.l1_bytes >= target.l1_ways * LINE_BYTES,
-        "`llc_bytes` and `llc_gb_s` must both be given or both be null": (target.llc_bytes is None)
-        == (target.llc_gb_s is None),
-        "`l2_copies_remote_lines` needs two domains, `gpc_cus` and what follows it": (
-            not target.l2_copies_remote_lines
-            or (target.num_xcds == 2 and bool(target.gpc_cus) and None not in target.timing)
-        ),
-        "facts about the rows of memory must all be given or all be null": len(
-            {one is None for one in target.memory_rows}
-        )
-        == 1,
-        "`overlap` must be at least 1, or null": target.overlap is None or target.overlap >= 1,
-        "`l2_fill_bytes` must be 32, 64 or 128": target.l2_fill_bytes in (32, 64, 128),
-        "bandwidths must be above 0": target.l2_gb_s > 0
-        and target.memory_gb_s > 0
-        and target.llc_gb_s != 0,
-    }
+    named = channels is None or 1 << len(channels) == target.l2_channels_per_xcd
+    yield named, "`l2_channel_bits` does not name all channels"
+    named = rows is None or not set_bytes or 1 << len(rows) == sets
+    yield named, "`l2_set_bits` does not name all sets"
+    holds_set = target.l1_ways >= 1 and target.l1_bytes >= target.l1_ways * LINE_BYTES
+    yield holds_set, "`l1_bytes` is less than one set of 128-byte lines"
+    both = (target.llc_bytes is None) == (target.llc_gb_s is None)
+    yield both, "`llc_bytes` and `llc_gb_s` must both be given or both be null"
+    timed = target.num_xcds == 2 and bool(target.gpc_cus) and None not in target.timing
+    copies = "`l2_copies_remote_lines` needs two domains, `gpc_cus` and what follows it"
+    yield timed or not target.l2_copies_remote_lines, copies
+    alike = len({one is None for one in target.memory_rows}) == 1
+    yield alike, "facts about the rows of memory must all be given or all be null"
+    overlap = target.overlap is None or target.overlap >= 1
+    yield overlap, "`overlap` must be at least 1, or null"
+    yield target.l2_fill_bytes in (32, 64, 128), "`l2_fill_bytes` must be 32, 64 or 128"
+    speeds = target.l2_gb_s > 0 and target.memory_gb_s > 0 and target.llc_gb_s != 0
+    yield speeds, "bandwidths must be above 0"

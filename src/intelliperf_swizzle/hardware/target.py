@@ -68,7 +68,7 @@ class Target:
         memory_banks_per_channel: each with one open row.
         memory_row_bytes: that one bank of one channel opens at once.
         row_activation_ns: how far apart a channel can open rows, on average.
-        overlap: how levels overlap, see `cache.times`; None = they do not.
+        overlap: how levels overlap, see `cache.traffic`; None = they do not.
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
         accesses_per_turn: accesses that a resident workgroup makes before another one's turn.
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.

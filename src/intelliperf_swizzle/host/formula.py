@@ -166,7 +166,7 @@ def exit_code_of(parse: Callable[[], argparse.Namespace]) -> int:
     try:
         with stopped_by_signals():
             options = parse()
-            from intelliperf_swizzle.host.run import run  # heavy, and --help has no need of it
+            from intelliperf_swizzle.host.command import run  # heavy, and --help has no need of it
 
             return run(options)
     except SwizzleError as error:

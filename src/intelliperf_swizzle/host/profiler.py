@@ -32,8 +32,8 @@ from intelliperf_swizzle.frontends.ports import Builder
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.profile import Application, TracedLaunch
 from intelliperf_swizzle.profile.application import carrying, check_edited, profiling_environment
+from intelliperf_swizzle.profile.installed import misfit
 from intelliperf_swizzle.profile.readings import plain_name
-from intelliperf_swizzle.profile.tools import misfit
 from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.setup import Setup
 

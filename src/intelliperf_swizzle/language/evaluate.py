@@ -331,9 +331,8 @@ _BOUNDS: dict[str, Callable[[_Lanes, _Lanes], tuple[int, int]]] = {
 
 def _fits(lanes: _Lanes, expression: syntax.Expression) -> _Lanes:
     """Values below 2**31 in magnitude, or a refusal."""
-    return _within(
-        lanes, -LARGEST, LARGEST, expression.place, "a value of {} overflows 31 bits", None
-    )
+    reason = "a value of {} overflows 31 bits"
+    return _within(lanes, -LARGEST, LARGEST, expression.place, reason, None)
 
 
 def _legal(expression: syntax.Operation, left: _Lanes, right: _Lanes) -> tuple[_Lanes, _Lanes]:
@@ -341,29 +340,15 @@ def _legal(expression: syntax.Operation, left: _Lanes, right: _Lanes) -> tuple[_
     operator, place = expression.operator, expression.place
     if operator not in ("//", "%", "<<", ">>"):
         return left, right
-    hint = "both sides of a choice are computed; `max(x, 0)` keeps an operand legal"
-    left = _within(
-        left,
-        0,
-        LARGEST,
-        place,
-        f"the left operand of `{operator}` is {{}}; it must not be negative",
-        hint,
-    )
+    hint = "both sides of a choice are computed; `max(x, {})` keeps {} legal"
+    reason = f"the left operand of `{operator}` is {{}}; it must not be negative"
+    left = _within(left, 0, LARGEST, place, reason, hint.format(0, "an operand"))
     if operator in ("<<", ">>"):
         reason = f"the shift count of `{operator}` is {{}}; it must be from 0 to {LARGEST_SHIFT}"
-        return left, _within(
-            right, 0, LARGEST_SHIFT, place, reason, "a mask keeps a count legal, as in `x & 15`"
-        )
-    right = _within(
-        right,
-        1,
-        LARGEST,
-        place,
-        f"the divisor of `{operator}` is {{}}; it must be positive",
-        "both sides of a choice are computed; `max(x, 1)` keeps a divisor legal",
-    )
-    return left, right
+        hint = "a mask keeps a count legal, as in `x & 15`"
+        return left, _within(right, 0, LARGEST_SHIFT, place, reason, hint)
+    reason = f"the divisor of `{operator}` is {{}}; it must be positive"
+    return left, _within(right, 1, LARGEST, place, reason, hint.format(1, "a divisor"))
 
 
 def _within(

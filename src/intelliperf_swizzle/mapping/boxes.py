@@ -11,17 +11,20 @@ program has its own. Whatever is not decided for all sizes at once splits these 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from intelliperf_swizzle.language.graph import Graph
-from intelliperf_swizzle.language.syntax import AXES, GRID
-from intelliperf_swizzle.mapping.digit_boxes import Box, NotProvedError, fuse, join
+from intelliperf_swizzle.language.syntax import AXES, GRID, Graph
 from intelliperf_swizzle.mapping.polynomial import (
     ZERO,
     Bounds,
+    Box,
+    Case,
+    NotProvedError,
+    Part,
     Polynomial,
-    never_negative,
+    SplitError,
+    fuse,
+    join,
     number,
     symbol,
 )
@@ -29,9 +32,6 @@ from intelliperf_swizzle.mapping.polynomial import (
 MOST_VALUES = 64
 """Values that a digit or size may have if each becomes a case of its own."""
 MOST_BOXES = 200
-MOST_TERMS = 200_000
-"""Terms of the polynomials whose sign is asked for in the proof of one text, which take 2 seconds;
-a pattern needs 3,000 to 100,000."""
 MOST_STEPS = 16
 """By which a quotient of leading terms may be off."""
 STEEPEST = 64
@@ -39,73 +39,6 @@ STEEPEST = 64
 and 2**29: 32 bits then hold all up to a sum of 2**24, 2**23 programs at least."""
 
 _BITS = {"&": int.__and__, "|": int.__or__, "^": int.__xor__}
-
-
-class Work:
-    """How much a proof may still cost."""
-
-    def __init__(self, most: int = MOST_TERMS) -> None:
-        self._left = most
-
-    def spend(self, terms: int) -> None:
-        """For a question of so many terms; raises NotProvedError if that is too much."""
-        self._left -= terms
-        if self._left < 0:
-            raise NotProvedError("too many cases")
-
-
-@dataclass(frozen=True)
-class Case:
-    """Sizes and programs that are looked at together.
-
-    Attributes:
-        bounds: of each symbol, in the order in which they were introduced.
-        inputs: of the swizzle, by name, and by what is opaque to the proof.
-        work: that is left.
-    """
-
-    bounds: Mapping[str, Bounds]
-    inputs: Mapping[str, Polynomial]
-    work: Work
-
-    def holds(self, value: Polynomial) -> bool:
-        """Whether a polynomial is known to be 0 or more."""
-        return never_negative(value, self.bounds, self.work.spend)
-
-    def put(self, part: Part) -> Case:
-        """The case in which a symbol is known better."""
-        kept = {name: one for name, one in self.bounds.items() if name != part.symbol}
-        kept |= part.bounds
-        bounds = {
-            name: replace(one, high=one.high and one.high.put(part.symbol, part.value))
-            for name, one in kept.items()
-        }
-        for name in part.bounds:  # of the new ones, high may speak of the old one no more
-            bounds[name] = part.bounds[name]
-        inputs = {name: one.put(part.symbol, part.value) for name, one in self.inputs.items()}
-        return Case(bounds, inputs, self.work)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the values of a symbol: what it is there, by new symbols."""
-
-    symbol: str
-    value: Polynomial
-    bounds: Mapping[str, Bounds]
-
-
-class SplitError(Exception):
-    """A case must be split into parts, by one symbol.
-
-    Attributes:
-        parts: all of them.
-        divisor: what the symbol was divided by, if that was why.
-    """
-
-    def __init__(self, parts: Sequence[Part], divisor: Polynomial | None = None):
-        super().__init__(parts)
-        self.parts, self.divisor = parts, divisor
 
 
 def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) -> None:

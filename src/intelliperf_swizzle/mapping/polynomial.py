@@ -1,12 +1,18 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Polynomials with integer coefficients over named integers, and when they cannot be negative."""
+"""Polynomials with integer coefficients over named integers, and when they cannot be negative.
+
+Also sets of numbers that are sums of weighted digits, several of them as one, and cases of sizes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+MOST_TERMS = 200_000
+"""Terms of the polynomials whose sign is asked for in the proof of one text, which take 2 seconds;
+a pattern needs 3,000 to 100,000."""
 DEEPEST = 12
 """Bounds that are followed from one symbol to the next."""
 
@@ -189,3 +195,159 @@ def never_negative(
         if low := bounds[name].low:
             value = value.put(name, symbol(name) + low)
     return all(factor >= 0 for _, factor in value.terms)
+
+
+class NotProvedError(Exception):
+    """Not decided; which is no proof of the contrary."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """`first + Σ digit * weight`, each digit from 0 to below its extent; the digits sorted."""
+
+    first: Polynomial
+    digits: tuple[tuple[Polynomial, Polynomial], ...]
+
+
+Digits = tuple[tuple[Polynomial, Polynomial], ...]
+
+
+def fuse(digits: Iterable[tuple[Polynomial, Polynomial]]) -> Digits:
+    """Digits of which one goes on where another one ends, as one."""
+    left = sorted(digits, key=lambda one: (one[0].terms, one[1].terms))
+    for slow in left:
+        for fast in left:
+            if slow is not fast and slow[0] == fast[0] * fast[1]:
+                others = [one for one in left if one is not slow and one is not fast]
+                return fuse([*others, (fast[0], fast[1] * slow[1])])
+    return tuple(left)
+
+
+def join(boxes: Sequence[Box]) -> Box | None:
+    """Boxes that lie beside each other as one; None if there are none.
+
+    Raises:
+        NotProvedError: they do not.
+    """
+    names = sorted({one for box in boxes for part in (box.first, *sum(box.digits, ()))
+                    for one in part.symbols})  # fmt: skip
+    sample = {name: 1009 + 131 * at for at, name in enumerate(names)}
+    left = sorted(boxes, key=lambda box: box.first(sample))
+    while len(left) > 1:
+        joined = _join_two(left, sample)
+        if joined is None:
+            raise NotProvedError("the boxes of values do not join")
+        left = sorted(joined, key=lambda box: box.first(sample))
+    return left[0] if left else None
+
+
+def _join_two(boxes: Sequence[Box], sample: Mapping[str, int]) -> list[Box] | None:
+    """One box fewer: two of which one goes on where the other one ends."""
+    starts: dict[Polynomial, list[Box]] = {}
+    for box in boxes:
+        starts.setdefault(box.first, []).append(box)
+    alike: list[tuple[int, Box, Box]] = []
+    last: dict[Digits, Box] = {}
+    for box in boxes:
+        if (before := last.get(box.digits)) is not None:
+            alike.append(((box.first - before.first)(sample), before, box))
+        last[box.digits] = box
+    for box in boxes:
+        for digit in box.digits:
+            others = [one for one in box.digits if one is not digit]
+            for next_box in starts.get(box.first + digit[0] * digit[1], ()):
+                if next_box is not box and (more := _times(next_box, others, digit[0])):
+                    whole = Box(box.first, fuse([*others, (digit[0], digit[1] + more)]))
+                    return [whole, *(one for one in boxes if one not in (box, next_box))]
+        for other in boxes:
+            for digit in other.digits if other is not box else ():
+                others = [one for one in other.digits if one is not digit]
+                beside = other.first == box.first + digit[0]
+                if beside and _times(box, others, digit[0]) == number(1):
+                    whole = Box(box.first, fuse([*others, (digit[0], digit[1] + 1)]))
+                    return [whole, *(one for one in boxes if one not in (box, other))]
+    for _, one, two in sorted(alike, key=lambda item: item[0]):
+        whole = Box(one.first, fuse([*one.digits, (two.first - one.first, number(2))]))
+        return [whole, *(box for box in boxes if box not in (one, two))]
+    return None
+
+
+def _times(
+    box: Box, others: Sequence[tuple[Polynomial, Polynomial]], weight: Polynomial
+) -> Polynomial | None:
+    """How many of a weight a box has besides other digits; None if it has not these."""
+    left = [*box.digits]
+    for one in others:
+        if one not in left:
+            return None
+        left.remove(one)
+    if not left:
+        return number(1)
+    return left[0][1] if len(left) == 1 and left[0][0] == weight else None
+
+
+class Work:
+    """How much a proof may still cost."""
+
+    def __init__(self, most: int = MOST_TERMS) -> None:
+        self._left = most
+
+    def spend(self, terms: int) -> None:
+        """For a question of so many terms; raises NotProvedError if that is too much."""
+        self._left -= terms
+        if self._left < 0:
+            raise NotProvedError("too many cases")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes and programs that are looked at together.
+
+    Attributes:
+        bounds: of each symbol, in the order in which they were introduced.
+        inputs: of the swizzle, by name, and by what is opaque to the proof.
+        work: that is left.
+    """
+
+    bounds: Mapping[str, Bounds]
+    inputs: Mapping[str, Polynomial]
+    work: Work
+
+    def holds(self, value: Polynomial) -> bool:
+        """Whether a polynomial is known to be 0 or more."""
+        return never_negative(value, self.bounds, self.work.spend)
+
+    def put(self, part: Part) -> Case:
+        """The case in which a symbol is known better."""
+        kept = {name: one for name, one in self.bounds.items() if name != part.symbol}
+        kept |= part.bounds
+        bounds = {
+            name: replace(one, high=one.high and one.high.put(part.symbol, part.value))
+            for name, one in kept.items()
+        }
+        for name in part.bounds:  # of the new ones, high may speak of the old one no more
+            bounds[name] = part.bounds[name]
+        inputs = {name: one.put(part.symbol, part.value) for name, one in self.inputs.items()}
+        return Case(bounds, inputs, self.work)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the values of a symbol: what it is there, by new symbols."""
+
+    symbol: str
+    value: Polynomial
+    bounds: Mapping[str, Bounds]
+
+
+class SplitError(Exception):
+    """A case must be split into parts, by one symbol.
+
+    Attributes:
+        parts: all of them.
+        divisor: what the symbol was divided by, if that was why.
+    """
+
+    def __init__(self, parts: Sequence[Part], divisor: Polynomial | None = None):
+        super().__init__(parts)
+        self.parts, self.divisor = parts, divisor

@@ -14,11 +14,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from intelliperf_swizzle.language import Swizzle
-from intelliperf_swizzle.language.graph import Graph, graph_of
-from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS
-from intelliperf_swizzle.mapping.boxes import Case, SplitError, Work, prove_everywhere
-from intelliperf_swizzle.mapping.digit_boxes import NotProvedError
-from intelliperf_swizzle.mapping.polynomial import Bounds, Polynomial, number, symbol
+from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS, Graph, graph_of
+from intelliperf_swizzle.mapping.boxes import prove_everywhere
+from intelliperf_swizzle.mapping.polynomial import (
+    Bounds,
+    Case,
+    NotProvedError,
+    Polynomial,
+    SplitError,
+    Work,
+    number,
+    symbol,
+)
 from intelliperf_swizzle.records import Certificate, Grid, Launch, Proof
 
 MOST_CASES = 150

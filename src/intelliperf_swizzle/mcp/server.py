@@ -26,6 +26,7 @@ from intelliperf_swizzle.codec import dumps, encode, loads
 from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.hardware import load_target, targets
 from intelliperf_swizzle.language import INPUTS
+from intelliperf_swizzle.mcp.worker import ANSWER
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, declaration, options_of
 from intelliperf_swizzle.readers import natural, positive
 
@@ -36,12 +37,7 @@ _LONGEST_LINE = 1 << 26
 
 _SWIZZLE = (str, "text in the swizzle language, or the name of a pattern", {"min_length": 1})
 _COMMAND = (list[str], 'the application, no shell: ["python", "app.py"]', {"min_length": 1})
-_TARGET: tuple[Any, ...] = (
-    str,
-    "GPU: a name of the resource swizzle://targets",
-    {},
-    DEFAULT_TARGET,
-)
+_TARGET: tuple[Any, ...] = (str, "GPU: a name of swizzle://targets", {}, DEFAULT_TARGET)
 _GRID = (list[Annotated[int, Field(ge=1)]], "programs along the axes of the launch",
          {"min_length": 1, "max_length": 3})  # fmt: skip
 TOOLS: Mapping[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
@@ -149,10 +145,8 @@ def _tool(verb: str) -> Tool:
 
 
 def _parameter(name: str, kind: Any, default: Any, **described: Any) -> inspect.Parameter:
-    annotation = Annotated[kind, Field(**described)]
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
+    annotation, only = Annotated[kind, Field(**described)], inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, only, default=default, annotation=annotation)
 
 
 async def _work(verb: str, arguments: dict[str, Any], context: Context[Any, Any]) -> dict[str, Any]:
@@ -170,8 +164,9 @@ async def _work(verb: str, arguments: dict[str, Any], context: Context[Any, Any]
     )  # fmt: skip
     try:
         return await _answer(process, {"verb": verb, "arguments": arguments}, context)
-    finally:
-        await _end(process)
+    finally:  # the end of its input ends it, and all that it started
+        with anyio.CancelScope(shield=True), anyio.move_on_after(GRACE_SECONDS):
+            await process.aclose()
 
 
 async def _answer(
@@ -184,26 +179,14 @@ async def _answer(
     told = 0
     while True:
         try:
-            line = loads(await lines.receive_until(b"\n", _LONGEST_LINE))
+            line = (await lines.receive_until(b"\n", _LONGEST_LINE)).decode()
         except (anyio.EndOfStream, anyio.IncompleteRead):
             code = await process.wait()
             raise ToolError(f"the worker ended with exit code {code}") from None
-        if "answer" in line:
-            answer: dict[str, Any] = line["answer"]
-            return answer
-        if "error" in line:
-            raise ToolError(line["error"])
+        if line.startswith(ANSWER):
+            answer: dict[str, Any] = loads(line[1:])
+            if "error" in answer:
+                raise ToolError(answer["error"])
+            return dict(answer["answer"])
         told += 1
-        await context.report_progress(told, None, line["progress"])
-
-
-async def _end(process: anyio.abc.Process) -> None:
-    """Ends a worker, and through it all that it started; also when the call is cancelled."""
-    with anyio.CancelScope(shield=True):
-        if process.returncode is None:
-            process.terminate()
-        with anyio.move_on_after(GRACE_SECONDS):
-            await process.wait()
-        if process.returncode is None:
-            process.kill()
-        await process.aclose()
+        await context.report_progress(told, None, line.strip())

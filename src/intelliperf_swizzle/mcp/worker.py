@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The child process that does the work of one call: `python -m intelliperf_swizzle.mcp.worker`.
 
-The first line of standard input is the call, `{"verb": …, "arguments": {…}}`. Each line of standard
-output is an object: `{"progress": …}` as often as there is some, then `{"answer": …}` or
-`{"error": …}`. SIGTERM, or the end of standard input, ends it and all that it started.
+The first line of standard input is the call, `{"verb": …, "arguments": {…}}`. Lines of standard
+output are progress, but the last: ANSWER and `{"answer": …}` or `{"error": …}`. SIGTERM, or the end
+of standard input, ends it and all that it started.
 """
 
 from __future__ import annotations
@@ -22,38 +22,19 @@ from intelliperf_swizzle.codec import dumps, encode, loads
 from intelliperf_swizzle.edit import patch_root
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Measurement, Witness
 from intelliperf_swizzle.report.pages import markdown
 from intelliperf_swizzle.report.result import read_run
+from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.report.why import cures
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
-
-class Telling:
-    """Progress as lines of JSON."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._phase = ""
-
-    def phase(self, sentence: str) -> None:
-        """A new phase begins."""
-        self._phase = sentence
-        self._tell(sentence)
-
-    def step(self, done: int, total: int, best: str) -> None:
-        """Some steps of the phase are over."""
-        self._tell(f"{self._phase}: {done} of about {total}; best: {best}")
-
-    def note(self, sentence: str) -> None:
-        """Something the user should know."""
-        self._tell(sentence)
-
-    def _tell(self, sentence: str) -> None:
-        say(self._stream, "progress", sentence)
+ANSWER = "\x1e"
+"""Begins the line of the answer."""
 
 
-def answer(verb: str, arguments: dict[str, Any], progress: Telling) -> dict[str, Any]:
+def answer(verb: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """What a verb comes to: its records as JSON; null is what is not known."""
     project = arguments.get("project_directory")
     if project is not None:
@@ -104,7 +85,7 @@ def _times(before: Measurement, after: Measurement | None) -> dict[str, Any]:
 
 def say(stream: TextIO, kind: str, what: object) -> None:
     """One line of the answer."""
-    stream.write(dumps({kind: what}) + "\n")
+    stream.write(f"{ANSWER}{dumps({kind: what})}\n")
     stream.flush()
 
 
@@ -117,7 +98,7 @@ def main() -> int:
     with stopped_by_signals():
         threading.Thread(target=_end_with_server, daemon=True).start()
         try:
-            answered = answer(call["verb"], call["arguments"], Telling(stream))
+            answered = answer(call["verb"], call["arguments"], Lines(stream))
         except SwizzleError as error:
             say(stream, "error", str(error))
         except OSError as error:

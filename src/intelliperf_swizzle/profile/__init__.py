@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Where hit rates come from: the cache model (`profile.readings`), or a hardware profiler.
 
-`profile.choose` picks one; `profile.tools` says which hardware profilers are here.
+`profile.choose` picks one; `profile.installed` says which hardware profilers are here.
 """
 
 from __future__ import annotations

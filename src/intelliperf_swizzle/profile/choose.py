@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import Target, devices
-from intelliperf_swizzle.profile import Application, Profiler, tools
+from intelliperf_swizzle.profile import Application, Profiler, installed
 from intelliperf_swizzle.profile.ncu import NcuProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
 from intelliperf_swizzle.progress import Progress, Silent
 
-_CLASSES: Mapping[tools.ToolName, Callable[[Application, Target, tools.Tool], Profiler]] = {
+_CLASSES: Mapping[installed.ToolName, Callable[[Application, Target, installed.Tool], Profiler]] = {
     "ncu": NcuProfiler,
     "rocprofv3": Rocprofv3Profiler,
 }
@@ -25,7 +25,7 @@ def choose_profiler(
     target: Target,
     application: Application | None = None,
     progress: Progress | None = None,
-    machine: tools.Machine = tools.HERE,
+    machine: installed.Machine = installed.HERE,
 ) -> Profiler | None:
     """The profiler of that name; `auto` is the best that works here; None = the model.
 
@@ -40,9 +40,9 @@ def choose_profiler(
         UsageError: there is no profiler of that name.
         ProfileError: it cannot work here.
     """
-    if name not in tools.PROFILERS:
+    if name not in installed.PROFILERS:
         raise UsageError(
-            f"there is no profiler `{name}`", hint=f"one of: {', '.join(tools.PROFILERS)}"
+            f"there is no profiler `{name}`", hint=f"one of: {', '.join(installed.PROFILERS)}"
         )
     if name == "model" or application is None:
         return None
@@ -59,14 +59,14 @@ def _with_device(application: Application) -> Application:
 
 
 def _best(
-    target: Target, application: Application, progress: Progress, machine: tools.Machine
+    target: Target, application: Application, progress: Progress, machine: installed.Machine
 ) -> Profiler | None:
     """The first hardware profiler that works, else the model."""
     device = application.device
     seen = []
-    for name, kind in tools.KINDS.items():
+    for name, kind in installed.KINDS.items():
         if device is not None and kind.backend == device.backend:
-            seen.append(tools.tool_for(name, target, device, machine))
+            seen.append(installed.tool_for(name, target, device, machine))
             if (usable := first_usable(seen)) is not None:
                 return _CLASSES[name](application, target, usable)
     for problem in [tool.problem for tool in seen if tool.problem][:1]:
@@ -74,19 +74,19 @@ def _best(
     return None
 
 
-def first_usable(listed: Sequence[tools.Tool]) -> tools.Tool | None:
+def first_usable(listed: Sequence[installed.Tool]) -> installed.Tool | None:
     """What `auto` takes of tools in its order; None = none, so the model."""
     return next((tool for tool in listed if tool.problem is None), None)
 
 
 def _made(
-    name: tools.ToolName, target: Target, application: Application, machine: tools.Machine
+    name: installed.ToolName, target: Target, application: Application, machine: installed.Machine
 ) -> Profiler:
     """Raises ProfileError where it cannot work here."""
-    unfit = tools.misfit(name, tools.KINDS[name].backend, target, application.device)
+    unfit = installed.misfit(name, installed.KINDS[name].backend, target, application.device)
     if unfit is not None:
         raise ProfileError(unfit.fact, hint="--profiler model needs no GPU")
-    tool = tools.find_tool(name, machine)
+    tool = installed.find_tool(name, machine)
     if tool.problem is not None:
-        raise ProfileError(tool.problem.fact, hint=tools.without_counters(tool.problem.command))
+        raise ProfileError(tool.problem.fact, hint=installed.without_counters(tool.problem.command))
     return _CLASSES[name](application, target, tool)

@@ -38,8 +38,8 @@ from intelliperf_swizzle.profile.application import (
     profiled,
     run_profiler,
 )
+from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.profile.readings import Reading, Totals, plain_name, totals
-from intelliperf_swizzle.profile.tools import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
 
 DURATION = "gpu__time_duration.sum"
@@ -209,7 +209,7 @@ class NcuProfiler:
                 asked = self._command(kernel, counters, folder, expected)
                 seconds = self._application.limit_seconds
                 ran = run_profiler([*asked, *command], folder, environment, folder, seconds)
-                readings = _read(ran)
+                readings = read_ncu(_printed(ran))
                 if len(readings) != expected or ran.exit_code:
                     raise _why(kernel, ran)
                 return readings
@@ -254,7 +254,7 @@ class NcuProfiler:
             return self._command(kernel, counters, folder)
 
         with profiled(self._application, kernel, edit, command) as ran:
-            readings = _read(ran)
+            readings = read_ncu(_printed(ran))
             if not readings or ran.exit_code:
                 raise _why(kernel, ran)
             return readings
@@ -322,10 +322,6 @@ def _ratios(sums: Totals) -> dict[str, float]:
         for sectors, requests in pairs
         if sectors in counted and counted.get(requests)
     }
-
-
-def _read(ran: Ran) -> list[Reading]:
-    return read_ncu(_printed(ran))
 
 
 def _printed(ran: Ran) -> str:

@@ -18,9 +18,10 @@ import numpy as np
 
 from intelliperf_swizzle import cache
 from intelliperf_swizzle.errors import BuildError, ProfileError
+from intelliperf_swizzle.frontends.emit import serial_divisions
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.target import Build
-from intelliperf_swizzle.language import Swizzle, serial_divisions
+from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Grid, Int64Array, Launch, Measurement
 

@@ -24,8 +24,8 @@ from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.application import Application, Ran, failure, profiled
+from intelliperf_swizzle.profile.installed import AMD_ACCESS, Tool, without_counters
 from intelliperf_swizzle.profile.readings import Reading, Totals, plain_name, totals
-from intelliperf_swizzle.profile.tools import AMD_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import Grid, Measurement
 
 _COLUMNS = ("Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counter_Name",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
 from intelliperf_swizzle.codec import INLINE, named
-from intelliperf_swizzle.records.quantities import Certificate, Rate, Witness
+from intelliperf_swizzle.records.quantities import Certificate, Grid, Rate, Witness
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ class MissCauses:
 ARITHMETIC_MARGIN = 1.25
 """A kernel is bound by arithmetic if that takes so many times as long as memory traffic: modelled
 times of a GEMM are 3.25 and 2.88 ms, and a swizzle makes it faster on a GPU."""
+
+FAR_ABOVE = 3.0
+"""A time so many times the operations' has other causes: spills, latency (stream-K: 7 times)."""
 
 Level: TypeAlias = Literal["L2", "memory", "arithmetic"]
 """What works by itself, and may take the longest."""
@@ -156,9 +159,10 @@ class Measurement:
 
     @property
     def bound_by_arithmetic(self) -> bool:
-        """Whether the operations take clearly longer than the traffic of memory, both modelled."""
+        """Whether operations take clearly longer than memory traffic, and no time is far above."""
         arithmetic, memory = self.arithmetic_time_ms, self.modelled_memory_time_ms
-        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory)
+        far = (self.time_ms or 0.0) > FAR_ABOVE * (arithmetic or 0.0)
+        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory) and not far
 
     @property
     def only_compulsory(self) -> bool:
@@ -337,6 +341,38 @@ class ByHand:
 
 
 @dataclass(frozen=True)
+class OtherSize:
+    """The kernel at another size, modelled without the swizzle and with it, unguarded.
+
+    Attributes:
+        grid: of its launch.
+        before: L2 hit rate of the unmodified kernel.
+        after: with the swizzle; None where it is no permutation of this grid.
+        time_ratio: modelled memory time with the swizzle by that without; None as for `after`.
+        loses: whether the unmodified kernel is better.
+    """
+
+    grid: Grid
+    before: Rate
+    after: Rate | None
+    time_ratio: float | None
+    loses: bool
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the model says of a swizzle at other sizes.
+
+    Attributes:
+        others: those at which it renumbers, from the smallest grid to the largest.
+        guard: the condition under which the patch renumbers at all; None = always.
+    """
+
+    others: tuple[OtherSize, ...]
+    guard: str | None = None
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One candidate and what became of it.
 
@@ -345,6 +381,7 @@ class Attempt:
         screened_l2_hit_rate: by the fast model that sorts candidates.
         predicted: by the cache model with full physics, where hardware measures too.
         measurement: what decides: of the hardware, or of the model where there is none.
+        sizes: told of a best so far where launches at other sizes can be made.
     """
 
     number: int
@@ -356,4 +393,5 @@ class Attempt:
     predicted: Measurement | None = None
     measurement: Measurement | None = None
     validation: Validation | None = None
+    sizes: Sizes | None = None
     diff: str | None = None

@@ -15,43 +15,11 @@ from intelliperf_swizzle.records.attempts import (
     Ceiling,
     Level,
     Measurement,
+    Sizes,
     Timing,
     Usage,
 )
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
-
-
-@dataclass(frozen=True)
-class OtherSize:
-    """The kernel at another size, modelled without the swizzle and with it, unguarded.
-
-    Attributes:
-        grid: of its launch.
-        before: L2 hit rate of the unmodified kernel.
-        after: with the swizzle; None where it is no permutation of this grid.
-        time_ratio: modelled memory time with the swizzle by that without; None as for `after`.
-        loses: whether the unmodified kernel is better.
-    """
-
-    grid: Grid
-    before: Rate
-    after: Rate | None
-    time_ratio: float | None
-    loses: bool
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What the model says of the best swizzle at other sizes.
-
-    Attributes:
-        others: those at which it renumbers, from the smallest grid to the largest.
-        guard: the condition under which the patch renumbers at all; None = always.
-    """
-
-    others: tuple[OtherSize, ...]
-    guard: str | None = None
-
 
 CureKind: TypeAlias = Literal["parameter", "swizzle", "tile size", "padding", "both"]
 """From the cheapest to the dearest: one number of a call, the patch, a number that arithmetic hangs
@@ -296,7 +264,6 @@ class Run:
         domain_name: what the target calls an L2 with the CUs that it serves.
         interrupted: a signal ended the search; `best` is the best so far.
         cures: what could be done about the misses; None where it does not matter, or was not asked.
-        sizes: how the best does at other sizes; None where there is none, or it is not known.
         by_hand: what people use without a search, beside it; none where nothing was searched.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
     """
@@ -327,9 +294,13 @@ class Run:
     domain_name: str = "XCD"
     interrupted: bool = False
     cures: Cures | None = None
-    sizes: Sizes | None = None
     accuracy: Accuracy | None = None
     by_hand: tuple[ByHand, ...] = ()
+
+    @property
+    def sizes(self) -> Sizes | None:
+        """How the best does at other sizes; None where there is none, or it is not known."""
+        return self.best.sizes if self.best else None
 
     @property
     def modelled(self) -> bool:

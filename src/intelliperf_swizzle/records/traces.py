@@ -138,18 +138,24 @@ class Trace:
         starts = np.array([segment.first_line for segment in self.segments], np.int64)
         return np.maximum(np.searchsorted(starts, lines, side="right") - 1, 0)
 
+    def touches(self, accesses: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Every line that some accesses touch, in their order; int64[touches] each.
+
+        Returns:
+            Which of the accesses it is, its place in `shape_line`, and the line.
+        """
+        shape = self.access_shape[accesses]
+        counts = np.diff(self.shape_offset)[shape]
+        which = np.repeat(np.arange(len(shape)), counts)
+        before = self.shape_offset[shape] - (np.cumsum(counts) - counts)
+        place = np.arange(len(which)) + before[which]
+        base = self.access_base[accesses].astype(np.int64)
+        return which, place, base[which] + self.shape_line[place]
+
     def lines(self, tile: int) -> Int32Array:
         """The lines of one tile in program order, as the plain interpreter would list them."""
-        chunks = [
-            self.access_base[a]
-            + self.shape_line[
-                self.shape_offset[self.access_shape[a]] : self.shape_offset[
-                    self.access_shape[a] + 1
-                ]
-            ]
-            for a in range(self.tile_offset[tile], self.tile_offset[tile + 1])
-        ]
-        return np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
+        accesses = np.arange(self.tile_offset[tile], self.tile_offset[tile + 1])
+        return self.touches(accesses)[2].astype(np.int32)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import json
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -207,6 +207,7 @@ def _own(run: Run) -> OwnPart:
         ceiling_derivation=run.ceiling.derivation,
         best=_named(run.best) if run.best else None,
         established=establish(run),
+        sizes=run.sizes,
         **{name: getattr(run, name) for name in SHARED},
     )
 
@@ -409,7 +410,7 @@ def _best(own: OwnPart) -> Attempt | None:
         return None
     for attempt in own.attempts:
         if attempt.number == own.best.number and attempt.measurement is not None:
-            return attempt
+            return replace(attempt, sizes=own.sizes)
     raise RecordError(
         f"swizzle.best.number: expected that of a measured attempt, got {own.best.number}"
     )

@@ -7,8 +7,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -111,16 +111,22 @@ def _verdict(outcome: Sequence[str], cautions: Sequence[str]) -> RenderableType:
     return Group(*lines, *(_whole(line) for line in words.cautions(cautions)))
 
 
-def _by_hand(run: Run) -> Table:
-    """What people use without a search, beside the best."""
-    table = Table(title="by hand", title_justify="left")
-    for name in words.BY_HAND:
-        table.add_column(
-            name, justify="right" if name in words.BY_HAND[1:3] else "left", overflow="fold"
-        )
-    for row in words.by_hand(run):
+def _table(
+    names: Sequence[str], left: Collection[str], rows: Iterable[Sequence[str]], **style: Any
+) -> Table:
+    """Rows under their names; the columns in `left` begin there, the others end to the right."""
+    table = Table(**style)
+    for name in names:
+        table.add_column(name, justify="left" if name in left else "right", overflow="fold")
+    for row in rows:
         table.add_row(*row)
     return table
+
+
+def _by_hand(run: Run) -> Table:
+    """What people use without a search, beside the best."""
+    rows = words.by_hand(run)
+    return _table(words.BY_HAND, words.BY_HAND[::3], rows, title="by hand", title_justify="left")
 
 
 def attempts(run: Run, most: int | None = None) -> Table:
@@ -133,20 +139,22 @@ def attempts(run: Run, most: int | None = None) -> Table:
     listed = {one.number for one in (*winner, *evaluated)}
     others = [one for one in run.attempts if one.number not in listed]
     others.sort(key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
-    table = Table(title="attempts, best first", title_justify="left")
-    for name in ("#", "swizzle", "verdict", "screened", "L2 hit rate"):
-        left = name in ("swizzle", "verdict")
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
-    for one in [*winner, *evaluated, *others][:most]:
-        screened, measured = one.screened_l2_hit_rate, one.measurement
-        table.add_row(
+    rows = (
+        (
             str(one.number),
             one.candidate.name,
             one.verdict.kind,
-            "" if screened is None else percent(screened),
-            "" if measured is None else percent(measured.l2_hit_rate),
+            _rate(one.screened_l2_hit_rate),
+            _rate(one.measurement.l2_hit_rate if one.measurement else None),
         )
-    return table
+        for one in [*winner, *evaluated, *others][:most]
+    )
+    names, title = ("#", "swizzle", "verdict", "screened", "L2 hit rate"), "attempts, best first"
+    return _table(names, ("swizzle", "verdict"), rows, title=title, title_justify="left")
+
+
+def _rate(rate: float | None) -> str:
+    return "" if rate is None else percent(rate)
 
 
 def tile_map(
@@ -180,25 +188,22 @@ def _digits(shown: TilePicture) -> Table:
 
 def kernels(rows: Sequence[KernelSummary]) -> Table:
     """The table of recorded kernels, what saves most time first."""
-    table = Table(
-        caption=words.KERNELS, caption_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
-    columns = ("kernel", "launches", "share", "hit rate", "ceiling", "best", "saved", "verdict")
-    for name in columns:
-        left = name in ("kernel", "verdict")
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
-    for row in rows:
-        shares = (
-            row.time_share,
-            row.baseline_l2_hit_rate,
-            row.ceiling_l2_hit_rate,
-            row.best_l2_hit_rate,
-            row.time_saved,
+    names = ("kernel", "launches", "share", "hit rate", "ceiling", "best", "saved", "verdict")
+    texts = (
+        (
+            f"{row.kernel}\n{row.place}".strip(),
+            str(row.launches),
+            _rate(row.time_share),
+            _rate(row.baseline_l2_hit_rate),
+            _rate(row.ceiling_l2_hit_rate),
+            _rate(row.best_l2_hit_rate),
+            _rate(row.time_saved),
+            row.note or row.verdict,
         )
-        texts = ["" if share is None else percent(share) for share in shares]
-        kernel = f"{row.kernel}\n{row.place}".strip()
-        table.add_row(kernel, str(row.launches), *texts, row.note or row.verdict)
-    return table
+        for row in rows
+    )
+    style = {"caption": words.KERNELS, "caption_justify": "left", "padding": (0, 1, 0, 0)}
+    return _table(names, ("kernel", "verdict"), texts, box=SIMPLE_HEAD, **style)
 
 
 def scored(
@@ -242,11 +247,8 @@ def catalogue(patterns: Sequence[Pattern]) -> RenderableType:
 
 def gpus(targets: Sequence[Target]) -> Table:
     """The targets, one a row."""
-    table = Table(title="targets")
-    for name in ("name", "GPU", "L2s", "CUs", "L2 each", "last level", "memory"):
-        table.add_column(name, justify="left" if name in ("name", "GPU") else "right")
-    for target in targets:
-        table.add_row(
+    rows = (
+        (
             target.name,
             target.product,
             str(target.num_xcds),
@@ -255,7 +257,10 @@ def gpus(targets: Sequence[Target]) -> Table:
             size(target.llc_bytes) if target.llc_bytes else "none",
             f"{target.memory_gb_s / 1000:.1f} TB/s",
         )
-    return table
+        for target in targets
+    )
+    names = ("name", "GPU", "L2s", "CUs", "L2 each", "last level", "memory")
+    return _table(names, ("name", "GPU"), rows, title="targets")
 
 
 def _comparison(
@@ -264,19 +269,14 @@ def _comparison(
     """A table of numbers; where some are modelled and some measured, it says which."""
     sources = {row.source for row in rows if row.before is not None}
     source = f", {min(sources)}" if len(sources) == 1 else ""
-    table = Table(title=title + source, title_justify="left")
-    table.add_column("", overflow="fold")
-    table.add_column("before", justify="right")
-    table.add_column("after", justify="right")
-    if not source:
-        table.add_column("source")
-    for row in rows:
-        before, after = row.texts()
-        told = [] if source else [row.source if row.before is not None else ""]
-        table.add_row(row.name, before, after if with_after else "", *told)
-    told = [] if source else ["computed"]
-    table.add_row("ceiling of the L2 hit rate", percent(ceiling.l2_hit_rate), "", *told)
-    return table
+    shown = [(row.name, *row.texts(), row.source if row.before is not None else "") for row in rows]
+    shown.append(("ceiling of the L2 hit rate", percent(ceiling.l2_hit_rate), "", "computed"))
+    names = ("", "before", "after", "source")[: 3 if source else 4]
+    texts = (
+        (name, before, after if with_after else "", told)[: len(names)]
+        for name, before, after, told in shown
+    )
+    return _table(names, ("", "source"), texts, title=title + source, title_justify="left")
 
 
 SILENCE_SECONDS = 2.0

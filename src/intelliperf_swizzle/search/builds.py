@@ -18,6 +18,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
+from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import BuildError, TraceError
 from intelliperf_swizzle.frontends.ports import Resizer, SourceExaminer
 from intelliperf_swizzle.hardware import Target, targets
@@ -28,7 +29,6 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.trace.touched import touched_storages
 
 
 def variants(launches: Sequence[records.Launch]) -> list[records.Launch]:

@@ -174,17 +174,13 @@ def _build(case: builds.Case, launch: records.Launch) -> Build | None:
 def _touched(trace: records.Trace) -> tuple[bytes, bytes, int]:
     """Kind and line of all that a launch touches, and which sectors, each once; and how many
     sectors it stores in all."""
-    key, times = np.unique(
-        trace.access_shape.astype(np.int64) << 32 | trace.access_base, return_counts=True
-    )
-    shape = key >> 32
-    lengths = np.diff(trace.shape_offset)[shape]
-    begin = np.cumsum(lengths) - lengths
-    place = np.repeat(trace.shape_offset[shape] - begin, lengths) + np.arange(lengths.sum())
-    kind = np.repeat(trace.shape_kind[shape].astype(np.int64), lengths)
-    at = kind << 32 | np.repeat(key & 0xFFFFFFFF, lengths) + trace.shape_line[place]
+    key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
+    _, once, times = np.unique(key, return_index=True, return_counts=True)
+    which, place, line = trace.touches(once)
+    kind = trace.shape_kind[trace.access_shape[once]].astype(np.int64)[which]
+    at = kind << 32 | line
     sectors = trace.shape_sectors[place]
-    stored = SECTORS[sectors] * np.repeat(times, lengths) * (kind != records.Access.READ)
+    stored = SECTORS[sectors] * times[which] * (kind != records.Access.READ)
     order = np.argsort(at, kind="stable")
     lines, first = np.unique(at[order], return_index=True)
     masks = np.bitwise_or.reduceat(sectors[order], first)

@@ -80,6 +80,8 @@ def conclude(
     """
     largest = subject.traced[0].launch
     hopeless = not is_promising(setup, subject)
+    untested = setup.options.unittest_command and setup.options.compute == "never"
+    untested_note = "the unit test was not run, as `--compute never` forbids it"
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     return Run(
         kernel=subject.kernel,
@@ -97,7 +99,7 @@ def conclude(
         best=None,
         attempts=history.attempts,
         nothing_to_gain=hopeless,
-        notes=(*anyway, *recorded.notes, *subject.notes, *note_omissions(setup)),
+        notes=(*anyway, *recorded.notes, *subject.notes, *((untested_note,) if untested else ())),
         history=str(history.path),
         invocation=setup.invocation,
         file=largest.source.entry.file,
@@ -106,13 +108,6 @@ def conclude(
         domain_name=setup.target.domain_name,
         accuracy=subject.accuracy(setup.target),
     )
-
-
-def note_omissions(setup: Setup) -> tuple[str, ...]:
-    """Says so if the user's own test was not run."""
-    if setup.options.unittest_command and setup.options.compute == "never":
-        return ("the unit test was not run, as `--compute never` forbids it",)
-    return ()
 
 
 Result: TypeAlias = "Outcome | SwizzleError | Interrupted | None"

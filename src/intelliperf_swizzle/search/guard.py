@@ -67,7 +67,7 @@ class SizeGuard:
         self._setup = setup
         self._subject = subject
         self._progress = progress
-        self._found: dict[int, tuple[Sizes, Guarded | None]] = {}
+        self._found: dict[int, Guarded | None] = {}
 
     def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
@@ -79,14 +79,9 @@ class SizeGuard:
         """
         if best.attempt.number not in self._found:
             self._found[best.attempt.number] = self._guard(best)
-        return self._found[best.attempt.number][1]
+        return self._found[best.attempt.number]
 
-    def sizes_of(self, best: Evaluated | None) -> Sizes | None:
-        """How an attempt does that got its guard; None where such launches cannot be made."""
-        sizes, _ = self._found.get(best.attempt.number if best else -1, (Sizes(()), None))
-        return sizes if sizes.others or sizes.guard else None
-
-    def _guard(self, best: Evaluated) -> tuple[Sizes, Guarded | None]:
+    def _guard(self, best: Evaluated) -> Guarded | None:
         subject = self._subject
         for proof in _proofs(best, tied=self._tied):
             swizzle = best.proved.swizzle
@@ -102,11 +97,13 @@ class SizeGuard:
             both = f"({proof.condition}) and {kept}" if proof.condition and kept else None
             for guard in filter(None, (both, proof.condition or kept)):
                 if guarded := _conditional(self._setup, subject, best, guard, proof):
-                    return Sizes(others, guard), guarded
+                    attempt = replace(guarded.attempt, sizes=Sizes(others, guard))
+                    return replace(guarded, attempt=attempt)
             if proof.condition is None:
-                attempt = replace(best.attempt, proof=proof)
-                return Sizes(others), Guarded(best.proved, attempt, best.edit)
-        return Sizes(()), None
+                sizes = Sizes(others) if others else None
+                attempt = replace(best.attempt, proof=proof, sizes=sizes)
+                return Guarded(best.proved, attempt, best.edit)
+        return None
 
     @cached_property
     def _others(self) -> list[Case]:

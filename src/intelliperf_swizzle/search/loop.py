@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from intelliperf_swizzle.cache.balance import is_uneven, work
+from intelliperf_swizzle.cache.drift import is_uneven, work
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
@@ -17,7 +17,7 @@ from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.records import ByHand, Measurement
-from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Guarded
 from intelliperf_swizzle.search.subject import Subject, describe

@@ -12,10 +12,11 @@ from dataclasses import replace
 from intelliperf_swizzle import rank
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.target import Build
+from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
-from intelliperf_swizzle.search.subject import prepare_model, with_causes
+from intelliperf_swizzle.search.subject import with_causes
 from intelliperf_swizzle.stopping import spent
 
 FEWEST_MODELLED = 20
@@ -31,8 +32,6 @@ class OnModel:
     def __init__(self, setting: Setting):
         self._setting, self._setup = setting, setting.setup
         self._validated: dict[int, Evaluated] = {}
-        subject = setting.subject
-        self._model = prepare_model(subject.traced, self._setup.target)
         self._always: frozenset[int] = frozenset()
 
     @property
@@ -185,10 +184,10 @@ class OnModel:
         return Evaluated(one.proved, attempt, one.edit)
 
     def _measure(self, one: Edited) -> Measurement:
-        setting = self._setting
-        if self._setup.profiler is not None:
-            return self._setup.profiler.measure(setting.subject.traced, one.edit)
-        return self._model(one.proved.swizzle)
+        traced, setup = self._setting.subject.traced, self._setup
+        if setup.profiler is not None:
+            return setup.profiler.measure(traced, one.edit)
+        return model_swizzle(one.proved.swizzle, traced, one.proved.tiles(), setup.target)
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))

@@ -223,10 +223,7 @@ class _TouchedLines:
 
     @classmethod
     def of(cls, trace: records.Trace) -> _TouchedLines:
-        lengths = np.diff(trace.shape_offset)[trace.access_shape]
-        begin = trace.shape_offset[trace.access_shape] - np.cumsum(lengths) + lengths
-        at = np.repeat(begin, lengths) + np.arange(int(lengths.sum()))
-        line = np.repeat(trace.access_base.astype(np.int64), lengths) + trace.shape_line[at]
+        _, _, line = trace.touches(np.arange(len(trace.access_base)))
         segment = trace.segment_of(line)
         first = np.array([one.first_line for one in trace.segments], np.int64)
         return cls(segment, line - first[segment])

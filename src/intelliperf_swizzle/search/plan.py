@@ -1,18 +1,41 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which kernels of an application are searched, in what order, and what each search may cost."""
+"""The kernels of an application, recorded: which are searched, in what order, at what cost.
+
+Each has a folder, locked against other runs, with the history of its attempts.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from intelliperf_swizzle import __version__
+from intelliperf_swizzle.disk import FolderLock, remove_partial, temporary_folder
+from intelliperf_swizzle.errors import (
+    ProfileError,
+    SpliceError,
+    SwizzleError,
+    TraceError,
+    UsageError,
+)
+from intelliperf_swizzle.frontends.ports import Builder, TileLoops
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.history import History, read_identity
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
+from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, Trace
+from intelliperf_swizzle.records.launches import as_text
+from intelliperf_swizzle.search.builds import examine_kernel, look_closely
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.subject import Subject, check_editable, row_of
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""
@@ -69,8 +92,9 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
         number = f"-{names[one.kernel]}" if names[one.kernel] > 1 else ""
         own = _within_budget(setup, part)
         if searches and setup.options.history:
-            history = _beside(Path(setup.options.history), one.kernel + number)
-            own = replace(own, options=replace(own.options, history=history))
+            path = Path(setup.options.history)
+            beside = path.with_name(f"{path.stem}.{one.kernel}{number}{path.suffix}")
+            own = replace(own, options=replace(own.options, history=str(beside)))
         searches.append(Search(one, own, one.kernel + number))
     return searches
 
@@ -124,11 +148,6 @@ def _could_save(subject: Subject, setup: Setup) -> float:
     return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
 
 
-def _beside(history: Path, kernel: str) -> str:
-    """The history of a further kernel, where the run's is named: beside it."""
-    return str(history.with_name(f"{history.stem}.{kernel}{history.suffix}"))
-
-
 def _within_budget(setup: Setup, part: float) -> Setup:
     """The setup of a search that gets this part of the run's budget."""
     options = setup.options
@@ -139,3 +158,273 @@ def _within_budget(setup: Setup, part: float) -> Setup:
         options=replace(options, candidates=candidates),
         share=setup.share * candidates / options.candidates,
     )
+
+
+HISTORY = "history.jsonl"
+MOST_NAMESAKES = 100
+"""Kernels of one name that have a folder each; the last one is shared."""
+
+
+def kernel_folder(folder: Path, setup: Setup, subject: Subject) -> Path:
+    """The folder of a kernel's files, or `<folder>-2`, … if another kernel has that one.
+
+    A kernel of the same name in another source file, or of another script, is another one.
+    """
+    ours = _application(folder.parent, setup, subject)
+    names = [folder.name, *(f"{folder.name}-{n}" for n in range(2, MOST_NAMESAKES))]
+    for name in names:
+        if read_identity(folder.with_name(name) / HISTORY).get("application", ours) == ours:
+            break
+    return folder.with_name(name)
+
+
+def _application(folder: Path, setup: Setup, subject: Subject) -> list[str]:
+    """Whose kernel it is: its file and the script, seen from a folder that may move with them."""
+    files = (subject.launches[0].source.entry.file, setup.script)
+    return [os.path.relpath(file, folder.resolve()) if file else "" for file in files]
+
+
+@contextmanager
+def lock_folder(folder: Path, subject: Subject) -> Iterator[FolderLock]:
+    """Keeps other runs from an output folder, also after the block if nothing fails in it.
+
+    What a killed run left beside the kernel's files is removed.
+
+    Raises:
+        UsageError: another run is writing there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FolderLock(folder)
+    except BlockingIOError:
+        raise UsageError(
+            f"another run is writing to {folder}", hint="name another folder with --report_dir"
+        ) from None
+    try:
+        for function in subject.launches[0].source.functions.values():
+            remove_partial(Path(function.file))
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+@contextmanager
+def open_history(
+    setup: Setup, subject: Subject, proposers: Sequence[Proposer], folder: Path, progress: Progress
+) -> Iterator[History]:
+    """The run's history file, new or resumed; closed at the end."""
+    options = setup.options
+    path = Path(options.history or folder / HISTORY)
+    resumable = path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    identity = {
+        **_identity(setup, subject, proposers),
+        "application": _application(folder.parent, setup, subject),
+    }
+    history = History(path, identity, resume=options.resume)
+    if options.resume:
+        progress.note(_resumed(history) if resumable else f"nothing to resume: there is no {path}")
+    try:
+        yield history
+    finally:
+        history.close()
+
+
+def name_proposers(proposers: Sequence[Proposer]) -> str:
+    """As `--proposer` takes it."""
+    return proposers[0].name if len(proposers) == 1 else "both"
+
+
+def _resumed(history: History) -> str:
+    count = len(history.attempts)
+    return f"resuming {history.path}: {count} attempt{'' if count == 1 else 's'} taken over"
+
+
+def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> dict[str, Any]:
+    """All that an attempt's numbers and verdict follow from: with another, none can be resumed."""
+    source = subject.launches[0].source.functions.values()
+    return {
+        "version": __version__,
+        "kernel": subject.kernel,
+        "source": _digest("".join(one.text for one in source).encode()),
+        "launches": [[*one.numbers, *map(list, one.constants.items())] for one in subject.launches],
+        "accesses": [_digest_accesses(one.trace) for one in subject.traced],
+        "target": [setup.target.name, _digest(repr(setup.target).encode())],
+        "profiler": setup.profiler.name if setup.profiler else "model",
+        "device": setup.device.product if setup.device else None,
+        "proposer": name_proposers(proposers),
+        "formula": setup.formula.name,
+        "tolerance": setup.options.accordo_absolute_tolerance,
+        "unittest_command": setup.options.unittest_command,
+        "seed": setup.options.seed,
+    }
+
+
+def _digest_accesses(trace: Trace) -> str:
+    """What a launch touches; it follows from strides, dtypes and data too."""
+    arrays = (trace.tile_offset, trace.access_base, trace.access_shape, trace.shape_offset,
+              trace.shape_line, trace.shape_sectors, trace.shape_kind)  # fmt: skip
+    return _digest(*(array.tobytes() for array in arrays))
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+PROGRAM = "program"
+"""What `--renumber` calls the programs themselves."""
+READ = (
+    "the number of tiles is read from `{}`: mappings are proved for every one, gains hold for this"
+)
+"""What is said of numbers of tiles that memory holds."""
+
+
+@contextmanager
+def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
+    """Records the application's launches; the records are removed at the end."""
+    with temporary_folder("run") as folder:
+        on_gpu = None if isinstance(setup.language, Builder) else setup.device  # else on a stand-in
+        where = f" on {on_gpu.product}" if on_gpu else ""
+        progress.phase(f"recording {' '.join(setup.command)}{where}")
+        recorded = setup.language.record(setup.record_request(folder / "capture"))
+        yield recorded
+
+
+def choose_kernel(
+    recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
+) -> Subject:
+    """The kernel that could save most time, of those that can be edited if that is wanted.
+
+    On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
+
+    Raises:
+        UsageError: no launch of the kernel that is asked for was recorded.
+        SwizzleError: not one kernel could be traced; its reason.
+    """
+    subjects, _ = examine_kernels(recorded, setup, progress, to_edit=to_edit)
+    return look_closely(subjects[0], setup, progress)
+
+
+def examine_kernels(
+    recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
+) -> tuple[list[Subject], list[KernelSummary]]:
+    """Traces and models the recorded kernels; the one that could save most time comes first.
+
+    Returns:
+        The subjects, and a row for each kernel that was not traced, or that cannot be edited if
+        that is wanted.
+
+    Raises:
+        UsageError, SwizzleError: as of `choose_kernel`.
+    """
+    kernel = setup.options.kernel
+    by_kernel = _by_kernel(recorded.launches)
+    chosen = [one for one in by_kernel if kernel in (None, one[0].kernel)]
+    if not chosen:
+        raise UsageError(
+            f"the application launched no kernel `{kernel}`",
+            hint=f"it launched: {', '.join(sorted({one[0].kernel for one in by_kernel}))}",
+            details=recorded.cautions,
+        )
+    chosen.sort(key=lambda launches: (-_programs(launches), launches[0].kernel))
+    subjects: list[Subject] = []
+    failures: list[SwizzleError] = []
+    rows: list[KernelSummary] = []
+    for launches in chosen[: setup.options.top_n]:
+        progress.phase(f"tracing {launches[0].kernel}")
+        try:
+            subject = _examine_numbered(launches, setup, progress, to_edit=to_edit)
+            cautions = (*recorded.cautions, *subject.cautions)
+            subjects.append(replace(subject, cautions=cautions))
+        except (SpliceError, TraceError, ProfileError) as error:
+            failures.append(error)
+            rows.append(row_of(launches, error.fact))
+    if not subjects:
+        raise failures[0]
+    _check_renumbered(subjects, setup.options.renumber)
+    beyond = f"not looked at: --top_n {setup.options.top_n}"
+    rows += [row_of(launches, beyond) for launches in chosen[setup.options.top_n :]]
+    return rank_subjects(subjects, setup.target), rows
+
+
+def _examine_numbered(
+    launches: Sequence[Launch], setup: Setup, progress: Progress, *, to_edit: bool
+) -> Subject:
+    """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
+
+    Raises:
+        SpliceError: it cannot be edited, and that is wanted.
+        SwizzleError: as of `examine_kernel`.
+    """
+    asked = setup.options.renumber
+    reasons: tuple[str, ...] = ()
+    if asked != PROGRAM:
+        looped, reasons = _with_loops(launches, setup)
+        if loop := looped[0].loop:
+            entry = looped[0].source.entry
+            where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
+            most = max(looped, key=lambda one: one.tiles)
+            note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
+            note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
+            try:
+                if to_edit:
+                    check_editable(setup, looped)
+                subject = examine_kernel(looped, setup, progress)
+                if loop.read_from:
+                    told = READ.format("`, `".join(loop.read_from))
+                    subject = replace(subject, cautions=(told, *subject.cautions))
+                return replace(subject, notes=(note, *reasons, *subject.notes))
+            except (SpliceError, TraceError) as error:
+                reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "
+                                     f"{error.fact}")  # fmt: skip
+    if to_edit:
+        check_editable(setup, launches)
+    subject = examine_kernel(launches, setup, progress)
+    return replace(subject, notes=(*reasons, *subject.notes))
+
+
+def _with_loops(
+    launches: Sequence[Launch], setup: Setup
+) -> tuple[Sequence[Launch], tuple[str, ...]]:
+    """As of the language; what an earlier run has found is used again."""
+    language = setup.language
+    if not isinstance(language, TileLoops):
+        return launches, ()
+
+    def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
+        looped, reasons = language.with_loops(launches, setup.options.renumber)
+        return [one.loop for one in looped], reasons
+
+    decided_by = ([as_text(one) for one in launches], setup.options.renumber)
+    loops, reasons = setup.kept.call("loops", decided_by, find)
+    both = zip(launches, loops, strict=True)
+    return [replace(launch, loop=loop) for launch, loop in both], reasons
+
+
+def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
+    """Raises UsageError if no kernel is renumbered by the variable that is asked for."""
+    loops = {one.launches[0].loop for one in subjects} - {None}
+    if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
+        return
+    raise UsageError(
+        f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
+        hint=f"leave --renumber out, or --renumber {PROGRAM}",
+        details=tuple(dict.fromkeys(note for one in subjects for note in one.notes)),
+    )
+
+
+def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
+    """The launches of each kernel; two kernels may have one name."""
+    grouped: dict[tuple[str, str, int], list[Launch]] = {}
+    for launch in launches:
+        entry = launch.source.entry
+        grouped.setdefault((launch.kernel, entry.file, entry.first_line), []).append(launch)
+    return list(grouped.values())
+
+
+def _programs(launches: Sequence[Launch]) -> int:
+    return sum(launch.programs * launch.count for launch in launches)

@@ -17,21 +17,25 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.conclude import Findings, Outcome, Result, conclude, gather
 from intelliperf_swizzle.search.guard import SizeGuard, sound
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel
-from intelliperf_swizzle.search.plan import Search, is_promising, plan_searches
-from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
-from intelliperf_swizzle.search.run_folder import (
+from intelliperf_swizzle.search.plan import (
+    Search,
+    choose_kernel,
+    examine_kernels,
+    is_promising,
     kernel_folder,
     lock_folder,
     name_proposers,
     open_history,
+    plan_searches,
+    record_application,
 )
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Evaluator, Setting
 from intelliperf_swizzle.search.subject import Subject, describe
@@ -99,7 +103,6 @@ def optimize_kernel(
             best=best.attempt if best else None,
             picture=found.picture,
             cures=found.cures,
-            sizes=guard.sizes_of(best),
             by_hand=by_hand,
             interrupted=interrupted is not None,
             usage=effort.usage,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.edit import PLACE, Edit, carry
 from intelliperf_swizzle.edit import run_build as run_command
 from intelliperf_swizzle.errors import CaptureError, SpliceError, UsageError, ValidationError
@@ -25,7 +25,6 @@ from intelliperf_swizzle.frontends.ports import (
     frontends,
 )
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target, unknown
-from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application

@@ -20,7 +20,7 @@ from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import ModelScreen, model_launches, model_swizzle
+from intelliperf_swizzle.profile.readings import ModelScreen, model_launches
 from intelliperf_swizzle.search.setup import Setup
 
 
@@ -28,13 +28,6 @@ def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[
     """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1."""
     screen = ModelScreen(traced, target)
     return lambda swizzle: screen.hit_rate(tiles_of(swizzle, traced, target))
-
-
-def prepare_model(
-    traced: Sequence[TracedLaunch], target: Target
-) -> Callable[[Swizzle], records.Measurement]:
-    """What gives the measurement of a swizzle by the model with full physics, without causes."""
-    return lambda swizzle: model_swizzle(swizzle, traced, tiles_of(swizzle, traced, target), target)
 
 
 def with_causes(

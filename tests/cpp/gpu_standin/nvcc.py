@@ -28,10 +28,12 @@ def main(words: list[str]) -> int:
     if "--cubin" in words:
         Path(words[2].partition("=")[2]).write_bytes(Path(words[3]).read_bytes())
         return 0
+    if "CCC_OVERRIDE_OPTIONS" in os.environ and "FAKE_HIPCC" in os.environ:  # as a hipcc's clang
+        os.execv(os.environ["FAKE_HIPCC"], ["hipcc", *words])
     if os.environ["FAKE_LANGUAGE"] == "none":
         print("nvcc fatal   : there is no such host compiler", file=sys.stderr)
         return 1
-    source = next(one for one in words if one.endswith((".cu", ".cpp")))
+    source = next(one for one in words if one.endswith((".cu", ".cpp", ".hip")))
     program = words[words.index("-o") + 1]
     compiler = ["g++", "-O1", "-fPIC", "-x", "c++", f"-I{HERE}"]
     with tempfile.TemporaryDirectory() as folder:

@@ -78,6 +78,11 @@ __global__ void counted_wide(unsigned* cell) {
   if (threadIdx.x == 0) atomicAdd(reinterpret_cast<unsigned long long*>(cell), 1ull);
 }
 
+__global__ void voted(int* cells) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  cells[at] = __syncthreads_count(cells[at] == 0) + __syncthreads_or(cells[at]);
+}
+
 template <typename T>
 T* allocated(size_t count) {
   void* at = nullptr;
@@ -115,6 +120,7 @@ int main(int argc, char**) {
   pushed<<<groups, WIDTH>>>(allocated<int>(all));
   int* twice = allocated<int>(all);
   claimed_twice<<<groups, WIDTH>>>(twice, twice);
+  voted<<<groups, WIDTH>>>(allocated<int>(all));
   unsigned* cell = allocated<unsigned>(4);
   counted<<<groups, WIDTH>>>(cell);
   counted_alike<<<groups, WIDTH>>>(cell);

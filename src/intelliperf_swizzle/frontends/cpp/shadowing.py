@@ -43,9 +43,9 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
     recording_of,
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
+from intelliperf_swizzle.frontends.emit import emit_cpp
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
-from intelliperf_swizzle.language.emit import emit_cpp
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _NO_CODE = re.compile(

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Candidates tried on a GPU in processes of the user's application, whatever their language.
 
-`processes` starts and watches them, `journal` is what they tell, `statistics` what is made of their
-times, `outcomes` what a trial means for an edit.
+`processes` starts and watches them, `journal` is what they tell, `outcomes` what is made of their
+times, and what a trial means for an edit.
 """

@@ -27,7 +27,7 @@ from typing import Any
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.trials.statistics import timing
+from intelliperf_swizzle.frontends.trials.outcomes import timing
 from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind, Trial
 
 PATIENCE_SECONDS = 2.0

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.other_sizes import retile_launch, scale_launch
 from intelliperf_swizzle.frontends.ports import Compiler
+from intelliperf_swizzle.frontends.resizing import retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.frontends.triton.overlay.rules import applying, rules_of

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest, Replay
@@ -16,7 +17,6 @@ from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Trace
-from intelliperf_swizzle.trace.touched import touched_storages
 
 
 def on_gpu(

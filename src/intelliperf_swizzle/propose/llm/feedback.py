@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -136,7 +137,7 @@ def _parts(
 ) -> Iterator[str]:
     own = answers(attempts, rank)
     if best is not None:
-        ranking = f"Attempts rank by {describe_rank(attempts, rank)}."
+        ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each decides between equals."
         yield f"{ranking}\n\nThe one to beat:\n" + _whole(
             _answer_of(best, own), best, rank, counters
         )
@@ -171,7 +172,7 @@ def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
     if any(one.candidate.origin == "search" for one in told):
         lines.append(_NESTS)
     begun = f"A search has tried {len(attempts)} candidates before you."
-    return "\n".join([f"{begun} The best of each kind:", *lines] if told else [begun])
+    return "\n".join([f"{begun} The best of each kind:" * bool(told) or begun, *lines])
 
 
 def _whole(
@@ -187,7 +188,7 @@ def _whole(
     if attempt.measurement is not None:
         read = [f"{name} {value}" for name, value in readings(attempt.measurement, counters)]
         lines.append(f"Report: {', '.join(read)}")
-    if attempt.proof is not None and (elsewhere := _elsewhere(attempt.proof)):
+    if elsewhere := "; ".join(_elsewhere(attempt, counters)):
         lines.append(f"At other sizes: {elsewhere}")
     text = _clipped(attempt.candidate.text.strip(), LONGEST_TEXT)
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
@@ -228,11 +229,22 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     return lines
 
 
-def _elsewhere(proof: Certificate) -> str | None:
-    """For which sizes it is a permutation; None if nobody has looked."""
+def _elsewhere(attempt: Attempt, counters: Collection[str]) -> Iterator[str]:
+    """For which sizes it is a permutation, and what it gains there, where that is known."""
+    proof, sizes = attempt.proof or Certificate(), attempt.sizes
     if proof.extent == "every size":
-        return "a permutation at each"
-    return f"a permutation where {proof.condition}, which is tested" if proof.condition else None
+        yield "a permutation at each"
+    elif proof.condition:
+        yield f"a permutation where {proof.condition}, which is tested"
+    if sizes and sizes.others and "modelled_memory_time_ms" in counters:
+        told = (f"{math.prod(one.grid)} {_change(one.time_ratio)}" for one in sizes.others)
+        yield f"modelled time by programs of the launch: {', '.join(told)}"
+    if sizes and sizes.guard and sizes.guard != proof.condition:
+        yield f"as it loses at some, the patch renumbers only if {sizes.guard}"
+
+
+def _change(ratio: float | None) -> str:
+    return "no permutation" if ratio is None else f"{100 * ratio - 100:+.1f} %"
 
 
 def _few(told: Sequence[str]) -> str:
@@ -256,8 +268,7 @@ def _values(attempt: Attempt) -> str:
 def _line(answer: ModelAnswer) -> str:
     leader = answer.leader
     rate = f", {percent(_rate(leader))}" if _rate(leader) else ""
-    idea = _clipped(answer.idea or leader.candidate.name, 160)
-    members = len(answer.attempts)
+    idea, members = _clipped(answer.idea or leader.candidate.name, 160), len(answer.attempts)
     best = f" (first of {members}: {_values(leader)})" if members > 1 else ""
     return f"- {leader.number} [{_kind(leader)}{rate}]: {idea}{best}"
 

@@ -15,15 +15,18 @@ from intelliperf_swizzle.errors import ModelError, SlowModelError
 from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem, Proposer
-from intelliperf_swizzle.propose.llm.answer import (
+from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
+from intelliperf_swizzle.propose.llm.prompt import (
     FamilyMember,
+    Question,
     Reply,
+    analysis,
     candidate,
+    estimated_tokens,
     members,
     no_swizzle_helps,
+    proposal,
 )
-from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
-from intelliperf_swizzle.propose.llm.prompt import Question, analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
 from intelliperf_swizzle.rank import NOISE_BAND, TIME_TOLERANCE, order
 from intelliperf_swizzle.records import Attempt, Usage

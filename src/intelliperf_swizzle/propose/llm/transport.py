@@ -16,8 +16,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError, SlowModelError, UsageError
-from intelliperf_swizzle.propose.llm.answer import LateAnswerError, RefusedAnswerError, Reply
-from intelliperf_swizzle.propose.llm.prompt import INPUTS, Question
+from intelliperf_swizzle.propose.llm.prompt import (
+    INPUTS,
+    LateAnswerError,
+    Question,
+    RefusedAnswerError,
+    Reply,
+)
 from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
 

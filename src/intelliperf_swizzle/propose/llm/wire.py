@@ -14,7 +14,7 @@ from functools import partial
 import httpx
 import openai
 
-from intelliperf_swizzle.propose.llm.answer import LateAnswerError, RefusedAnswerError
+from intelliperf_swizzle.propose.llm.prompt import LateAnswerError, RefusedAnswerError
 from intelliperf_swizzle.readers import shown
 
 LARGEST_ANSWER_BYTES = 4 << 20

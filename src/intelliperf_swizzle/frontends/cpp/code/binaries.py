@@ -103,14 +103,19 @@ class _Section:
 def holds_device_code(file: Path, language: str | None = None) -> bool:
     """Whether a file is an executable or a library with a fat binary, of a language or any."""
     names = [one for one, whose in SECTIONS.items() if language in (None, whose)]
+    return not section_names(file).isdisjoint(names)
+
+
+def section_names(file: Path) -> set[str]:
+    """The names of an ELF file's sections; none if it is no such file. A program has `.interp`."""
     try:
         with (
             file.open("rb") as stream,
             mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw,
         ):
-            return raw[:4] == b"\x7fELF" and any(one.name in names for one in _sections(raw))
+            return {one.name for one in _sections(raw)} if raw[:4] == b"\x7fELF" else set()
     except (OSError, ValueError, struct.error):
-        return False
+        return set()
 
 
 def read_code_objects(file: Path) -> list[CodeObject]:

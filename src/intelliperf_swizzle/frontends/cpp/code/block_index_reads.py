@@ -21,8 +21,8 @@ _VARIABLE = re.compile(rf"(?m)^@({_NAME}) = [^\n]*$")
 _MENTION = re.compile(rf"@({_NAME})")
 _NUMBER = re.compile(r"llvm\.amdgcn\.(?:cluster\.)?workgroup\.id|llvm\.amdgcn\.s\.getreg")
 _PRINTING = frozenset({"nvvm.vprintf", "__ockl_printf_begin"})
-_UNIFORM = "__ockl_get_local_size"
-"""Asks for the number to tell the last workgroup, which is as large as all: the stand-in refuses
+_UNIFORM = re.compile(r"__ockl_(?:get_local_size|get_num_sub_groups|wgred_\w+)$")
+"""Ask for the number to tell the last workgroup, which is as large as all: the stand-in refuses
 launches in which it is not."""
 _BUILTIN = re.compile(r"_ZNK?2(?:4__hip|5__cuda)_builtin_blockIdx_t")
 _ASSEMBLY = re.compile(r' asm [^"]*"[^"]*(?:ttmp|s_getreg|\bs\[?\d|%ctaid|%cluster)')
@@ -158,7 +158,7 @@ class CallGraph:
 
     def _reach_number(self, system: Iterable[str]) -> set[str]:
         """Functions that are not the user's and read the number, through others of these too."""
-        rows = {one: self._mentions[one] for one in system if one != _UNIFORM}
+        rows = {one: self._mentions[one] for one in system if not _UNIFORM.match(one)}
         found = {one for one, row in rows.items() if any(map(_NUMBER.match, row))}
         size = 0
         while size < len(found):

@@ -24,10 +24,12 @@ from intelliperf_swizzle.frontends.cpp.code.binaries import (
     CodeObject,
     holds_device_code,
     read_code_objects,
+    section_names,
 )
 from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+from intelliperf_swizzle.hardware import torch_build
 from intelliperf_swizzle.hardware.target import Backend
 
 PROJECT = PLACE
@@ -152,8 +154,8 @@ def _build(
 ) -> list[Path]:
     """Builds a copy so that bitcode is kept; where it is, if that is not to be looked for."""
     if recipe.build_files is not None:
-        nvcc = toolchain.root / "bin" / "nvcc"
-        return compile_cuda(recipe.build_files, place, environment, nvcc)
+        nvcc = toolchain.root / "bin" / "nvcc" if recipe.language == "CUDA" else None
+        return compile_cuda(recipe.build_files, place, Path(recipe.project), environment, nvcc)
     _forget_builds_without_bitcode(place)
     move_cmake(Path(recipe.project), place, toolchain.root)
     # make goes on after an error: other programs of a project need not concern this one
@@ -178,7 +180,8 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     vendors, name = flavour.vendors, flavour.name
     whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
     threads = library and "omp" in library.groups()
-    known = whole or call or threads
+    package = header and _install(header[1], name)
+    known = whole or call or threads or package
     if not known and (toolchain.has_vendors or not (header or library)):
         return error
     if call:
@@ -187,8 +190,8 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
         )
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
-    elif header and (install := _install(header[1], name)):
-        hint = f"{install}, which has `{header[1]}`"
+    elif header and package:
+        hint = f"{package}, which has `{header[1]}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif threads:
@@ -232,8 +235,8 @@ def _install(header: str, language: str) -> str | None:
 
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:
     """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
-    python = language == "CUDA" and loads_extension(command, project)
-    return python or names_device_code(command, project, language)
+    fits = FLAVOURS[language].backend == (torch_build() or "cuda")
+    return (fits and loads_extension(command, project)) or any(_named(command, project, language))
 
 
 def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
@@ -270,9 +273,16 @@ def names_device_code(command: Sequence[str], project: Path, language: str) -> b
 def device_files(
     command: Sequence[str], place: Path, flavour: Flavour, *, below: bool
 ) -> list[Path]:
-    """Programs, libraries and files of device code that a command names, or are in its folder."""
-    found = _below(place, flavour) if below else ()
-    return list(dict.fromkeys((*_named(command, place, flavour.name), *found)))
+    """Programs, libraries and files of device code that a command names, or are in its folder.
+
+    Another program than the one that the command names is none of its business.
+    """
+    found = list(_named(command, place, flavour.name))
+    if below:
+        alone = any(".interp" in section_names(one) for one in found)
+        others = _below(place, flavour)
+        found += (one for one in others if not alone or ".interp" not in section_names(one))
+    return list(dict.fromkeys(found))
 
 
 def _named(command: Sequence[str], place: Path, language: str) -> Iterator[Path]:

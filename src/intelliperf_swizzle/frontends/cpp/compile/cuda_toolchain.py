@@ -19,6 +19,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.disk import cache_folder
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.frontends.cpp.compile import toolchain as hip
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
     APT,
     RUNTIME,
@@ -146,14 +147,4 @@ def find_compiler(environment: Mapping[str, str]) -> Compiler:
     return Compiler(found + version_of(toolchain.root), gap, APT)
 
 
-PROBE = """__global__ void scale(float* x, float by, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) x[i] *= by;
-}
-int main() {
-  float* x = nullptr;
-  if (cudaMalloc(&x, 1024) != cudaSuccess) return 1;
-  scale<<<1, 256>>>(x, 2.0f, 256);
-  return cudaDeviceSynchronize() != cudaSuccess;
-}
-"""
+PROBE = hip.PROBE.partition("\n")[2].replace("hip", "cuda")

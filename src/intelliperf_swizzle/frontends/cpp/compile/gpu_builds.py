@@ -180,7 +180,8 @@ def _build_extension(
     place, build = folder / PROJECT, recipe.build_command or shlex.join(command)
     if parts:
         try:
-            return compile_cuda(recipe.build_files or {}, place, environment)
+            known = recipe.build_files or {}
+            return compile_cuda(known, place, Path(recipe.project), environment)
         except SwizzleError as error:
             raise as_build_error(error, "the extension does not build", place) from None
     if recipe.build_command is not None:
@@ -188,11 +189,12 @@ def _build_extension(
     else:
         stop = {**environment, "SWIZZLE_TRIAL_STOP": str(place)}
         try:
-            run_build(build, place, preloaded(build_shim("CUDA", folder, environment), stop))
+            shim = build_shim(recipe.language, folder, environment)
+            run_build(build, place, preloaded(shim, stop))
         except SwizzleError as error:
             failure = as_build_error(error, f"`{build}` fails", place)
             raise CaptureError(failure.fact, details=failure.details) from None
-    return objects(read_build_files(place, build), place)
+    return objects(read_build_files(place, Path(recipe.project), build), place)
 
 
 def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from intelliperf_swizzle.frontends.cpp.compile.toolchain import triton_folder
 
 _TRIPLE = "nvptx64-nvidia-cuda"
 _WARP_LANES = 32
-_VERSION = "+ptx78"
+_VERSION = "+ptx80"
 """Of PTX: the oldest that has all of `sm_90`; else LLVM takes a GPU's oldest, and aborts."""
 _REPORT = re.compile(
     r"Compiling entry function '([^']+)'.*?(\d+) bytes stack frame.*?Used (\d+) registers([^\n]*)",

@@ -31,14 +31,8 @@ APT = "sudo apt install clang-22 clang-tools-22 lld-22"
 _OLDEST_CLANG = 18
 """ROCm 6.2's."""
 RUNTIME = Path(__file__).parents[1] / "runtime"
-_SWITCHES = {
-    "daz_opt": "__oclc_daz_opt",
-    "finite_only": "__oclc_finite_only_opt",
-    "unsafe_math": "__oclc_unsafe_math_opt",
-    "correctly_rounded_sqrt": "__oclc_correctly_rounded_sqrt32",
-    "wavefrontsize64": "__oclc_wavefrontsize64",
-}
-"""Libraries of one constant that clang links as `_on` or `_off`."""
+_SWITCHES = ("daz_opt", "finite_only_opt", "unsafe_math_opt", "correctly_rounded_sqrt32")
+"""Constants of libraries that clang links as `_on` or `_off`."""
 _ISA_VERSIONS = {"90a": 9010, "908": 9008, "906": 9006, "942": 9402, "950": 9500}
 _SONAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
 
@@ -261,18 +255,21 @@ def _small_modules() -> Iterator[tuple[str, bytes]]:
     for name in ("hip", "opencl"):
         yield name, assemble(MODULE_HEAD)
 
-    def constant(symbol: str, value: str) -> bytes:
-        return assemble(
-            f"{MODULE_HEAD}@{symbol} = linkonce_odr hidden addrspace(4) constant {value}\n"
-        )
+    def constants(name: str, **values: str) -> tuple[str, bytes]:
+        rows = (f"@__oclc_{one} = linkonce_odr hidden addrspace(4) constant {value}\n"
+                for one, value in values.items())  # fmt: skip
+        return name, assemble(MODULE_HEAD + "".join(rows))
 
     for version in (500, 600):
-        yield f"oclc_abi_version_{version}", constant("__oclc_ABI_version", f"i32 {version}")
+        yield constants(f"oclc_abi_version_{version}", ABI_version=f"i32 {version}")
     for name, number in _ISA_VERSIONS.items():
-        yield f"oclc_isa_version_{name}", constant("__oclc_ISA_version", f"i32 {number}")
-    for name, symbol in _SWITCHES.items():
-        yield f"oclc_{name}_on", constant(symbol, "i8 1")
-        yield f"oclc_{name}_off", constant(symbol, "i8 0")
+        yield constants(f"oclc_isa_version_{name}", ISA_version=f"i32 {number}")
+    for how, value, log in (("on", "i8 1", "i32 6"), ("off", "i8 0", "i32 5")):
+        for one in _SWITCHES:
+            name = one if one == "daz_opt" else one.removesuffix("_opt").removesuffix("32")
+            yield constants(f"oclc_{name}_{how}", **{one: value})
+        size = {"wavefrontsize64": value, "wavefrontsize_log2": log}
+        yield constants(f"oclc_wavefrontsize64_{how}", **size)
 
 
 def build_standin(

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel, recording_of
 from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS, LAUNCHES
 from intelliperf_swizzle.records import Access, Launch, TensorArgument, Trace
-from intelliperf_swizzle.trace.touched import touched_storages
 
 _FLOATS = ("fp16", "bf16", "fp32", "fp64")
 _WORD = 16

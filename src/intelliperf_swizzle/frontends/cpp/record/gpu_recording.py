@@ -42,16 +42,17 @@ def make_on_gpu(
     if request.device is None:
         raise CaptureError(
             f"`{' '.join(request.command)}` builds a C++ extension of PyTorch ({MODULE}), which is "
-            "recorded on a GPU only: without one PyTorch itself launches no CUDA kernel",
-            hint="run it where the target GPU is, with nvcc and g++ on the path, and without "
-            "--profiler model",
+            "recorded on a GPU only: without one PyTorch itself launches no kernel",
+            hint=f"run it where the target GPU is, with {recipe.flavour.compiler} and g++ on the "
+            "path, and without --profiler model",
         )
     toolchain = recipe.flavour.find_toolchain(request.environment)
     recipe = replace(recipe, build_files={})
     environment = gpu_environment(recipe, request.variables)
     program = build_program(recipe, folder / GPU_BUILDS, environment)
     build = recipe.build_command or " ".join(request.command)
-    recipe = replace(recipe, build_files=read_build_files(program.folder, build))
+    known = read_build_files(program.folder, Path(recipe.project), build)
+    recipe = replace(recipe, build_files=known)
     built = make(recipe, folder, toolchain, request.environment)
     (folder / "order.txt").write_text("\n".join(_order(folder)), "utf-8")
     shim = build_shim(recipe.language, folder, environment)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, names_device_code
-from intelliperf_swizzle.frontends.cpp.compile.extensions import is_python
+from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import Flavour
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernels
 from intelliperf_swizzle.frontends.cpp.record.gpu_recording import make_on_gpu
@@ -93,7 +93,7 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
 def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, Mapping[str, str]]:
     """What is to be run, on the stand-in or, if it is PyTorch, on a GPU; and its environment."""
     named = names_device_code(request.command, request.cwd, recipe.language)
-    if recipe.language == "CUDA" and is_python(request.command) and not named:
+    if not named and runs_extension(request.command, request.cwd):
         return make_on_gpu(request, recipe, folder)
     toolchain = recipe.flavour.find_toolchain(request.environment)
     variables = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
-from intelliperf_swizzle.frontends.other_sizes import scale_launch
+from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.records import Launch, Storage
 
 _GRANULE = 1 << 21

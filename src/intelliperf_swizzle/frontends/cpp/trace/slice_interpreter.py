@@ -16,8 +16,7 @@ from intelliperf_swizzle.frontends.cpp.trace.decoding import Number, Program, St
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.records import Access, Grid, Int64Array
-from intelliperf_swizzle.trace.atomics import Update
-from intelliperf_swizzle.trace.observer import BlockAccess, Observer
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer, Update
 
 _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
@@ -26,7 +25,7 @@ _MOST_STEPS = 4_000_000
 
 
 class CurrentUpdate:
-    """Says what an atomic does while it is reported; see `trace.atomics`."""
+    """Says what an atomic does while it is reported; see `trace.observer`."""
 
     def __init__(self, names: Sequence[str]):
         self._names = names

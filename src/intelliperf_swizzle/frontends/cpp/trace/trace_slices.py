@@ -31,10 +31,9 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Trace,
 )
+from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
-from intelliperf_swizzle.trace.overwrites import with_sharing
-from intelliperf_swizzle.trace.recorder import TraceRecorder
-from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
+from intelliperf_swizzle.trace.sharing import reads_what_is_written, with_sharing, writes_any
 from intelliperf_swizzle.trace.writers import Writers
 
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384

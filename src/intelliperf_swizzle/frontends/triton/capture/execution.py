@@ -15,7 +15,7 @@ from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
-from intelliperf_swizzle.frontends.triton.walk.run import Live, run_one_by_one, run_together
+from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
 from intelliperf_swizzle.frontends.triton.walk.slicing import everything
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer

@@ -38,7 +38,6 @@ def imported(module: str) -> None:
             settings.gpu,
             multiply=settings.compute == "always",
             on_skip=lambda sentence: _tell(folder, "note", sentence),
-            on_missing=lambda sentence: _tell(folder, "caution", sentence),
         )
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")

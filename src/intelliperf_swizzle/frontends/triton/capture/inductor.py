@@ -9,6 +9,7 @@ Each kernel that Inductor generates has a `CachingAutotuner`
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from intelliperf_swizzle.frontends.triton.capture.calls import trials
@@ -16,38 +17,38 @@ from intelliperf_swizzle.frontends.triton.capture.calls import trials
 VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
 """Of the application: kernels are compiled in it, and launched by Triton's launcher."""
 _TUNER = "CachingAutotuner"
+_UNNAMED = "triton_"
+"""A kernel that Inductor times before it decides what to fuse."""
 
 
 def watch(*, timed: bool) -> None:
     """Sees Inductor's runtime when it is imported.
 
     Args:
-        timed: whether configurations can be told apart by their times; without a GPU the first is
-            taken.
+        timed: whether choices can be told apart by their times; without a GPU the first is taken.
     """
     from triton.runtime.jit import KernelInterface
 
     def made(kind: Any, /, **options: object) -> None:
         super(KernelInterface, kind).__init_subclass__(**options)
         if kind.__name__ == _TUNER:
-            kind.run, kind.bench = _watched(kind.run), _tried(kind.bench, timed=timed)
+            kind.run, kind.bench = _apart(kind.run), _apart(kind.bench, always=True)
+            if not timed:
+                from torch._inductor.runtime import benchmarking
+
+                for each in vars(benchmarking).values():
+                    if hasattr(each, "benchmark_gpu"):
+                        each.benchmark = each.benchmark_gpu = lambda *_, **__: 1.0
 
     KernelInterface.__init_subclass__ = classmethod(made)
 
 
-def _watched(run: Callable[..., object]) -> Callable[..., object]:
-    def watched(tuner: Any, *args: object, benchmark_run: bool = False, **kwargs: Any) -> object:
-        if not benchmark_run:
-            return run(tuner, *args, **kwargs)
-        with trials():
-            return run(tuner, *args, benchmark_run=True, **kwargs)
+def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
+    """A tuner's method, with its trials apart from the application's launches."""
 
-    return watched
+    def launched(tuner: Any, *args: object, **kwargs: Any) -> Any:
+        trial = always or kwargs.get("benchmark_run") or tuner.fn.__name__ == _UNNAMED
+        with trials() if trial else nullcontext():
+            return launch(tuner, *args, **kwargs)
 
-
-def _tried(bench: Callable[..., float], *, timed: bool) -> Callable[..., float]:
-    def tried(tuner: Any, *args: object, **kwargs: Any) -> float:
-        with trials():
-            return bench(tuner, *args, **kwargs) if timed else 1.0
-
-    return tried
+    return launched

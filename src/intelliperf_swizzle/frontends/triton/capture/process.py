@@ -85,8 +85,8 @@ def start(
 
 def _without_gpu(environment: Mapping[str, str]) -> dict[str, str]:
     """Variables of an application whose launches are executed on the CPU."""
-    one = {"OPENBLAS_NUM_THREADS": "1", "TRITON_DEFAULT_FP_FUSION": "1"}
-    return {name: environment.get(name, value) for name, value in one.items()}
+    names = ("OPENBLAS_NUM_THREADS", "TRITON_DEFAULT_FP_FUSION", "TORCHDYNAMO_SUPPRESS_ERRORS")
+    return {name: environment.get(name, "1") for name in names}
 
 
 def _another_program(command: Sequence[str], cwd: Path) -> str:

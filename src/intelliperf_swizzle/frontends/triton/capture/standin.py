@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _device as torch_device
 
 from intelliperf_swizzle.frontends.triton.capture import (
@@ -33,26 +34,25 @@ _Constructor: TypeAlias = Callable[..., torch.Tensor]
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
 
+NO_GRADIENTS = "without a GPU torch.compile is off where gradients are taken: kernels are missing"
+
 LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
 
-def install(
-    gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None], on_missing: Callable[[str], None]
-) -> None:
+def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None]) -> None:
     """Make torch behave as if there were one GPU.
 
     Args:
         gpu: what `torch.cuda` says that it is.
         multiply: whether large matrix products are computed like small ones.
-        on_skip: called with a sentence whenever something large is not computed.
-        on_missing: called with a sentence if kernels cannot be recorded.
+        on_skip: called with a sentence whenever something is left out.
     """
     _patch_tensor()
     _patch_constructors()
     _patch_devices()
     standin_cuda.install(gpu)
-    _patch_compile(on_missing)
+    _patch_compile(on_skip)
     _patch_products(None if multiply else on_skip)
     standin_operators.install(lambda tensor: tensor.is_cuda)
     random_memory.patch_random(_shape)
@@ -246,15 +246,20 @@ def _patch_devices() -> None:
     )
 
 
-def _patch_compile(on_missing: Callable[[str], None]) -> None:
-    def compile_(model: object = None, **_: object) -> object:
-        on_missing(
-            "torch.compile is off without a GPU, so what Inductor would launch is missing: run on"
-            " a machine with the GPU, where it is recorded, or write the kernel in Triton"
-        )
-        return model if model is not None else lambda inner: inner
+def _patch_compile(on_skip: Callable[[str], None]) -> None:
+    """Memory for what is compiled. Gradients need a device that torch was built for."""
+    torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
+        shape, strides, dtype=dtype, device=CUDA
+    )
+    look_at = FakeTensorMode.from_tensor
 
-    torch.compile = compile_
+    def from_tensor(self: object, tensor: torch.Tensor, *given: Any, **options: Any) -> Any:
+        if tensor.requires_grad and torch.is_grad_enabled():
+            on_skip(NO_GRADIENTS)
+            raise NotImplementedError(NO_GRADIENTS)  # torch then runs the model as it is
+        return look_at(self, tensor, *given, **options)
+
+    FakeTensorMode.from_tensor = from_tensor
 
 
 # --- what is too large to compute ---------------------------------------------------------------

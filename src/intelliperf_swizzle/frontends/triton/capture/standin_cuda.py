@@ -126,6 +126,7 @@ def install(gpu: Gpu) -> None:
     stream = Stream()
     answers: dict[str, object] = {
         "is_available": True,
+        "_is_compiled": True,
         "is_initialized": True,
         "is_bf16_supported": True,
         "is_tf32_supported": gpu.backend == "cuda",
@@ -162,9 +163,8 @@ def install(gpu: Gpu) -> None:
         mark=_always(None),
         range=contextlib.nullcontext,
     )
-    cuda.cudart = _always(
-        types.SimpleNamespace(cudaProfilerStart=_always(0), cudaProfilerStop=_always(0))
-    )
+    profiler = types.SimpleNamespace(cudaProfilerStart=_always(0), cudaProfilerStop=_always(0))
+    cuda.cudart = _always(profiler)
     for name in ("_exchange_device", "_maybe_exchange_device"):  # for Inductor, as is the stream
         setattr(cuda, name, _always(0))
     torch._C._cuda_getCurrentRawStream = _always(0)

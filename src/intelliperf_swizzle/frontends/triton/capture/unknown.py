@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 import torch
+from torch._C._dynamo import eval_frame
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from intelliperf_swizzle.frontends.triton.capture.addresses import Span, span_of
@@ -78,9 +79,10 @@ def mark_arguments(values: Iterable[Any]) -> None:
 class _Watch(TorchDispatchMode):  # type: ignore[misc]
     """What is made of something that is not known is not known."""
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:  # to skip it, torch imports it, which takes seconds
-        return False
+    _should_skip_dynamo = classmethod(
+        lambda cls: False
+    )  # else torch imports it, which takes seconds
+    ignore_compile_internals = classmethod(lambda cls: True)  # torch compiles what is watched
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
@@ -105,6 +107,9 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
 def watch_torch() -> None:
     """From now on follows what torch makes of memory that is not known, in this thread."""
     if not _watching:
+        with suppress(AttributeError):  # nothing of it is compiled with what it watches
+            skip = eval_frame._FrameExecStrategy(*[eval_frame._FrameAction.SKIP] * 2)
+            eval_frame.set_code_exec_strategy(_Watch.__torch_dispatch__.__code__, skip)
         mode = _Watch()
         _watching.append(mode)
         mode.__enter__()

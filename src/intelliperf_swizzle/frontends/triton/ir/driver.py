@@ -17,7 +17,10 @@ STAND_IN_TIME_MS = 1.0
 
 
 class StandInDriver:
-    """Answers as the driver of one GPU of the given target would."""
+    """Answers as the driver of one GPU of the given target would.
+
+    Compiling needs its target alone; the rest is for what an application times.
+    """
 
     def __init__(
         self, backend: str = "hip", arch: str | int = "gfx942", warp_size: int = 64

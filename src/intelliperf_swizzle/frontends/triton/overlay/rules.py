@@ -10,9 +10,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.language import Swizzle, emit_triton
+from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import Launch
 
 _STARTUP = Path(__file__).parents[1] / "capture" / "startup"

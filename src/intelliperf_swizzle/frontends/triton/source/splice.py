@@ -42,6 +42,7 @@ from intelliperf_swizzle.edit import (
     unified_diff,
 )
 from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.source.configs import recorded_only, under
 from intelliperf_swizzle.frontends.triton.source.factors import find_factors
 from intelliperf_swizzle.frontends.triton.source.reads import (
@@ -59,7 +60,6 @@ from intelliperf_swizzle.frontends.triton.source.reads import (
 )
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
-from intelliperf_swizzle.language.emit import emit_triton
 from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFunction, TileLoop
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.children import call_each
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.frontends.other_sizes import scale_launch
+from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
@@ -19,7 +19,6 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Launch
 from intelliperf_swizzle.records.launches import as_text

@@ -19,7 +19,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.observation import Obser
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
-from intelliperf_swizzle.frontends.triton.walk.run import Live, run_together
+from intelliperf_swizzle.frontends.triton.walk.running import Live, run_together
 from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument

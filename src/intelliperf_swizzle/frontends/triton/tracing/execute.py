@@ -19,7 +19,7 @@ from intelliperf_swizzle.frontends.triton.walk.memory import (
     scalar_values,
 )
 from intelliperf_swizzle.frontends.triton.walk.one_by_one import DeadlockError
-from intelliperf_swizzle.frontends.triton.walk.run import (
+from intelliperf_swizzle.frontends.triton.walk.running import (
     Executed,
     Live,
     run_one_by_one,
@@ -28,9 +28,8 @@ from intelliperf_swizzle.frontends.triton.walk.run import (
 from intelliperf_swizzle.frontends.triton.walk.slicing import address_slice, everything
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
-from intelliperf_swizzle.trace.overwrites import ByteWatch, with_sharing
-from intelliperf_swizzle.trace.recorder import TraceRecorder
-from intelliperf_swizzle.trace.sharing import reads_what_is_written
+from intelliperf_swizzle.trace.assembling import TraceRecorder
+from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
 
 
 def find_tiles(kernel: Kernel, launch: Launch) -> tuple[Op, str] | None:

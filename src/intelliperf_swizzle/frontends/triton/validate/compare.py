@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from intelliperf_swizzle.children import CallError, call_each
-from intelliperf_swizzle.dependence import find_dependence, safe_order
+from intelliperf_swizzle.dependence import find_dependence, safe_order, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.triton.source.configs import other_configs, with_config
@@ -20,7 +20,6 @@ from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.mapping.prove import sample_tiles
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
-from intelliperf_swizzle.trace.touched import touched_storages
 
 ACCESS_SECONDS = 3e-4
 """What Triton's interpreter takes for a load or store of one program with the arithmetic around it,

@@ -21,8 +21,7 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
 )
 from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
 from intelliperf_swizzle.records import Access, Int64Array
-from intelliperf_swizzle.trace.atomics import EXCHANGES, Update
-from intelliperf_swizzle.trace.observer import BlockAccess, Observer
+from intelliperf_swizzle.trace.observer import EXCHANGES, BlockAccess, Observer, Update
 
 
 def _unsigned(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:

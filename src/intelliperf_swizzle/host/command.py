@@ -19,7 +19,7 @@ from intelliperf_swizzle.hardware import devices
 from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, probe, why_not
 from intelliperf_swizzle.options import Options, read_options
 from intelliperf_swizzle.profile import Profiler, TracedLaunch
-from intelliperf_swizzle.profile.tools import PROFILERS
+from intelliperf_swizzle.profile.installed import PROFILERS
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Attempt, Measurement
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable

@@ -23,7 +23,6 @@ from intelliperf_swizzle.records import (
     TileLoop,
     Trace,
 )
-from intelliperf_swizzle.trace.atomics import Atomics, Update
 from intelliperf_swizzle.trace.groups import (
     Grouping,
     Groups,
@@ -34,7 +33,7 @@ from intelliperf_swizzle.trace.groups import (
     spread_over,
     without_repeats,
 )
-from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
+from intelliperf_swizzle.trace.observer import Atomics, Bits, BlockAccess, Observer, Update
 from intelliperf_swizzle.trace.shapes import NO_SHAPE, ShapeTable, distinct, touched_lines
 
 OTHER_TILES = "programs take other tiles than they did when the loop was found"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""`intelliperf-swizzle [options] -- app`: find a swizzle."""
+"""The verbs that run an application: find a swizzle, `score` one, `explain` a kernel."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
+    SWIZZLE,
     Parser,
     parse_with_application,
     progress_display,
     say,
+    swizzle_of,
 )
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.options import add_options, read_options
+from intelliperf_swizzle.readers import bindings
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
@@ -75,4 +78,71 @@ def optimize(arguments: Sequence[str]) -> int:
         )
     if outcome.interrupted:
         raise outcome.interrupted
+    return 0
+
+
+def score(arguments: Sequence[str]) -> int:
+    """Prints the proof and the measurement; 1 where there is none."""
+    parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
+    parser.add_argument("swizzle", help=SWIZZLE)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    add_options(parser, "score")
+    namespace, command = parse_with_application(parser, arguments)
+    options = read_options(namespace)
+
+    from intelliperf_swizzle.language import INPUTS
+    from intelliperf_swizzle.records import Candidate
+    from intelliperf_swizzle.report.terminal import scored, show
+    from intelliperf_swizzle.report.words import of_model
+    from intelliperf_swizzle.search.run import score
+    from intelliperf_swizzle.search.setup import prepare, run_build
+
+    bound = bindings(namespace.set, INPUTS)
+    pattern, text = swizzle_of(namespace.swizzle, bound)
+    for name in bound.keys() - pattern.parameters.keys():
+        raise UsageError(
+            f"`{pattern.name}` has no parameter `{name}`",
+            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
+        )
+    with progress_display(options.quiet) as progress:
+        setup = prepare(options, command, progress)
+        run_build(setup)
+        subject, attempt = score(Candidate(text, pattern.name, "user"), setup, progress)
+    show(
+        scored(
+            subject.kernel,
+            subject.baseline,
+            subject.ceiling,
+            attempt,
+            subject.cautions,
+            of_model(subject.accuracy(setup.target), setup.target.name),
+        ),
+        sys.stdout,
+    )
+    if attempt.verdict.kind == "not a swizzle":
+        return 2
+    return 0 if attempt.measurement else 1
+
+
+def explain(arguments: Sequence[str]) -> int:
+    """Prints the first calls whole, as DSPy sends them."""
+    parser = Parser(
+        prog=f"{PROGRAM} explain",
+        description="Say what the formula would tell a language model of the kernel.",
+    )
+    add_options(parser, "explain")
+    namespace, command = parse_with_application(parser, arguments)
+    options = read_options(namespace)
+
+    from intelliperf_swizzle.propose.llm.prompt import first_questions
+    from intelliperf_swizzle.propose.llm.transport import describe_question
+    from intelliperf_swizzle.search.run import explain
+    from intelliperf_swizzle.search.setup import prepare, run_build
+
+    with progress_display(options.quiet) as progress:
+        setup = prepare(options, command, progress)
+        run_build(setup)
+        context = explain(setup, progress)
+    for number, question in enumerate(first_questions(setup.formula, context), 1):
+        print(f"# call {number}\n\n{describe_question(question)}")
     return 0
