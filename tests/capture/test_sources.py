@@ -173,6 +173,24 @@ def test_methods_of_aggregates_are_functions_that_may_read_the_program_id(tmp_pa
     assert plan(width(tl.tensor(None, tl.int32))).type.fields[0][1].base_cls is width
 
 
+@aggregate
+class Doubled:
+    tiles: tl.tensor
+
+    def __init__(self, tiles):
+        self.tiles = tiles + tiles
+
+
+@triton.jit
+def doubled(n):
+    return Doubled(n).tiles
+
+
+def test_an_aggregate_that_plain_python_makes_is_not_known() -> None:
+    source, _ = read_source(doubled)
+    assert source.entry.names["Doubled"][0] == "unknown"
+
+
 def test_what_has_no_text_is_refused() -> None:
     class Jit:
         """A jit function that Triton itself refuses to make; ours must name it all the same."""

@@ -15,6 +15,7 @@ import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource, CompiledKernel
+from triton.language.core import _aggregate as aggregate
 
 from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.overlay import runtime as overlay
@@ -47,6 +48,36 @@ def far_number(x):
 @triton.jit
 def far_rows(x, M, N, B: tl.constexpr):
     tl.store(x + far_number(N) * M, B)
+
+
+def planned(method: Any) -> Any:
+    """A kernel whose program id is read by a method of an aggregate."""
+
+    @aggregate
+    class Plan:
+        rows: tl.tensor
+
+        @triton.constexpr_function
+        def __init__(self, rows):
+            self.rows = rows
+
+        first = method
+
+    @triton.jit
+    def kernel(x, M, N, B: tl.constexpr):
+        tl.store(x + Plan(M).first() * M + N, B)
+
+    return kernel
+
+
+@triton.jit
+def own_number(self):
+    return tl.program_id(0)
+
+
+@triton.jit
+def next_number(self):
+    return tl.program_id(0) + 1
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +142,14 @@ def test_caches_see_another_kernel(tmp_path: Path) -> None:
         second = compiled(rows)
     assert len({plain.hash, first.hash, second.hash}) == 3
     assert compiled(rows).hash == plain.hash
+
+
+def test_a_method_of_an_aggregate_is_swizzled_and_part_of_the_source(tmp_path: Path) -> None:
+    kernel = planned(own_number)
+    with overlay.applied(swizzles(tmp_path, kernel, "pid_0 = grid_0 - 1 - pid_0")):
+        assert "tt.get_num_programs" in compiled(kernel).asm["ttir"]
+        with pytest.warns(UserWarning, match="its source has changed"):
+            assert "tt.get_num_programs" not in compiled(planned(next_number)).asm["ttir"]
 
 
 @pytest.mark.parametrize(

@@ -174,11 +174,11 @@ class _SourceReader:
         """A class of the user's below `@aggregate`; its methods are functions of the source."""
         if not is_aggregate(value):
             return None
+        own = inspect.getclosurevars(value.__new__).nonlocals["cls"]  # the user's own class
+        if inspect.isfunction(own.__init__):
+            return None  # plain Python, of which no more is known
         if id(value) not in self._classes:
             key = self._classes[id(value)] = f"{value.__qualname__}#{len(self._classes)}"
-            new = value.__new__  # its closure has the user's own class
-            cells = zip(new.__code__.co_freevars, new.__closure__, strict=True)
-            own = next(cell.cell_contents for name, cell in cells if name == "cls")
             members = dict(inspect.getmembers(own, is_jit_function))
             parts = {
                 "fields": getattr(value, "__annotations__", None) or own.__annotations__,

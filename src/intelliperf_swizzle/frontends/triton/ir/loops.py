@@ -175,8 +175,7 @@ class _Judge:
     def _turned(self, value: str) -> tuple[str, ...]:
         """The bound of `first + turn * step` for turns up to `cdiv(bound - first, step)`."""
         terms = self._linear(value)
-        turn = f"{self._op.induction}"
-        step = terms.pop(turn, 0)
+        step = terms.pop(self._op.induction, 0)
         if not step or not any(one in self._own for one in terms):
             return ()
         if any(one and (one in self._inside) for one in terms):
@@ -187,10 +186,7 @@ class _Judge:
         if self._kernel.constant(trips.operands[1]) != step:
             return ()
         rest = self._linear(trips.operands[0])  # bound - first + step - 1
-        for one, times in terms.items():
-            rest[one] = rest.get(one, 0) + times
-        rest[""] = rest.get("", 0) - (step - 1)
-        rest = {one: times for one, times in rest.items() if times}
+        rest = _plus(_plus(rest, terms), {"": 1 - step})
         [bound] = rest if len(rest) == 1 else [""]
         return (bound,) if bound and rest[bound] == 1 and self._fixed(bound) else ()
 
@@ -305,10 +301,7 @@ class _Judge:
         moved, step = self._linear(slot.last), self._linear(self._op.step)
         if moved.pop(slot.arg or "", 0) != 1 or moved != step:
             return False
-        begins = self._linear(slot.first)
-        for one, times in step.items():
-            begins[one] = begins.get(one, 0) + times
-        return {k: v for k, v in begins.items() if v} == self._linear(self._op.start)
+        return _plus(self._linear(slot.first), step) == self._linear(self._op.start)
 
     def _judge_uses(self, judged: JudgedLoop) -> None:
         """Nothing in the body but the number follows from the program's own."""
@@ -397,6 +390,12 @@ class _Judge:
         return f"`{name or plain.rstrip('0123456789').rstrip('_') or plain}`"
 
 
+def _plus(a: dict[str, int], b: dict[str, int], sign: int = 1) -> dict[str, int]:
+    """The sum of two such sums as `linear` gives, or their difference."""
+    total = {one: a.get(one, 0) + sign * b.get(one, 0) for one in {**a, **b}}
+    return {one: times for one, times in total.items() if times}
+
+
 def linear(kernel: Kernel, value: str) -> dict[str, int]:
     """An integer as a sum: value -> factor, "" -> a constant; values that are 0 are left out."""
     constant = kernel.constant(value)
@@ -406,9 +405,7 @@ def linear(kernel: Kernel, value: str) -> dict[str, int]:
     if op is not None and op.name in ("arith.addi", "arith.subi", "arith.muli"):
         a, b = (linear(kernel, operand) for operand in op.operands)
         if op.name != "arith.muli":
-            sign = 1 if op.name == "arith.addi" else -1
-            total = {one: a.get(one, 0) + sign * b.get(one, 0) for one in {**a, **b}}
-            return {one: times for one, times in total.items() if times}
+            return _plus(a, b, 1 if op.name == "arith.addi" else -1)
         if set(a) <= {""}:
             a, b = b, a
         if set(b) <= {""}:

@@ -75,8 +75,8 @@ def _switch(rules: dict[str, dict[str, Any]]) -> None:
 
 
 def source_digest(kernel: Any) -> str:
-    """Hex digest of the source of a `JITFunction` and of all jit functions that it reaches."""
-    from triton.runtime.jit import JITFunction
+    """Hex digest of the source of a `JITFunction` and all that it reaches, in aggregates too."""
+    from triton.runtime.jit import ConstexprFunction, JITFunction
 
     texts: set[str] = set()
     left: list[Any] = [kernel]
@@ -87,8 +87,10 @@ def source_digest(kernel: Any) -> str:
             names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
             values = [*known.globals.values(), *known.nonlocals.values()]
             modules = [value for value in values if isinstance(value, types.ModuleType)]
-            inside = [getattr(module, name, None) for module in modules for name in names]
-            left += [value for value in (*values, *inside) if isinstance(value, JITFunction)]
+            inner = [getattr(module, name, None) for module in modules for name in names]
+            classes = [value for value in (*values, *inner) if isinstance(value, type)]
+            inner += [method for one in classes for method in vars(one).get("hash_attrs", ())]
+            left += [v for v in (*values, *inner) if isinstance(v, ConstexprFunction | JITFunction)]
     return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:32]
 
 
@@ -134,11 +136,10 @@ def _watch_compilations() -> None:
 
     @functools.wraps(make_ir)
     def make_swizzled(self: Any, *given: Any) -> Any:
-        def plain(source: Any) -> Any:
-            return make_ir(source, *given)
-
-        module, rule = plain(self), _rule_for(self.fn)
-        return module if rule is None else _renumber(module, rule, self, plain, given[-1])
+        module, rule = make_ir(self, *given), _rule_for(self.fn)
+        if rule is None:
+            return module
+        return _renumber(module, rule, self, lambda source: make_ir(source, *given), given[-1])
 
     @functools.wraps(identify)
     def identify_swizzled(self: Any) -> str:
@@ -207,14 +208,13 @@ def _swizzle_function(
     from triton.compiler.compiler import ASTSource
 
     given = {name: value for name, value in values.items() if isinstance(value, tuple)}
-    fixed = {name: value for name, value in values.items() if name not in given}
+    fixed = [f"{name} = {value}" for name, value in values.items() if name not in given]
     names = ", ".join(given)
-    lines = [f"{name} = {value}" for name, value in fixed.items()] + rule["lines"]
     results = "".join(f"tl.cast({rule['outputs'][str(axis)]}, tl.int32), " for axis in axes)
     calls = "".join(f"    tl.store(out + {n}, got[{n}])\n" for n in range(len(axes)))
     text = (
         f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef {_FUNCTION}({names}):\n"
-        + "".join(f"    {line}\n" for line in lines)
+        + "".join(f"    {line}\n" for line in (*fixed, *rule["lines"]))
         + f"    return ({results})\n\n\n@triton.jit\ndef caller(out, {names}):\n"
         + f"    got = {_FUNCTION}({names})\n{calls}"
     )

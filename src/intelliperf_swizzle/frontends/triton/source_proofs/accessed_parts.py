@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Op
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Parts
@@ -89,7 +88,7 @@ class _AccessedParts:
     view: TensorArgument
     offset: Int64Array
     program: Int64Array
-    touched: npt.NDArray[np.bool_]
+    touched: Bits
     strays: Int64Array
 
 
@@ -105,7 +104,7 @@ class PartWatch:
         self._memory = memory
         self._programs = launch.programs
         self._views = list(launch.tensors())
-        self._seen: dict[_Key, list[tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]]] = {}
+        self._seen: dict[_Key, list[tuple[Int64Array, Int64Array, Bits]]] = {}
         self._pairs = 0
 
     def access(self, block: BlockAccess, programs: Int64Array, site: Site, touched: Bits) -> None:
@@ -164,9 +163,7 @@ class PartWatch:
 
     def _line(self, key: _Key) -> _AccessedParts | None:
         """Where a line's parts lie; None if in no tensor."""
-        seen = self._seen[key]
-        programs, base = (np.concatenate([batch[i] for batch in seen]) for i in (0, 1))
-        touched = np.concatenate([batch[2] for batch in seen])
+        programs, base, touched = map(np.concatenate, zip(*self._seen[key], strict=True))
         begin, end = int(self._memory.begin[key.place]), int(self._memory.end[key.place])
         inside = (base < end) & (base + key.reach > begin)
         if not inside.any() or (end - begin + key.reach) * self._programs >= 1 << 62:
@@ -193,7 +190,7 @@ class PartWatch:
         return views[-1]
 
 
-def _stride(addresses: Sequence[npt.NDArray[np.int64]], axis: int) -> int:
+def _stride(addresses: Sequence[Int64Array], axis: int) -> int:
     """Bytes from one lane to the next along an axis of the block, counted from the end."""
     step = 0
     for term in addresses:
@@ -222,9 +219,8 @@ def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64
     own = own[own > 0]
     run, by_strides = _run_axis(line), _stride_axes(line)
     rooms = [_room(_elements(line, distinct), by_strides)]
-    if run.block == math.prod(
-        extent for extent, _ in _block(line)
-    ):  # a block with gaps is no piece of the memory as it lies
+    lanes = math.prod(extent for extent, _ in _block(line))
+    if run.block == lanes:  # a block with gaps is no piece of the memory as it lies
         rooms.append(_room(_elements(line, distinct), [run]))
     room = min(rooms, key=lambda room: abs(room - len(line.offset) - len(line.strays)))
     in_one_run = len(rooms) > 1 and room == rooms[1]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -250,16 +251,14 @@ class Watcher(Observer):
 # --- a number for what a program accesses --------------------------------------------------------
 
 _ODD = np.random.default_rng(0).integers(0, 1 << 63, 8, np.uint64) * np.uint64(2) + np.uint64(1)
-_weights: dict[tuple[int, int], npt.NDArray[np.uint64]] = {}
 
 
+@cache
 def _weights_of(axis: int, extent: int) -> npt.NDArray[np.uint64]:
     """Fixed random weights of the lanes along an axis; their sum is odd."""
-    if (axis, extent) not in _weights:
-        weights = np.random.default_rng((axis, extent)).integers(0, 1 << 63, extent, np.uint64)
-        weights[-1] += np.uint64(1) - weights.sum() % np.uint64(2)
-        _weights[axis, extent] = weights
-    return _weights[axis, extent]
+    weights = np.random.default_rng((axis, extent)).integers(0, 1 << 63, extent, np.uint64)
+    weights[-1] += np.uint64(1) - weights.sum() % np.uint64(2)
+    return weights
 
 
 def _lanes_hash(block: BlockAccess) -> npt.NDArray[np.uint64]:

@@ -181,12 +181,7 @@ def _marked(
     judged = next(loops, None)
     if judged is None:
         return None
-    held: dict[Counter, str] = {}
-    values: dict[str, str] = {}
-    for number, value in sorted(_printed(kernel).items()):
-        one = prints[number]
-        if one.counter:
-            held[one.counter] = value
-        else:
-            values[one.text] = value
+    found = [(prints[number], value) for number, value in sorted(_printed(kernel).items())]
+    held = {one.counter: value for one, value in found if one.counter}
+    values = {one.text: value for one, value in found if not one.counter}
     return _Marked(kernel, judged, held, values)
