@@ -45,11 +45,8 @@ TIMING_NOISE = 0.005
 def judge(measured: Measurement, baseline: Measurement, launch_ms: float = 0.0) -> Verdict:
     """Compares a measurement with the baseline's; both from the same profiler and device.
 
-    Where a GPU has timed both, its time comes first: less time is better, more time is refused
-    whatever the hit rate. Within the noise a measured hit rate decides, but a higher one does not
-    make up for a loss of time, however small, that the interval is sure of, or for one of more than
-    `TIME_TOLERANCE` that it leaves possible. A modelled time below `launch_ms`, what launching
-    takes, is no gain.
+    Where a GPU has timed both, its time decides, whatever the hit rate: hits that save no time are
+    no gain. A modelled time below `launch_ms`, what launching takes, is none either.
     """
     gain = measured.l2_hit_rate - baseline.l2_hit_rate
     source = "modelled " if measured.profiler == "model" and measured.timing else ""
@@ -58,7 +55,7 @@ def judge(measured: Measurement, baseline: Measurement, launch_ms: float = 0.0) 
         f"{100 * measured.l2_hit_rate:.1f} %"
     )
     if measured.timing is not None:
-        return _judge_timed(measured, measured.timing, gain, change)
+        return _judge_timed(measured.timing, gain, change)
     slower = _relative_loss(measured, baseline)
     if measured.time_ms is None and measured.profiler == "model" and slower is not None:
         short = (baseline.modelled_time_ms or 0.0) < launch_ms
@@ -116,18 +113,14 @@ def shortest(attempts: Sequence[Attempt]) -> Attempt:
     return min(equals, key=lambda one: (_merit(one, "length"), equals.index(one)))
 
 
-def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str) -> Verdict:
+def _judge_timed(timing: Timing, gain: float, change: str) -> Verdict:
     ratio = timing.ratio
     spread = f"{ratio.median - 1:+.1%} ({ratio.low - 1:+.1%} to {ratio.high - 1:+.1%})"
     if ratio.low > 1 + TIMING_NOISE:
         return Verdict("slower", f"{change}, {_link(gain)} time {spread}")
     if ratio.high < 1 - TIMING_NOISE:
         return Verdict("better", f"time {spread}, {change}")
-    reason = f"{change}, time within noise: {spread}"
-    lossy = ratio.low > 1 or ratio.high > 1 + TIME_TOLERANCE
-    if measured.profiler == "model" or abs(gain) < NOISE_BAND or (gain > 0 and lossy):
-        return Verdict("within noise", reason)
-    return Verdict("better" if gain > 0 else "worse", reason)
+    return Verdict("within noise", f"{change}, time within noise: {spread}")
 
 
 def _link(gain: float) -> str:

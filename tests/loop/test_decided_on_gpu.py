@@ -125,7 +125,8 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     assert "time +20.0 % (+19.9 % to +20.1 %)".replace(" %", "%") in slow.verdict.reason
     assert slow.predicted is not None, "the prediction stays beside it"
     assert same.measurement is not None
-    assert same.measurement.profiler == "counters"
+    assert same.verdict.kind == "within noise"
+    assert same.measurement.profiler == "model", "only what is better is counted"
     assert evaluator.baseline.time_ms == 2.0
     check_longer_rows(evaluator, best)
 

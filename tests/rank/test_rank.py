@@ -234,17 +234,15 @@ def timed(
         (timed(0.9, 1.02, 1.03, 1.04), "slower"),
         (timed(0.9, 0.90, 0.91, 0.92), "better"),
         (timed(0.4, 0.90, 0.91, 0.92), "better"),
-        (timed(0.9, 0.98, 1.00, 1.01), "better"),
-        (timed(0.9, 1.00, 1.002, 1.003), "better"),
+        (timed(0.9, 0.98, 1.00, 1.01), "within noise"),
         (timed(0.9, 1.001, 1.002, 1.003), "within noise"),
         (timed(0.9, 0.961, 1.012, 1.06), "within noise"),
-        (timed(0.4, 1.001, 1.002, 1.003), "worse"),
         (timed(0.9, 0.98, 1.00, 1.01, "model"), "within noise"),
         (timed(0.5, 0.98, 1.00, 1.01), "within noise"),
-        (timed(0.4, 0.98, 1.00, 1.01), "worse"),
+        (timed(0.4, 0.98, 1.00, 1.01), "within noise"),
     ],
 )
-def test_times_come_first_then_a_measured_hit_rate(measured: Measurement, kind: str) -> None:
+def test_measured_times_decide_whatever_the_hit_rate(measured: Measurement, kind: str) -> None:
     verdict = judge(measured, Measurement(measured.profiler, "a GPU", 0.5, time_ms=1.0))
     assert verdict.kind == kind
     assert "time" in verdict.reason

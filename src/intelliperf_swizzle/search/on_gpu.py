@@ -51,8 +51,7 @@ class OnGpu:
         """First what was settled, then, unless the user's test is still to judge them, leaders."""
         if self._setting.unit_test.runs:
             return self._settled
-        better = [one for one in self._leaders() if one.attempt.verdict.kind == "better"]
-        return [*self._settled, *better]
+        return [*self._settled, *self._leaders()]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind."""
@@ -101,28 +100,20 @@ class OnGpu:
         return Verdict("output differs", flaw) if flaw else None
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The best of the leaders, timed once more against each other; then of the next ones."""
-        refused: set[int] = set()
+        """The best that is better."""
         numbers = {one.attempt.number for one in evaluated}
-        while leaders := [
-            one
-            for one in self._leaders()
-            if one.attempt.number in numbers - refused and one.attempt.verdict.kind == "better"
-        ]:
-            winner = self._confirm(leaders[:LEADERS])
-            if winner is not None:
-                return winner
-            refused.update(one.attempt.number for one in leaders[:LEADERS])
-        return None
+        return next((one for one in self._leaders() if one.attempt.number in numbers), None)
 
     def settle(self, chosen: Edited) -> Evaluated | None:
-        """What was chosen; under a guard it is validated, timed and profiled once more."""
-        known = self._evaluated.get(chosen.attempt.number)
-        if known is None or known.attempt.candidate != chosen.attempt.candidate:
-            self._evaluated.pop(chosen.attempt.number, None)
-            known = self.choose(self.evaluate([chosen]))
-        elif chosen.attempt.proof != known.attempt.proof:
-            known = self._keep(known, replace(known.attempt, proof=chosen.attempt.proof))
+        """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""
+        number, candidate = chosen.attempt.number, chosen.attempt.candidate
+        for one in self._settled:
+            if (one.attempt.number, one.attempt.candidate) == (number, candidate):
+                return one
+        verdict = self._look_for_flaws(chosen)
+        attempt = replace(chosen.attempt, verdict=verdict or chosen.attempt.verdict)
+        kept = self._keep(chosen, attempt)
+        known = self._confirm(kept) if verdict is None else None
         self._settled = [known, *self._settled] if known else self._settled
         return known
 
@@ -144,19 +135,13 @@ class OnGpu:
         timed = replace(recommended, timing=outcome.timing)
         return replace(cures, cures=(timed, *others)), None
 
-    def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
-        others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""
-        self._setting.progress.phase(f"confirming {leaders[0].attempt.candidate.name}{others}")
-        outcomes = self._run(leaders, self._runs.confirm)
-        for one in leaders:
-            self._measure(self._judge(one, outcomes[one.attempt.number]))
-        for one in self._leaders():
-            if one.attempt.number not in outcomes or one.attempt.verdict.kind != "better":
-                continue
-            kept = self._keep(one, self._setting.unit_test.judge(one.attempt, one.edit))
-            if kept.attempt.verdict.kind == "better":
-                return kept
-        return None
+    def _confirm(self, one: Evaluated) -> Evaluated | None:
+        self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")
+        outcomes = self._run([one], self._runs.confirm)
+        judged = self._measure(self._judge(one, outcomes[one.attempt.number]))
+        if judged.attempt.verdict.kind == "better":
+            judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
+        return judged if judged.attempt.verdict.kind == "better" else None
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
@@ -219,11 +204,14 @@ class OnGpu:
         return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
 
     def _measure_leaders(self) -> None:
-        """Reads the hit rates of the fastest and of the unmodified kernel, as far as they are not
-        known; if the profiler does not work, and was not asked for, they stay modelled."""
+        """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
+
+        They stay modelled if nothing leads and no profiler was asked for, or it does not work.
+        """
         new = [one for one in self._leaders()[:LEADERS] if self._is_modelled(one)]
         profiler, traced, runs = self._profiler, self._setting.subject.traced, self._runs
-        if profiler is None or not new:
+        asked = self._setting.setup.options.profiler != "auto"
+        if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
             return
         self._setting.progress.phase(f"profiling {len(new)} leaders ({profiler.name})")
         replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
@@ -237,7 +225,7 @@ class OnGpu:
             else:
                 first = profiler.measure(traced)
         except ProfileError as error:
-            if self._setting.setup.options.profiler != "auto":
+            if asked:
                 raise
             self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
             self._profiler = None
@@ -267,12 +255,9 @@ class OnGpu:
         return self._judge_measurement(one, one.attempt, read)
 
     def _leaders(self) -> list[Evaluated]:
-        """The candidates that the GPU has timed, best first."""
-        timed = [
-            one.attempt
-            for one in self._evaluated.values()
-            if one.attempt.measurement and one.attempt.measurement.timing
-        ]
+        """The candidates that are better by the GPU's times, best first."""
+        known = (one.attempt for one in self._evaluated.values())
+        timed = [one for one in known if one.verdict.kind == "better"]
         return [self._evaluated[one.number] for one in order(timed, self._setup.formula.rank)]
 
     def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:
