@@ -37,7 +37,7 @@ def imported(module: str) -> None:
         standin.install(
             settings.gpu,
             multiply=settings.compute == "always",
-            on_skip=lambda sentence: _tell(folder, "note", sentence),
+            on_skip=lambda event, sentence: _tell(folder, event, sentence),
         )
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")

@@ -34,19 +34,19 @@ _Constructor: TypeAlias = Callable[..., torch.Tensor]
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
 
-NO_GRADIENTS = "without a GPU torch.compile is off where gradients are taken: kernels are missing"
+NO_GRADIENTS = "where gradients are taken, what torch.compile would launch is missing without a GPU"
 
 LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
 
-def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None]) -> None:
+def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str, str], None]) -> None:
     """Make torch behave as if there were one GPU.
 
     Args:
         gpu: what `torch.cuda` says that it is.
         multiply: whether large matrix products are computed like small ones.
-        on_skip: called with a sentence whenever something is left out.
+        on_skip: called with "note" or "caution" and a sentence whenever something is left out.
     """
     _patch_tensor()
     _patch_constructors()
@@ -246,7 +246,7 @@ def _patch_devices() -> None:
     )
 
 
-def _patch_compile(on_skip: Callable[[str], None]) -> None:
+def _patch_compile(on_skip: Callable[[str, str], None]) -> None:
     """Memory for what is compiled. Gradients need a device that torch was built for."""
     torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
         shape, strides, dtype=dtype, device=CUDA
@@ -255,7 +255,7 @@ def _patch_compile(on_skip: Callable[[str], None]) -> None:
 
     def from_tensor(self: object, tensor: torch.Tensor, *given: Any, **options: Any) -> Any:
         if tensor.requires_grad and torch.is_grad_enabled():
-            on_skip(NO_GRADIENTS)
+            on_skip("caution", NO_GRADIENTS)
             raise NotImplementedError(NO_GRADIENTS)  # torch then runs the model as it is
         return look_at(self, tensor, *given, **options)
 
@@ -265,7 +265,7 @@ def _patch_compile(on_skip: Callable[[str], None]) -> None:
 # --- what is too large to compute ---------------------------------------------------------------
 
 
-def _patch_products(on_skip: Callable[[str], None] | None) -> None:
+def _patch_products(on_skip: Callable[[str, str], None] | None) -> None:
     """Replace torch's matrix products on the CPU.
 
     Those in float16 are computed in float32, as a GPU accumulates them: torch's own take a minute
@@ -282,7 +282,7 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
             left, right = operands[factors], operands[factors + 1]
             shape = (*left.shape[:-1], right.shape[-1])
             if on_skip and 2.0 * left.numel() * right.shape[-1] > LARGE_OPERATIONS:
-                on_skip(sentence)
+                on_skip("note", sentence)
                 return _not_computed(shape, left.dtype)
             wide = torch.float32 if left.dtype == torch.float16 else left.dtype
             out = torch.Tensor.new_empty(left, shape, dtype=wide)
@@ -303,7 +303,7 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
         query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *a: object, **o: object
     ) -> torch.Tensor:
         if on_skip and 4.0 * query.numel() * key.shape[-2] > LARGE_OPERATIONS:
-            on_skip(sentence)
+            on_skip("note", sentence)
             return _not_computed((*query.shape[:-1], value.shape[-1]), query.dtype)
         return attention(query, key, value, *a, **o)
 
