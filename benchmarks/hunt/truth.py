@@ -21,6 +21,7 @@ import random
 import runpy
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -160,7 +161,13 @@ def _install(order_of: Callable[[int], Sequence[int]]) -> None:
         *args, **kwargs
     )
 
+    alone = threading.Lock()  # the interpreter has one state for all threads
+
     def call(self: Any, *args_dev: Any, **kwargs: Any) -> None:
+        with alone:
+            run(self, *args_dev, **kwargs)
+
+    def run(self: Any, *args_dev: Any, **kwargs: Any) -> None:
         names = inspect.getfullargspec(self.fn)
         kwargs = {k: v for k, v in kwargs.items() if k in names.args or k in names.kwonlyargs}
         bound = inspect.getcallargs(self.fn, *args_dev, **kwargs)
@@ -199,9 +206,13 @@ class _Order:
 
 
 def _run(folder: Path) -> Outcome:
+    raised: list[BaseException] = []
+    threading.excepthook = lambda one: raised.append(one.exc_value or HangError())
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             digest: str = runpy.run_path(str(folder / "main.py"))["digest"]
+        if raised:
+            raise raised[0]
         return digest
     except HangError:
         return "hang"

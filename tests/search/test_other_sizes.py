@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,12 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle import optimize, score
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
-from intelliperf_swizzle.records import OtherSize
+from intelliperf_swizzle.records import Launch, OtherSize
 from intelliperf_swizzle.search.guard import _kept as guard
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
@@ -80,3 +84,49 @@ def test_a_guard_keeps_the_recorded_size_and_none_that_loses(
     sizes: dict[int, bool], expected: str | None
 ) -> None:
     assert guard(64, [other(size, loses=loses) for size, loses in sizes.items()]) == expected
+
+
+def launches_of(application: Path) -> Sequence[Launch]:
+    command = [sys.executable, str(application)]
+    folder = application.parent / "record"
+    return capture(RecordRequest(command, cwd=folder.parent, folder=folder, target=TARGET)).launches
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("tl.atomic_add(y + p, 1)", False),
+        ("tl.store(x + p, tl.load(x + p))", False),
+        ("tl.atomic_xchg(y + p, 1)", True),
+        ("tl.atomic_cas(y + p, 0, 1)", True),
+        ("tl.store(x + p, tl.atomic_add(y, 1))", True),
+        ("tl.atomic_add(y + p, 1)\n    tl.store(x + p, tl.load(y + p % 5))", True),
+        ("tl.atomic_add(y + p, 1)\n    tl.atomic_max(y + p, 1)", True),
+        ("if p > 99:\n        tl.atomic_xchg(y, 1)", True),
+    ],
+)
+def test_what_programs_may_hand_over_at_another_size_is_known_from_the_ir(
+    tmp_path: Path, lines: str, expected: bool
+) -> None:
+    """Whatever the recorded launch executes of it: there the patch tests the recorded values."""
+    application = tmp_path / "application.py"
+    application.write_text(
+        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
+        f"    p = tl.program_id(0)\n    {lines}\n\n"
+        "x, y = (torch.zeros(64, dtype=torch.int32, device='cuda') for _ in range(2))\n"
+        "kernel[(64,)](x, y)\n"
+    )
+    (launch,) = launches_of(application)
+    assert trace(launch).hands_over is expected
+
+
+def test_floats_that_decide_a_branch_tell_launches_apart(tmp_path: Path) -> None:
+    application = tmp_path / "application.py"
+    application.write_text(
+        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, gate):\n"
+        "    if tl.load(gate) > 0:\n        tl.store(x + tl.program_id(0), 1)\n\n"
+        "for value in (0.0, 1.0, 0.0):\n"
+        "    x = torch.zeros(64, dtype=torch.int32, device='cuda')\n"
+        "    kernel[(64,)](x, torch.full((1,), value, device='cuda'))\n"
+    )
+    assert sorted(one.count for one in launches_of(application)) == [1, 2]

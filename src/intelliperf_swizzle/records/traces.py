@@ -82,6 +82,8 @@ class Trace:
         immaterial: names of arguments that decided no address, mask or branch: of scalars the
             value, of tensors what they hold. A launch that differs in these has the same trace.
         unresolved: where in the source something outside of every tensor is accessed.
+        hands_over: whether the kernel has what programs may hand each other data with, here or at
+            another size.
     """
 
     grid: Grid
@@ -109,6 +111,7 @@ class Trace:
     turn: Int32Array | None = None
     cautions: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
+    hands_over: bool = False
 
     @property
     def tiles(self) -> int:

@@ -119,7 +119,9 @@ class SizeGuard:
 
     @property
     def _tied(self) -> bool:
-        """Whether programs depend on each other, or may, at a larger size that was looked at."""
+        """Whether programs depend on each other, or may, at a size that is not recorded."""
+        if any(one.trace.hands_over for one in self._subject.traced):
+            return True
         own = self._subject.traced[0].launch.programs
         larger = (one.traced for one in self._others if one.launch.programs > own)
         return any(find_dependence(one.trace, one.launch) for one in larger)

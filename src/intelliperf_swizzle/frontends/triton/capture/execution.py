@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,15 +14,17 @@ import numpy as np
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
-from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
+from intelliperf_swizzle.frontends.triton.walk import slicing
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
-from intelliperf_swizzle.frontends.triton.walk.slicing import everything
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 _READS = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_poll")
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas")
+_ORDERED = {"exch", "fadd", "acq_rel", "acquire", "release", "relaxed"}
+"""Atomics whose result depends on their sequence; a compare-and-swap shows its fence alone."""
 
 
 @dataclass(frozen=True)
@@ -32,27 +35,36 @@ class Accessed:
         read: by loads, and by atomics of which something uses the answer; None = not known.
         changed: by stores and atomics; None = not known.
         answers: whether it uses what an atomic answers.
+        hands_over: whether programs may hand each other data at some size: by that, by atomics of
+            which the sequence decides, or by loads of what atomics change.
     """
 
     read: frozenset[str] | None
     changed: frozenset[str] | None
     answers: bool
+    hands_over: bool
 
 
 def accessed_by(kernel: Kernel) -> Accessed:
     """What the loads, stores and atomics of a kernel go to."""
-    read: set[str] = set()
-    changed: set[str] = set()
-    answers = False
-    for function in kernel.functions:
-        for op in function.walk():
-            used = any(kernel.uses.get(value) for value in op.results)
-            if op.name in _CHANGES:
-                changed |= _roots(kernel, op.operands[0])
-            if op.name == "tt.load" or (op.name in _READS and used):
-                read |= _roots(kernel, op.operands[0])
-                answers |= op.name != "tt.load"
-    return Accessed(_known(kernel, read), _known(kernel, changed), answers)
+    loaded, answered, changed = set[str](), set[str](), set[str]()
+    kinds: dict[str, set[str]] = {}
+    for op in (op for function in kernel.functions for op in function.walk()):
+        if op.name not in (*_READS, *_CHANGES):
+            continue
+        roots = _roots(kernel, op.operands[0])
+        changed |= roots if op.name in _CHANGES else set()
+        if op.name == "tt.load":
+            loaded |= roots
+        elif op.name in _READS:
+            answered |= roots if any(kernel.uses.get(value) for value in op.results) else set()
+            for root in roots:
+                kinds.setdefault(root, set()).add(op.text.split(",")[0].split()[-1])
+    ordered = any(len(kind) > 1 or kind & _ORDERED for kind in kinds.values())
+    return Accessed(
+        _known(kernel, loaded | answered), _known(kernel, changed), bool(answered),
+        hands_over=bool(answered) or ordered or not loaded.isdisjoint(kinds),
+    )  # fmt: skip
 
 
 def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
@@ -63,56 +75,18 @@ def _roots(kernel: Kernel, pointer: str) -> set[str]:
     """The values that a pointer is made of and that are made of no other pointer."""
     found: set[str] = set()
     seen: set[str] = set()
-    waiting = [pointer]
+    sources, waiting = _sources(kernel), [pointer]
     while waiting:
         value = waiting.pop()
         if value not in seen:
             seen.add(value)
-            sources = [one for one in _sources(kernel, value) if "!tt.ptr" in kernel.types[one]]
-            waiting += sources
-            if not sources:
+            op = kernel.defs.get(value)
+            before = [] if op and op.name == "tt.load" else sources.before(value)
+            pointers = [one for one in before if "!tt.ptr" in kernel.types[one]]
+            waiting += pointers
+            if not pointers:
                 found.add(value)
     return found
-
-
-def _sources(kernel: Kernel, value: str) -> Iterator[str]:
-    """What a value is made of, one step back."""
-    op = kernel.defs.get(value)
-    if op is None:
-        yield from _handed_over(kernel, value)
-        return
-    place = op.results.index(value)
-    if op.name == "scf.for":
-        yield from (op.inits[place], op.last().operands[place])
-    elif op.name == "scf.while":
-        yield op.last(0).operands[1 + place]
-    elif op.name == "scf.if":
-        yield from (op.last(region).operands[place] for region in range(len(op.regions)))
-    elif op.name not in ("tt.load", "tt.call"):
-        yield from op.operands
-
-
-def _handed_over(kernel: Kernel, value: str) -> Iterator[str]:
-    """What an argument of a block is given."""
-    op, place = kernel.owner[value]
-    if op.name == "scf.for" and value != op.induction:
-        yield from (op.inits[place - 1], op.last().operands[place - 1])
-    elif op.name == "scf.while" and value in op.regions[0][0].args:
-        yield from (op.inits[place], op.last(1).operands[place])
-    elif op.name == "scf.while":
-        yield op.last(0).operands[1 + place]
-    elif op.name == "tt.func":
-        yield from _from_branches(op, value)
-
-
-def _from_branches(function: Op, value: str) -> Iterator[str]:
-    places = {
-        block.label: block.args.index(value) for block in function.regions[0] if value in block.args
-    }
-    for block in function.regions[0]:
-        for label, values in block.ops[-1].successors if block.ops else ():
-            if label in places:
-                yield values[places[label]]
 
 
 _GROWTH = 4
@@ -157,10 +131,14 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
         unknown.mark(live, number, is_unknown=bool(memory.not_known(number).any()))
 
 
+_sources = lru_cache(maxsize=4)(slicing.Sources)
+"""What the values of a kernel are computed from."""
+
+
 @lru_cache(maxsize=64)
 def _prepare(ttir: str) -> tuple[Kernel, Plan]:
     kernel = Kernel.parse(ttir)
-    return kernel, Plan(kernel, everything(kernel))
+    return kernel, Plan(kernel, slicing.everything(kernel))
 
 
 class _Progress(Observer):
@@ -197,6 +175,20 @@ def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
         return set(live.spans)
     running = Live(plan, live.launch.grid, memory, arguments)
     return _storages(accessed_by(kernel).changed, running)
+
+
+@lru_cache
+def floats_decide(ttir: str | None) -> bool:
+    """Whether what a kernel loads as floats decides where it accesses memory."""
+    try:
+        kernel, _ = _prepare(ttir or "")
+    except (TraceError, ValueError):
+        return False
+    return any(
+        op.name in slicing.ACCESSES and op.results and re.search(r"ptr<b?f", op.types)
+        for op in slicing.address_slice(kernel).ops
+        if op.name != "tt.store"
+    )
 
 
 def _storages(names: frozenset[str] | None, running: Live) -> set[int]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.capture.execution import accessed_by
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.memory import (
@@ -175,7 +176,8 @@ def _trace(
         notes=(note,) if note else (),
         waits=run.noticed.waits,
     )
-    return replace(trace, unresolved=tuple(recorder.unresolved))
+    handed = accessed_by(live.plan.kernel).hands_over
+    return replace(trace, unresolved=tuple(recorder.unresolved), hands_over=handed)
 
 
 def _immaterial(launch: Launch, live: Live, control: int) -> tuple[str, ...]:
