@@ -37,9 +37,12 @@ depends on the order of its programs (or is a race) and the patched one computes
 order. It is *unwritable* if the text reads an argument that the function which reads the program id
 does not know.
 
-**How far this goes.** The campaign is planned for 20,000 pairs of Triton and 5,000 of HIP. These
-records hold {triton_pairs:,} and {hip_pairs:,}, so a hole that one pair in some hundred shows may
-still be there. Not among the applications are threads, and files that appear between runs.
+**How far this goes.** These records hold {triton_pairs:,} pairs of Triton and {hip_pairs:,} of HIP.
+They were made on 64 cores with Triton 3.6 and clang 22. A kind of hole that the generator does not
+write is not found. An earlier run of the Triton campaign, on commit 070258f3, accepted 30 harmful
+pairs: launches under a gate of floats that were taken for one, and programs that hand each other
+data at sizes that were not recorded. Both rules were mended before the run of this record. Two
+threads that launch at the same time are executed one after the other here.
 
 ## Triton
 
