@@ -70,15 +70,10 @@ def render_module(
         modules[key]: _function_module(function, edits.get(key, function.text), source, modules)
         for key, function in source.functions.items()
     }
-    texts["__init__"] = "\n".join(
-        [f"from . import {', '.join(modules.values())}", *_aggregates(source, modules), ""]
-        + ["FUNCTIONS = {"]
-        + [
-            f"    {key!r}: {module}.{source.functions[key].name},"
-            for key, module in modules.items()
-        ]
-        + ["}", ""]
-    )
+    named = (f"{key!r}: {name}.{source.functions[key].name}" for key, name in modules.items())
+    imported = f"from . import {', '.join(modules.values())}"
+    functions = f"FUNCTIONS = {{{', '.join(named)}}}"
+    texts["__init__"] = "\n".join((imported, *_aggregates(source, modules), "", functions, ""))
     digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:16]
     package = Path(folder) / f"{PACKAGE}{digest}"
     package.mkdir(parents=True, exist_ok=True)
