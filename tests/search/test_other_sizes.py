@@ -120,6 +120,18 @@ def test_what_programs_may_hand_over_at_another_size_is_known_from_the_ir(
     assert trace(launch).hands_over is expected
 
 
+def test_floats_that_decide_nothing_tell_no_launches_apart(tmp_path: Path) -> None:
+    application = tmp_path / "application.py"
+    application.write_text(
+        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
+        "    p = tl.program_id(0)\n    tl.store(y + p, tl.load(x + p))\n\n"
+        "y = torch.zeros(64, device='cuda')\n"
+        "for value in (0.0, 1.0):\n"
+        "    kernel[(64,)](torch.full((64,), value, device='cuda'), y)\n"
+    )
+    assert [one.count for one in launches_of(application)] == [2]
+
+
 def test_floats_that_decide_a_branch_tell_launches_apart(tmp_path: Path) -> None:
     application = tmp_path / "application.py"
     application.write_text(

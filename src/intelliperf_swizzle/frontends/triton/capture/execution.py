@@ -23,7 +23,7 @@ from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 _READS = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_poll")
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas")
-_ORDERED = {"exch", "fadd", "acq_rel", "acquire", "release", "relaxed"}
+_ORDERED = {"exch", "acq_rel", "acquire", "release", "relaxed"}
 """Atomics whose result depends on their sequence; a compare-and-swap shows its fence alone."""
 
 
@@ -184,11 +184,9 @@ def floats_decide(ttir: str | None) -> bool:
         kernel, _ = _prepare(ttir or "")
     except (TraceError, ValueError):
         return False
-    return any(
-        op.name in slicing.ACCESSES and op.results and re.search(r"ptr<b?f", op.types)
-        for op in slicing.address_slice(kernel).ops
-        if op.name != "tt.store"
-    )
+    decides = slicing.address_slice(kernel)
+    loaded = (op for op in decides.ops if not decides.values.isdisjoint(op.results))
+    return any(op.name in slicing.ACCESSES and re.search(r"ptr<b?f", op.types) for op in loaded)
 
 
 def _storages(names: frozenset[str] | None, running: Live) -> set[int]:
