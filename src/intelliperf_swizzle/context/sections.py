@@ -127,16 +127,22 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         [
             *lines,
             f"- bandwidth of the device: {', '.join(named)}",
-            *[
-                "- a `//` or `%` of the remap by a number that is not compiled in: "
-                f"{target.clocks_division} clocks of each workgroup"
-            ]
-            * (target.clocks_division is not None),
+            *_division(target),
             f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
             f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
         ]
     )
+
+
+def _division(target: Target) -> list[str]:
+    """What a remap itself costs, where that was measured."""
+    if target.clocks_division is None:
+        return []
+    return [
+        "- a `//` or `%` of the remap by a number that is not compiled in: "
+        f"{target.clocks_division} clocks of each workgroup"
+    ]
 
 
 def _places(target: Target) -> list[str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -20,74 +19,6 @@ from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_argume
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
-
-_READS = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_poll")
-_CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas")
-_ORDERED = {"exch", "acq_rel", "acquire", "release", "relaxed"}
-"""Atomics whose result depends on their sequence; a compare-and-swap shows its fence alone."""
-
-
-@dataclass(frozen=True)
-class Accessed:
-    """The arguments of a kernel whose memory it accesses.
-
-    Attributes:
-        read: by loads, and by atomics of which something uses the answer; None = not known.
-        changed: by stores and atomics; None = not known.
-        answers: whether it uses what an atomic answers.
-        hands_over: whether programs may hand each other data at some size: by that, by atomics of
-            which the sequence decides, or by loads of what atomics change.
-    """
-
-    read: frozenset[str] | None
-    changed: frozenset[str] | None
-    answers: bool
-    hands_over: bool
-
-
-def accessed_by(kernel: Kernel) -> Accessed:
-    """What the loads, stores and atomics of a kernel go to."""
-    loaded, answered, changed = set[str](), set[str](), set[str]()
-    kinds: dict[str, set[str]] = {}
-    for op in (op for function in kernel.functions for op in function.walk()):
-        if op.name not in (*_READS, *_CHANGES):
-            continue
-        roots = _roots(kernel, op.operands[0])
-        changed |= roots if op.name in _CHANGES else set()
-        if op.name == "tt.load":
-            loaded |= roots
-        elif op.name in _READS:
-            answered |= roots if any(kernel.uses.get(value) for value in op.results) else set()
-            for root in roots:
-                kinds.setdefault(root, set()).add(op.text.split(",")[0].split()[-1])
-    ordered = any(len(kind) > 1 or kind & _ORDERED for kind in kinds.values())
-    return Accessed(
-        _known(kernel, loaded | answered), _known(kernel, changed), bool(answered),
-        hands_over=bool(answered) or ordered or not loaded.isdisjoint(kinds),
-    )  # fmt: skip
-
-
-def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
-    return frozenset(roots) if roots <= set(kernel.args) else None
-
-
-def _roots(kernel: Kernel, pointer: str) -> set[str]:
-    """The values that a pointer is made of and that are made of no other pointer."""
-    found: set[str] = set()
-    seen: set[str] = set()
-    sources, waiting = _sources(kernel), [pointer]
-    while waiting:
-        value = waiting.pop()
-        if value not in seen:
-            seen.add(value)
-            op = kernel.defs.get(value)
-            before = [] if op and op.name == "tt.load" else sources.before(value)
-            pointers = [one for one in before if "!tt.ptr" in kernel.types[one]]
-            waiting += pointers
-            if not pointers:
-                found.add(value)
-    return found
-
 
 _GROWTH = 4
 """Each batch has so many times as many programs as the one before; the first has one."""
@@ -118,7 +49,7 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
             memory.not_known(number)[:] = True
     arguments = bind_arguments(kernel, live.launch, memory)
     running = Live(plan, live.launch.grid, memory, arguments)
-    accessed = accessed_by(kernel)
+    accessed = slicing.accessed_by(kernel)
     read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
     if not accessed.answers and not read & changed:
         for begin, end in _batches(running.programs):
@@ -129,10 +60,6 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
         run_one_by_one(running, observer=_Progress(running.programs, ask))
     for number in live.spans:
         unknown.mark(live, number, is_unknown=bool(memory.not_known(number).any()))
-
-
-_sources = lru_cache(maxsize=4)(slicing.Sources)
-"""What the values of a kernel are computed from."""
 
 
 @lru_cache(maxsize=64)
@@ -174,7 +101,7 @@ def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
     except (TraceError, ValueError):
         return set(live.spans)
     running = Live(plan, live.launch.grid, memory, arguments)
-    return _storages(accessed_by(kernel).changed, running)
+    return _storages(slicing.accessed_by(kernel).changed, running)
 
 
 @lru_cache

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.triton.capture.execution import accessed_by
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.memory import (
@@ -26,7 +25,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_one_by_one,
     run_together,
 )
-from intelliperf_swizzle.frontends.triton.walk.slicing import address_slice, everything
+from intelliperf_swizzle.frontends.triton.walk.slicing import accessed_by, address_slice, everything
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder

@@ -15,6 +15,10 @@ ACCESSES = {
     "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
 }  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
+_READS = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_poll")
+_CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas")
+_ORDERED = {"exch", "acq_rel", "acquire", "release", "relaxed"}
+"""Atomics whose result depends on their sequence; a compare-and-swap shows its fence alone."""
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 
 
@@ -121,7 +125,7 @@ class Sources:
     """What the values of a kernel are computed from."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+        self.kernel = kernel
         self._branches: dict[str, list[str]] = {}
         self._functions = {function.symbol: function for function in kernel.functions}
         self.calls: dict[Op, list[Op]] = {}
@@ -140,7 +144,7 @@ class Sources:
             value = todo.pop()
             if value not in seen:
                 seen.add(value)
-                op = self._kernel.defs.get(value)
+                op = self.kernel.defs.get(value)
                 if op is not None:
                     found.add(op)
                 if op is None or op.name not in ACCESSES:
@@ -153,7 +157,7 @@ class Sources:
 
     def before(self, value: str) -> list[str]:
         """The values that a value is computed from, one step back; not what decides branches."""
-        op = self._kernel.defs.get(value)
+        op = self.kernel.defs.get(value)
         if op is None:
             return self._handed_over(value)
         place = op.results.index(value)
@@ -173,7 +177,7 @@ class Sources:
 
     def _handed_over(self, value: str) -> list[str]:
         """What an argument of a basic block is given."""
-        op, place = self._kernel.owner[value]
+        op, place = self.kernel.owner[value]
         if op.name == "scf.for":
             if value == op.induction:
                 return [op.start, op.step]
@@ -201,3 +205,66 @@ def _successors(blocks: Iterable[BasicBlock]) -> Iterator[tuple[str, list[str]]]
     for block in blocks:
         if block.ops:
             yield from block.ops[-1].successors
+
+
+@dataclass(frozen=True)
+class Accessed:
+    """The arguments of a kernel whose memory it accesses.
+
+    Attributes:
+        read: by loads, and by atomics of which something uses the answer; None = not known.
+        changed: by stores and atomics; None = not known.
+        answers: whether it uses what an atomic answers.
+        hands_over: whether programs may hand each other data at some size: by that, by atomics of
+            which the sequence decides, or by loads of what atomics change.
+    """
+
+    read: frozenset[str] | None
+    changed: frozenset[str] | None
+    answers: bool
+    hands_over: bool
+
+
+def accessed_by(kernel: Kernel) -> Accessed:
+    """What the loads, stores and atomics of a kernel go to."""
+    loaded, answered, changed = set[str](), set[str](), set[str]()
+    kinds: dict[str, set[str]] = {}
+    sources = Sources(kernel)
+    for op in (op for function in kernel.functions for op in function.walk()):
+        if op.name not in (*_READS, *_CHANGES):
+            continue
+        roots = _roots(sources, op.operands[0])
+        changed |= roots if op.name in _CHANGES else set()
+        if op.name == "tt.load":
+            loaded |= roots
+        elif op.name in _READS:
+            answered |= roots if any(kernel.uses.get(value) for value in op.results) else set()
+            for root in roots:
+                kinds.setdefault(root, set()).add(op.text.split(",")[0].split()[-1])
+    ordered = any(len(kind) > 1 or kind & _ORDERED for kind in kinds.values())
+    return Accessed(
+        _known(kernel, loaded | answered), _known(kernel, changed), bool(answered),
+        hands_over=bool(answered) or ordered or not loaded.isdisjoint(kinds),
+    )  # fmt: skip
+
+
+def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
+    return frozenset(roots) if roots <= set(kernel.args) else None
+
+
+def _roots(sources: Sources, pointer: str) -> set[str]:
+    """The values that a pointer is made of and that are made of no other pointer."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    waiting = [pointer]
+    while waiting:
+        value = waiting.pop()
+        if value not in seen:
+            seen.add(value)
+            op = sources.kernel.defs.get(value)
+            before = [] if op and op.name == "tt.load" else sources.before(value)
+            pointers = [one for one in before if "!tt.ptr" in sources.kernel.types[one]]
+            waiting += pointers
+            if not pointers:
+                found.add(value)
+    return found
