@@ -110,10 +110,10 @@ class OnGpu:
         for one in self._settled:
             if (one.attempt.number, one.attempt.candidate) == (number, candidate):
                 return one
-        verdict = self._look_for_flaws(chosen)
-        attempt = replace(chosen.attempt, verdict=verdict or chosen.attempt.verdict)
-        kept = self._keep(chosen, attempt)
-        known = self._confirm(kept) if verdict is None else None
+        if verdict := self._look_for_flaws(chosen):
+            self._keep(chosen, replace(chosen.attempt, verdict=verdict))
+            return None
+        known = self._confirm(self._keep(chosen, chosen.attempt))
         self._settled = [known, *self._settled] if known else self._settled
         return known
 
@@ -213,7 +213,7 @@ class OnGpu:
         asked = self._setting.setup.options.profiler != "auto"
         if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
             return
-        self._setting.progress.phase(f"profiling {len(new)} leaders ({profiler.name})")
+        self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
         replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
         edits = [one.edit for one in new]
         try:
