@@ -227,9 +227,12 @@ class Graph:
             self._leaves[node] = found
         return self._leaves[node]
 
-    def below(self, nodes: Sequence[int]) -> list[int]:
-        """All nodes that some are made of, themselves included, operands first."""
-        seen: set[int] = set()
+    def below(self, nodes: Sequence[int], cut: int | None = None) -> list[int]:
+        """All nodes that some are made of, themselves included, operands first.
+
+        Those that are reached through `cut` alone are left out.
+        """
+        seen: set[int] = {cut} if cut is not None else set()
         waiting = [*nodes]
         while waiting:
             node = waiting.pop()
@@ -261,19 +264,7 @@ class Graph:
         """The nodes through each of which alone a leaf reaches the root, first ones first."""
         mine = [one for one in self.below([root]) if self.leaves(leaf) <= self.leaves(one)]
         return [one for one in mine if one not in (root, leaf)
-                and leaf not in self._below_without(root, one)]  # fmt: skip
-
-    def _below_without(self, root: int, cut: int) -> set[int]:
-        seen = {cut}
-        waiting = [root]
-        while waiting:
-            node = waiting.pop()
-            if node not in seen:
-                seen.add(node)
-                operator, operands = self.nodes[node]
-                if operator not in ("number", "input"):
-                    waiting += operands
-        return seen
+                and leaf not in self.below([root], one)]  # fmt: skip
 
     def renamed(self, root: int, old: int, new: int) -> int:
         """The root with one node for another one."""
