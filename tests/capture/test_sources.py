@@ -15,8 +15,8 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from aggregates import doubled, planned
 from triton.language import load as read
-from triton.language.core import _aggregate as aggregate
 from triton.language.standard import zeros_like
 
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError, read_source
@@ -132,58 +132,18 @@ def test_a_static_method_is_read_with_its_decorators() -> None:
     assert source.entry.names == {"SHIFT": ("constant", 7), "tl": ("module", "triton.language")}
 
 
-@aggregate
-class Width:
-    tiles: tl.tensor
-
-    @triton.constexpr_function
-    def __init__(self, tiles):
-        self.tiles = tiles
-
-
-@aggregate
-class Plan:
-    width: Width
-
-    @triton.constexpr_function
-    def __init__(self, width):
-        self.width = width
-
-    @triton.jit
-    def first(self):
-        return tl.program_id(0) + Plan(self.width).width.tiles
-
-
-@triton.jit
-def planned(n):
-    return Plan(Width(n)).first()
-
-
 def test_methods_of_aggregates_are_functions_that_may_read_the_program_id(tmp_path) -> None:
     source, _ = read_source(planned)
     reads = {key: len(find_reads(one, {})) for key, one in source.functions.items()}
-    assert {key for key, count in reads.items() if count} == {"test_sources.Plan.first"}
+    assert {key for key, count in reads.items() if count} == {"aggregates.Plan.first"}
     functions = import_functions(render_module(source, tmp_path))
     plan = functions[source.kernel].fn.__globals__["Plan"]
-    first = functions["test_sources.Plan.first"]
+    first = functions["aggregates.Plan.first"]
     assert plan.__triton_aggregate__
     assert vars(plan)["first"] is first
     assert first.fn.__globals__["Plan"] is plan
     width = functions[source.kernel].fn.__globals__["Width"]
     assert plan(width(tl.tensor(None, tl.int32))).type.fields[0][1].base_cls is width
-
-
-@aggregate
-class Doubled:
-    tiles: tl.tensor
-
-    def __init__(self, tiles):
-        self.tiles = tiles + tiles
-
-
-@triton.jit
-def doubled(n):
-    return Doubled(n).tiles
 
 
 def test_an_aggregate_that_plain_python_makes_is_not_known() -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import triton
 import triton.language as tl
+from planned import next_number, own_number, planned
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource, CompiledKernel
-from triton.language.core import _aggregate as aggregate
 
 from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.overlay import runtime as overlay
@@ -48,36 +48,6 @@ def far_number(x):
 @triton.jit
 def far_rows(x, M, N, B: tl.constexpr):
     tl.store(x + far_number(N) * M, B)
-
-
-def planned(method: Any) -> Any:
-    """A kernel whose program id is read by a method of an aggregate."""
-
-    @aggregate
-    class Plan:
-        rows: tl.tensor
-
-        @triton.constexpr_function
-        def __init__(self, rows):
-            self.rows = rows
-
-        first = method
-
-    @triton.jit
-    def kernel(x, M, N, B: tl.constexpr):
-        tl.store(x + Plan(M).first() * M + N, B)
-
-    return kernel
-
-
-@triton.jit
-def own_number(self):
-    return tl.program_id(0)
-
-
-@triton.jit
-def next_number(self):
-    return tl.program_id(0) + 1
 
 
 @pytest.fixture(autouse=True)
