@@ -59,8 +59,8 @@ from intelliperf_swizzle.search import (
     builds,
     conclude,
     loop,
-    on_model,
     run,
+    stages,
 )
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.screening import Attempts
@@ -273,7 +273,7 @@ def _modelled(rate: float) -> Callable[..., Measurement]:
 
 _ALL_BETTER = (
     (builds, "model_launches", _modelled(0.0)),
-    (on_model, "model_swizzle", _modelled(0.5)),
+    (stages, "model_swizzle", _modelled(0.5)),
 )
 """A model to which every swizzle is better than the unmodified kernel."""
 

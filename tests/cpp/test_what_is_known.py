@@ -71,6 +71,12 @@ def test_what_comes_from_workgroup_to_workgroup_keeps_its_order(
     assert shared in str(reversal_of(launches[kernel])) or shared == "a tensor"
 
 
+def test_atomics_that_hand_data_over_at_some_size_are_known(launches: dict[str, Launch]) -> None:
+    names = ("counted", "counted_wide", "counted_alike", "voted", "batched")
+    found = [name for name in names if trace_of(launches[name]).hands_over]
+    assert found == ["counted", "counted_wide"]
+
+
 @pytest.mark.parametrize("kernel", ["pushed", "claimed_twice"])
 def test_what_a_thread_may_find_stored_decides_nothing(
     launches: dict[str, Launch], kernel: str

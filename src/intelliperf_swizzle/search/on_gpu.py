@@ -14,7 +14,6 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns, ReplayedRuns
 from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
-from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
@@ -157,14 +156,7 @@ class OnGpu:
         """The attempt with what the model says of it; None if it has that."""
         if one.attempt.predicted is not None:
             return None
-        setting = self._setting
-        predicted = model_swizzle(
-            one.proved.swizzle,
-            setting.subject.traced,
-            one.proved.tiles(),
-            self._setup.target,
-            causes=True,
-        )
+        predicted = self._setting.modelled(one, causes=True)
         said = judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)

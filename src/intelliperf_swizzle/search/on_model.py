@@ -12,7 +12,6 @@ from dataclasses import replace
 from intelliperf_swizzle import rank
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.target import Build
-from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
@@ -184,10 +183,9 @@ class OnModel:
         return Evaluated(one.proved, attempt, one.edit)
 
     def _measure(self, one: Edited) -> Measurement:
-        traced, setup = self._setting.subject.traced, self._setup
-        if setup.profiler is not None:
-            return setup.profiler.measure(traced, one.edit)
-        return model_swizzle(one.proved.swizzle, traced, one.proved.tiles(), setup.target)
+        if self._setup.profiler is not None:
+            return self._setup.profiler.measure(self._setting.subject.traced, one.edit)
+        return self._setting.modelled(one)
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))

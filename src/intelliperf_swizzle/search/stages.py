@@ -23,6 +23,7 @@ from intelliperf_swizzle.frontends.ports import CodeComparer, KernelLanguage
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import LONGEST, certify, describe, prove
+from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt, Cures, Measurement
 from intelliperf_swizzle.search.setup import Setup, UnitTest
@@ -314,6 +315,11 @@ class Setting:
     remember: Remember
     progress: Progress
     unit_test: UnitTest
+
+    def modelled(self, one: Screened, *, causes: bool = False) -> Measurement:
+        """A candidate by the model with full physics, maybe with why requests miss."""
+        traced, tiles = self.subject.traced, one.proved.tiles()
+        return model_swizzle(one.proved.swizzle, traced, tiles, self.setup.target, causes=causes)
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""

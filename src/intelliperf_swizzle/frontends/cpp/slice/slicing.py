@@ -74,6 +74,7 @@ class AddressSlice:
             device variables; None = of any buffer.
         decisive: numbers of the parameters whose values decide.
         updates: names of the atomic operations by the number that `sw_touch` is told.
+        hands_over: whether workgroups may hand each other data by atomics, as of `Trace`.
         elements: types (`float`) of what the parameters' buffers hold, by number, where it shows.
     """
 
@@ -82,6 +83,7 @@ class AddressSlice:
     contents: frozenset[int] | None
     decisive: frozenset[int]
     updates: tuple[str, ...] = ()
+    hands_over: bool = False
     elements: Mapping[int, str] = field(default_factory=dict)
     executed: str | None = None
     counting: str = ""
@@ -139,6 +141,7 @@ def _slice(
         contents=_contents(left),
         decisive=_used_parameters(left),
         updates=tuple(draft.updates),
+        hands_over=draft.hands_over or len(draft.updates) > 2,
         elements=_elements(left, draft.types),
     )
 
@@ -168,7 +171,8 @@ class _Draft:
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
         self._returned: dict[str, str] = {}
         self.types: dict[int, str] = {}
-        self.updates = ["xchg"]  # stands for all that do not commute; others as they are met
+        # "xchg" stands for all updates that do not commute; others as they are met
+        self.hands_over, self.updates = False, ["xchg"]
 
     def edited(self) -> Iterator[str]:
         """Its lines."""
@@ -280,7 +284,9 @@ class _Draft:
             name = "xchg"
         if name not in self.updates:
             self.updates.append(name)
-        return self.updates.index(name) << 1 | int(identity(one) in self._used)
+        used = identity(one) in self._used
+        self.hands_over |= used or name == "xchg"
+        return self.updates.index(name) << 1 | int(used)
 
     def _unknown(self, plain: str, one: Instruction, site: int, what: str) -> list[str]:
         """A value that must not be left when LLVM is done."""

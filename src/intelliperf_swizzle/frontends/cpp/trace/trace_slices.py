@@ -158,8 +158,10 @@ class _Tracing:
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
                 "launch itself writes"
             )
-        arithmetic, waves = self._arithmetic(trace), launch.options["num_warps"]
-        trace = replace(trace, tile_arithmetic=arithmetic, waves=waves)
+        trace = replace(
+            trace, tile_arithmetic=self._arithmetic(trace), waves=launch.options["num_warps"],
+            hands_over=self._kernel.slice.hands_over,
+        )  # fmt: skip
         return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 
     def _arithmetic(self, trace: Trace) -> Int64Array | None:
