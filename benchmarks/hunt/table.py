@@ -40,8 +40,8 @@ does not know.
 **How far this goes.** These records hold {triton_pairs:,} pairs of Triton and {hip_pairs:,} of HIP.
 They were made on 64 cores with Triton 3.6 and clang 22. A kind of hole that the generator does not
 write is not found. An earlier run of the Triton campaign, on commit 070258f3, accepted 30 harmful
-pairs: launches under a gate of floats that were taken for one, and programs that hand each other
-data at sizes that were not recorded. Both rules were mended before the run of this record. Two
+pairs: launches under a gate of floats that were taken for one, and programs that exchange data at
+sizes that were not recorded. Both rules were fixed before the run of this record. Two
 threads that launch at the same time are executed one after the other here.
 
 ## Triton

@@ -240,7 +240,7 @@ def test_an_attempt_is_told_with_its_gain_at_each_other_size(counters, times) ->
     )
     told = remembered([guarded], guarded, RANK, counters, 10_000)
     assert "At other sizes: a permutation where num_pids % 8 == 0, which is tested" in told
-    assert ("by programs of the launch: 16 -10.0 %, 48 no permutation" in told) is times
+    assert ("by number of programs: -10.0 % on 16, no permutation on 48" in told) is times
     assert "renumbers only if (num_pids % 8 == 0) and num_pids <= 32" in told
 
 

@@ -82,8 +82,8 @@ class Trace:
         immaterial: names of arguments that decided no address, mask or branch: of scalars the
             value, of tensors what they hold. A launch that differs in these has the same trace.
         unresolved: where in the source something outside of every tensor is accessed.
-        hands_over: whether the kernel has what programs may hand each other data with, here or at
-            another size.
+        hands_over: whether programs may exchange data through atomics, in this launch or at another
+            size.
     """
 
     grid: Grid

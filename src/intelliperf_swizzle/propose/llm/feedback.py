@@ -137,7 +137,7 @@ def _parts(
 ) -> Iterator[str]:
     own = answers(attempts, rank)
     if best is not None:
-        ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each decides between equals."
+        ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each breaks earlier ties."
         yield f"{ranking}\n\nThe one to beat:\n" + _whole(
             _answer_of(best, own), best, rank, counters
         )
@@ -237,8 +237,8 @@ def _elsewhere(attempt: Attempt, counters: Collection[str]) -> Iterator[str]:
     elif proof.condition:
         yield f"a permutation where {proof.condition}, which is tested"
     if sizes and sizes.others and "modelled_memory_time_ms" in counters:
-        told = (f"{math.prod(one.grid)} {_change(one.time_ratio)}" for one in sizes.others)
-        yield f"modelled time by programs of the launch: {', '.join(told)}"
+        told = (f"{_change(one.time_ratio)} on {math.prod(one.grid)}" for one in sizes.others)
+        yield f"modelled time, by number of programs: {', '.join(told)}"
     if sizes and sizes.guard and sizes.guard != proof.condition:
         yield f"as it loses at some, the patch renumbers only if {sizes.guard}"
 

@@ -74,7 +74,7 @@ class AddressSlice:
             device variables; None = of any buffer.
         decisive: numbers of the parameters whose values decide.
         updates: names of the atomic operations by the number that `sw_touch` is told.
-        hands_over: whether workgroups may hand each other data by atomics, as of `Trace`.
+        hands_over: whether workgroups may exchange data through atomics, as of `Trace`.
         elements: types (`float`) of what the parameters' buffers hold, by number, where it shows.
     """
 

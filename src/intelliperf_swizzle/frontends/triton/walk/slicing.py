@@ -215,8 +215,8 @@ class Accessed:
         read: by loads, and by atomics of which something uses the answer; None = not known.
         changed: by stores and atomics; None = not known.
         answers: whether it uses what an atomic answers.
-        hands_over: whether programs may hand each other data at some size: by that, by atomics of
-            which the sequence decides, or by loads of what atomics change.
+        hands_over: whether programs may exchange data through atomics at some size: their return
+            values are used, their sequence matters, or what they change is loaded.
     """
 
     read: frozenset[str] | None
