@@ -48,9 +48,7 @@ class OnGpu:
     @property
     def confirmed(self) -> list[Evaluated]:
         """First what was settled, then, unless the user's test is still to judge them, leaders."""
-        if self._setting.unit_test.runs:
-            return self._settled
-        return [*self._settled, *self._leaders()]
+        return [*self._settled, *([] if self._setting.unit_test.runs else self._leaders())]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind."""
@@ -71,15 +69,13 @@ class OnGpu:
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
-        ready: list[Edited] = []
         predicted = self._predict(waiting)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             verdicts = list(pool.map(self._look_for_flaws, predicted))
         for one, verdict in zip(predicted, verdicts, strict=True):
-            if verdict is None:
-                ready.append(one)
-            else:
+            if verdict is not None:
                 self._keep(one, replace(one.attempt, verdict=verdict))
+        ready = [one for one, verdict in zip(predicted, verdicts, strict=True) if verdict is None]
         outcomes = self._run(ready, self._runs.validate_and_time)
         if reason := getattr(self._runs, "why_not_replayed", None):
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
@@ -171,8 +167,7 @@ class OnGpu:
     def _judge(self, one: Edited, outcome: GpuOutcome) -> Evaluated:
         validation = outcome.validation
         if validation is not None:
-            distinct = len(self._setting.subject.launches)
-            validation = replace(validation, distinct_launches=distinct)
+            validation = replace(validation, distinct_launches=len(self._setting.subject.launches))
         attempt = replace(one.attempt, validation=validation)
         if outcome.refusal is not None or outcome.timing is None:
             kind, reason = outcome.refusal or ("not measured", "no times were taken")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
@@ -94,26 +93,27 @@ def _batches(programs: int) -> Iterator[tuple[int, int]]:
 
 def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
     """The storages that a launch may write; all, if its kernel is not understood."""
+    return _reached(ttir, live, lambda kernel: slicing.accessed_by(kernel).changed)
+
+
+def deciding(ttir: str | None, live: DescribedLaunch) -> list[int]:
+    """The storages whose contents tell launches apart: of integers, and of floats that decide."""
+    floats = _reached(ttir, live, slicing.deciding_floats) if ttir else ()
+    return sorted({*live.integers, *floats})
+
+
+def _reached(
+    ttir: str | None, live: DescribedLaunch, asked: Callable[[Kernel], frozenset[str] | None]
+) -> set[int]:
     try:
         kernel, plan = _prepare(ttir or "")
+        if (names := asked(kernel)) == frozenset():
+            return set()
         memory = Memory(live.launch)
         arguments = bind_arguments(kernel, live.launch, memory)
     except (TraceError, ValueError):
         return set(live.spans)
-    running = Live(plan, live.launch.grid, memory, arguments)
-    return _storages(slicing.accessed_by(kernel).changed, running)
-
-
-@lru_cache
-def floats_decide(ttir: str | None) -> bool:
-    """Whether what a kernel loads as floats decides where it accesses memory."""
-    try:
-        kernel, _ = _prepare(ttir or "")
-    except (TraceError, ValueError):
-        return False
-    decides = slicing.address_slice(kernel)
-    loaded = (op for op in decides.ops if not decides.values.isdisjoint(op.results))
-    return any(op.name in slicing.ACCESSES and re.search(r"ptr<b?f", op.types) for op in loaded)
+    return _storages(names, Live(plan, live.launch.grid, memory, arguments))
 
 
 def _storages(names: frozenset[str] | None, running: Live) -> set[int]:

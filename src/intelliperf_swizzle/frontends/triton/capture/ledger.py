@@ -15,7 +15,7 @@ from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
-from intelliperf_swizzle.frontends.triton.capture.execution import floats_decide
+from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.graphs import Graphs
 from intelliperf_swizzle.frontends.triton.capture.identity import Identity
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
@@ -110,8 +110,7 @@ class Ledger:
         """
         self._graphs.watch()
         live = describe(bound.call)
-        deciding = sorted(live.spans) if floats_decide(bound.ttir) else live.integers
-        held = {number: live.contents(number) for number in deciding}
+        held = {number: live.contents(number) for number in deciding(bound.ttir, live)}
         kind.looks += 1
         kind.integers = bool(held)
         key = tuple(digest(canonical(live.launch, one)) for one in held.values())

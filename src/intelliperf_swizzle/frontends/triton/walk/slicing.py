@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
@@ -246,6 +248,15 @@ def accessed_by(kernel: Kernel) -> Accessed:
         _known(kernel, loaded | answered), _known(kernel, changed), bool(answered),
         hands_over=bool(answered) or ordered or not loaded.isdisjoint(kinds),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def deciding_floats(kernel: Kernel) -> frozenset[str] | None:
+    """The arguments of whose floats an access, a mask or a branch depends; None = not known."""
+    decides, sources = address_slice(kernel), Sources(kernel)
+    loads = (op for op in decides.ops if op.name in ACCESSES and re.search(r"ptr<b?f", op.types))
+    used = [op for op in loads if not decides.values.isdisjoint(op.results)]
+    return _known(kernel, {root for op in used for root in _roots(sources, op.operands[0])})
 
 
 def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
