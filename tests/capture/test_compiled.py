@@ -129,6 +129,13 @@ for _ in range(3):
     out = multiply(a, b)
 trained = torch.compile(lambda a: (a * 2).sum())
 trained(a.requires_grad_()).backward()
+whole = torch.compile(lambda one: one * 2, fullgraph=True)
+
+class Doubled(torch.autograd.Function):
+    forward = staticmethod(lambda context, one: whole(one))
+    backward = staticmethod(lambda context, gradient: whole(gradient))
+
+Doubled.apply(a).sum().backward()
 print(out.device, torch.equal(out, torch.relu(a @ b)), a.grad.unique().tolist())
 """
 
@@ -139,11 +146,12 @@ def test_torch_compile_is_recorded_without_a_gpu(tmp_path: Path) -> None:
         [sys.executable, "app.py"], tmp_path, tmp_path / "out", compute="always"
     )
     recorded = capture(request)
-    assert recorded.last_lines[-1] == "cuda:0 True [2.0]"
+    assert recorded.last_lines[-1] == "cuda:0 True [4.0]"
     assert ["gradients" in one for one in recorded.cautions].count(True) == 1
     (product,) = [one for one in recorded.launches if "_mm_" in one.kernel]
     assert product.count == 3
     assert product.source.identity["kernel"] == product.kernel
     assert {one.kernel for one in recorded.launches if one is not product} <= {
-        "triton_poi_fused_relu_1"
+        "triton_poi_fused_relu_1",
+        "triton_poi_fused_mul_0",
     }

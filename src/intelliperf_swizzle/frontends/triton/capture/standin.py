@@ -34,7 +34,7 @@ _Constructor: TypeAlias = Callable[..., torch.Tensor]
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
 
-NO_GRADIENTS = "where gradients are taken, what torch.compile would launch is missing without a GPU"
+NO_GRADIENTS = "without a GPU, what torch.compile launches for tensors with gradients is missing"
 
 LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
@@ -247,19 +247,22 @@ def _patch_devices() -> None:
 
 
 def _patch_compile(on_skip: Callable[[str, str], None]) -> None:
-    """Memory for what is compiled. Gradients need a device that torch was built for."""
+    """Memory for what is compiled. Tensors that require gradients need a device that torch was
+    built for; what takes them runs as it is, also where all of a model had to be compiled."""
     torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
         shape, strides, dtype=dtype, device=CUDA
     )
     look_at = FakeTensorMode.from_tensor
 
     def from_tensor(self: object, tensor: torch.Tensor, *given: Any, **options: Any) -> Any:
-        if tensor.requires_grad and torch.is_grad_enabled():
+        if tensor.requires_grad:
             on_skip("caution", NO_GRADIENTS)
             raise NotImplementedError(NO_GRADIENTS)  # torch then runs the model as it is
         return look_at(self, tensor, *given, **options)
 
     FakeTensorMode.from_tensor = from_tensor
+    compile_ = torch.compile
+    torch.compile = lambda *given, **options: compile_(*given, **{**options, "fullgraph": False})
 
 
 # --- what is too large to compute ---------------------------------------------------------------

@@ -79,9 +79,8 @@ def mark_arguments(values: Iterable[Any]) -> None:
 class _Watch(TorchDispatchMode):  # type: ignore[misc]
     """What is made of something that is not known is not known."""
 
-    _should_skip_dynamo = classmethod(
-        lambda cls: False
-    )  # else torch imports it, which takes seconds
+    # else torch imports Dynamo, which takes seconds
+    _should_skip_dynamo = classmethod(lambda cls: False)
     ignore_compile_internals = classmethod(lambda cls: True)  # torch compiles what is watched
 
     def __torch_dispatch__(
