@@ -111,6 +111,7 @@ def run(name: str) -> dict[str, Any]:
                 refused[f"{kernel} ({Path(file).name}:{line})"] = error.fact
         missing = [one.splitlines() for one in recorded.cautions if "not recorded" in one]
         return {
+            "commit": _commit(),
             "installed": [*package.wanted],
             "ended": f"{recorded.ended_by} {recorded.exit_code}",
             "failed_calls": [x for x in recorded.last_lines if x.startswith("failed: ")],
@@ -121,6 +122,11 @@ def run(name: str) -> dict[str, Any]:
             "record_seconds": round(record_seconds),
             "trace_seconds": round(time.monotonic() - begun),
         }
+
+
+def _commit() -> str:
+    head = ["git", "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(head, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
@@ -137,6 +143,13 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
     recorded = sum(one["kernels"] for one in records.values())
     refused = sum(len(one["not_recorded"]) for one in records.values())
     good = recorded - sum(len(one["not_traced"]) for one in records.values())
+    failed = [
+        f"{name} ({one['ended']})" for name, one in records.items() if one["ended"] != "exit 0"
+    ]
+    ended = (
+        f"These did not run to their end: {', '.join(failed)}" if failed else "All ran to their end"
+    )
+    commits = ", ".join(sorted({one["commit"] for one in records.values()}))
     header = ["package", "launches", "recorded", "not recorded", "traced", "recording, s",
               "tracing, s"]  # fmt: skip
     text = page(
@@ -144,8 +157,8 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
         "# Kernels of public packages",
         "Scripts that call the public operators of packages, without a GPU, as on an MI300X: of "
         f"{recorded + refused} distinct kernels {recorded} were recorded and {good} "
-        f"({percent(good / (recorded + refused))} %) traced. Each script ran to its end. Nothing "
-        "is searched. The versions are those of the table, the scripts in `benchmarks/packages/`; "
+        f"({percent(good / (recorded + refused))} %) traced. {ended}. Nothing is "
+        f"searched. Code of commit {commits}. The versions are those of the table, the scripts in `benchmarks/packages/`; "
         "operators that fail on their own (arguments that the script does not know, backward "
         "passes that are not implemented) are listed in the record. Seconds are of a machine with "
         "two cores that others used, too.",
