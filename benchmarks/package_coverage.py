@@ -158,7 +158,8 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
         "Scripts that call the public operators of packages, without a GPU, as on an MI300X: of "
         f"{recorded + refused} distinct kernels {recorded} were recorded and {good} "
         f"({percent(good / (recorded + refused))} %) traced. {ended}. Nothing is "
-        f"searched. Code of commit {commits}. The versions are those of the table, the scripts in `benchmarks/packages/`; "
+        f"searched. Code of commit {commits}. The versions are those of the table, the scripts in "
+        "`benchmarks/packages/`; "
         "operators that fail on their own (arguments that the script does not know, backward "
         "passes that are not implemented) are listed in the record. Seconds are of a machine with "
         "two cores that others used, too.",
