@@ -152,8 +152,8 @@ def cures(run: Run) -> list[str]:
     patched = bool(run.best and run.best.diff)
     said = [
         f"{describe_cure(one, patched)}: "
-        f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
-        f"{change_of(one, found)}"
+        f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}"
+        f"{f', {change_of(one, run)}' * run.claims_time}"
         f"{f'; measured {relative_time(one.timing)}' if one.timing else ''}"
         for one in found.cures
     ]
