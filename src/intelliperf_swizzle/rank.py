@@ -369,11 +369,7 @@ def _merit(attempt: Attempt, criterion: str) -> float:
 
 def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None:
     """How much longer it takes, relative to the baseline; None where no time is known."""
-    pairs = (
-        (measured.time_ms, baseline.time_ms),
-        (measured.modelled_time_ms, baseline.modelled_time_ms),
-    )
-    for now, before in pairs:
-        if now is not None and before:
-            return now / before - 1
-    return None
+    now, before = measured.time_ms, baseline.time_ms
+    if now is None or not before:
+        now, before = measured.modelled_time_ms, baseline.modelled_time_ms
+    return now / before - 1 if now is not None and before else None
