@@ -16,7 +16,6 @@ from intelliperf_swizzle.records.attempts import (
     Level,
     Measurement,
     Sizes,
-    Timing,
     Usage,
 )
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
@@ -60,7 +59,6 @@ class Cure:
         time_ms: modelled: memory or arithmetic, whichever takes longer.
         padding: of `padding` and `both`.
         arguments: of `parameter` and `tile size`: the one that changes, with its new value.
-        timing: measured on that launch, on a GPU; None where it is modelled only.
     """
 
     kind: CureKind
@@ -68,12 +66,11 @@ class Cure:
     time_ms: float
     padding: Padding | None = None
     arguments: Mapping[str, int] | None = None
-    timing: Timing | None = None
 
 
 @dataclass(frozen=True)
 class Cures:
-    """What was compared on the kernel's largest launch; all but a `timing` is modelled.
+    """What was compared on the kernel's largest launch, modelled.
 
     Attributes:
         before: L2 hit rate of the unmodified kernel.
