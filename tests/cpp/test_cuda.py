@@ -55,7 +55,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 TRACED = {
     "through_structure": 15, "sparse": 4, "one_line": 4, "by_variables": 6, "by_lane": 4,
-    "warp_sums": 4, "by_driver": 2, "transposed": 12, "votes": 2, "halves": 2, "streamed": 4,
+    "warp_sums": 4, "passed": 2, "transposed": 12, "votes": 2, "halves": 2, "streamed": 4,
     "gather": 1, "packed": 4, "by_value": 3,
 }  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_the_trace_has_the_lines_of_native_execution(recorded: Recorded, kernel:
     for tile, touched in native.items():
         assert np.array_equal(lines_of(trace, tile), np.unique(touched)), tile
     assert trace.tiles_outside == 0
-    executed = ("gather", "packed", "by_lane", "by_driver", "halves")  # threads or floats decide
+    executed = ("gather", "packed", "by_lane", "passed", "halves")  # threads or floats decide
     assert bool(trace.notes) == (kernel in executed)
 
 

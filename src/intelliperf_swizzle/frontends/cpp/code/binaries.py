@@ -31,8 +31,6 @@ _BUNDLE_ALIGNMENT = 4096
 _NOTES = 7
 """Kind of a section."""
 _METADATA_NOTE = 32
-_AMDGPU, _CUDA = 224, 190
-"""ELF's number of the machine."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def section_names(file: Path) -> set[str]:
 
 
 def read_code_objects(file: Path) -> list[CodeObject]:
-    """The code objects in an executable, a library, or a file of device code alone.
+    """The code objects in an executable, a library, or a wrapped module.
 
     Raises:
         BuildError: the fat binary is compressed.
@@ -127,15 +125,10 @@ def read_code_objects(file: Path) -> list[CodeObject]:
     raw = file.read_bytes()
     if raw.startswith(_WRAPPER):
         return list(_wrapped(file, raw))
-    if raw[:4] != b"\x7fELF":
-        bundled = raw
-    elif _machine(raw) == _AMDGPU:
-        return [_code_object(file, "", raw)]
-    else:
-        parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
-        if ".nv_fatbin" in parts:
-            return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", ())]
-        bundled = parts.get(".hip_fatbin", b"")
+    parts = _fat_sections(raw)
+    if ".nv_fatbin" in parts:
+        return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", ())]
+    bundled = parts.get(".hip_fatbin", b"")
     if bundled[:4] == COMPRESSED:
         raise BuildError(
             f"the device code in {file.name} is compressed",
@@ -149,10 +142,7 @@ def read_fat_binaries(file: Path) -> list[bytes]:
 
     Source: CUDA's `fatbinary_section.h` (magic, version, bytes of the header, bytes behind it).
     """
-    raw = file.read_bytes()
-    if raw[:4] != b"\x7fELF" or _machine(raw) in (_AMDGPU, _CUDA):
-        return [raw]
-    parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
+    parts = _fat_sections(file.read_bytes())
     if ".nv_fatbin" in parts:
         return list(_fat_binaries(parts[".nv_fatbin"]))
     data = parts.get(".hip_fatbin", b"")
@@ -197,8 +187,8 @@ def _unbundled(data: bytes) -> Iterator[tuple[str, bytes]]:
         start = data.find(BUNDLE, at)
 
 
-def _machine(raw: bytes) -> int:
-    return int(struct.unpack_from("<H", raw, 18)[0])
+def _fat_sections(raw: bytes) -> dict[str, bytes]:
+    return {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
 
 
 def _sections(raw: bytes | mmap.mmap) -> list[_Section]:

@@ -45,6 +45,6 @@ def why_absent(folder: Path | None) -> str:
     if events:
         return "the program has ended before"
     return (
-        "nothing was launched through a shared runtime or by the driver's calls: the program may "
-        "have been linked with the static runtime by another linker than ld"
+        "nothing was launched through a shared runtime: the program may call the driver, or have "
+        "been linked with the static runtime by another linker than ld"
     )

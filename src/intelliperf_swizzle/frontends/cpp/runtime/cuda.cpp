@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// The stand-in for the CUDA runtime and driver: names, and what CUDA alone has.
-#include <cuda.h>
+// The stand-in for the CUDA runtime: names, and what CUDA alone has.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -39,12 +38,6 @@ const char* unfit(const Attribute* attributes, unsigned count) {
       return "a cooperative launch was refused: its workgroups wait for each other";
   }
   return nullptr;
-}
-CUresult driver(Error error) {
-  return error == kSuccess                    ? CUDA_SUCCESS
-         : error == cudaErrorMemoryAllocation ? CUDA_ERROR_OUT_OF_MEMORY
-         : error == cudaErrorSymbolNotFound   ? CUDA_ERROR_NOT_FOUND
-                                              : CUDA_ERROR_INVALID_VALUE;
 }
 }  // namespace
 CALL(LaunchKernelExC)(const cudaLaunchConfig_t* how, const void* host, void** arguments) {
@@ -172,67 +165,3 @@ CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, int) { return kSucce
 #endif
 CALL(ProfilerStart)() { return kSuccess; }
 CALL(ProfilerStop)() { return kSuccess; }
-
-// --- the driver
-// --------------------------------------------------------------------------------------------
-
-#define DRIVER EXPORT CUresult CUDAAPI
-#define DRIVER_CALL(name) DRIVER cu##name
-typedef CUmodule Module;
-typedef CUfunction Function;
-typedef CUdeviceptr DevicePointer;
-typedef CUdevice Device;
-typedef CUcontext Context;
-typedef CUjit_option JitOption;
-typedef unsigned MemsetWord;
-constexpr Error kNotFound = cudaErrorSymbolNotFound;
-#include "standin_driver.h"
-
-DRIVER cuDriverGetVersion(int* version) { return driver(put(version, kVersion)); }
-DRIVER cuDeviceGetCount(int* count) { return driver(put(count, 1)); }
-DRIVER cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-  return driver(put(value, attribute_of(which)));
-}
-DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return driver(made(context)); }
-DRIVER cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
-#if CUDA_VERSION >= 13000
-DRIVER cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
-  return driver(made(context));
-}
-#else
-DRIVER cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return driver(made(context)); }
-#endif
-DRIVER cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
-DRIVER cuCtxSynchronize() { return CUDA_SUCCESS; }
-DRIVER cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                      unsigned by, unsigned bz, unsigned shared, CUstream stream, void** arguments,
-                      void** extra) {
-  return driver(launch(((Kernel*)function)->symbol,
-                       {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream}, arguments, extra));
-}
-DRIVER cuLaunchKernelEx(const CUlaunchConfig* how, CUfunction function, void** arguments,
-                        void** extra) {
-  if (const char* why = unfit((const cudaLaunchAttribute*)how->attrs, how->numAttrs))
-    return driver(refuse(why));
-  return cuLaunchKernel(function, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX,
-                        how->blockDimY, how->blockDimZ, how->sharedMemBytes, how->hStream,
-                        arguments, extra);
-}
-DRIVER cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
-DRIVER cuMemAlloc(CUdeviceptr* out, size_t bytes) { return driver(allocate((void**)out, bytes)); }
-DRIVER cuMemFree(CUdeviceptr at) { return driver(release((void*)at)); }
-DRIVER cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
-  return cuMemcpyHtoD(to, from, bytes);
-}
-DRIVER cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) {
-  return cuMemcpyDtoH(to, from, bytes);
-}
-DRIVER cuStreamCreate(CUstream* stream, unsigned) { return driver(made(stream)); }
-DRIVER cuStreamDestroy(CUstream stream) { return driver(freed(stream)); }
-DRIVER cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
-DRIVER cuGetErrorString(CUresult error, const char** text) {
-  return driver(put(text, error ? "an error of the stand-in" : "no error"));
-}
-DRIVER cuGetErrorName(CUresult error, const char** text) {
-  return driver(put(text, error ? "CUDA_ERROR" : "CUDA_SUCCESS"));
-}

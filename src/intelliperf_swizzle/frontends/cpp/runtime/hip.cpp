@@ -34,34 +34,7 @@ CALL(LaunchKernelExC)(const hipLaunchConfig_t* how, const void* host, void** arg
 namespace {
 constexpr const char* kName = "AMD Instinct MI300X (stand-in)";
 constexpr size_t kMemory = 192ull << 30;
-Error driver(Error error) { return error ? failed(error) : error; }
 }  // namespace
-#define DRIVER_CALL CALL
-typedef hipModule_t Module;
-typedef hipFunction_t Function;
-typedef hipDeviceptr_t DevicePointer;
-typedef hipDevice_t Device;
-typedef hipCtx_t Context;
-typedef hipJitOption JitOption;
-typedef int MemsetWord;
-constexpr Error kNotFound = hipErrorNotFound;
-#include "standin_driver.h"
-
-CALL(ModuleLaunchKernel)(hipFunction_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                         unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments,
-                         void** extra) {
-  return launch(((Kernel*)function)->symbol, {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream},
-                arguments, extra);
-}
-CALL(ExtModuleLaunchKernel)(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t bx,
-                            uint32_t by, uint32_t bz, size_t shared, Stream stream,
-                            void** arguments, void** extra, hipEvent_t, hipEvent_t, uint32_t) {
-  if (!bx || !by || !bz || x % bx || y % by || z % bz) {
-    return refuse("a launch whose last workgroups are smaller than the others was refused");
-  }
-  return hipModuleLaunchKernel(function, x / bx, y / by, z / bz, bx, by, bz, shared, stream,
-                               arguments, extra);
-}
 CALL(FuncSetCacheConfig)(const void*, hipFuncCache_t) { return kSuccess; }
 CALL(OccupancyMaxPotentialBlockSize)(int* grid, int* block, const void*, size_t, int limit) {
   *block = limit ? std::min(limit, 256) : 256;

@@ -74,12 +74,8 @@ class Bench {  // one launch on the program's own memory, which is put back
     original_.function = original;
     for (auto& one : state().managed)
       if (same_library(one.host, host)) managed_.push_back(&one);
-    auto module = state().modules.find(host);
     for (auto& one : state().variables)
-      original_.variables.push_back(module != state().modules.end()
-                                        ? symbol(module->second, one.name, one.bytes)
-                                    : same_library(one.host, host) ? symbol(one.host)
-                                                                   : nullptr);
+      original_.variables.push_back(same_library(one.host, host) ? symbol(one.host) : nullptr);
   }
   ~Bench() {
     for (auto& one : regions_) {
