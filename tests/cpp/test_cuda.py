@@ -199,22 +199,6 @@ def test_the_build_is_what_ptxas_says(recorded: Recorded, monkeypatch: pytest.Mo
     assert build.scalar_registers is None
 
 
-@pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc")
-def test_the_build_is_what_nvcc_says(tmp_path: Path) -> None:
-    """A kernel of which LLVM's code takes fewer registers; the program has no code for the GPU."""
-    shutil.copytree(EXAMPLES, tmp_path / "project")
-    recorded = record(
-        tmp_path / "project", tmp_path, ["./gemm_tiled", "128"], "make gemm_tiled", CUDA
-    )
-    build = CUDA.build(recorded.launch("gemm_tiled"), load_target("h200"))
-    command = ["nvcc", "-O3", "-arch=sm_90", "--resource-usage", "--cubin", "gemm_tiled.cu"]
-    said = subprocess.run(
-        command, cwd=tmp_path / "project", capture_output=True, text=True, check=True
-    )
-    assert f"Used {build.registers} registers" in said.stdout + said.stderr
-    assert f"{build.lds_bytes} bytes smem" in said.stdout + said.stderr
-
-
 def test_a_target_of_another_vendor_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SwizzleError, match="CUDA programs do not run on the target mi300x"):
         optimize(["./probe"], target="mi300x", project_directory=str(_probe(tmp_path)))

@@ -53,7 +53,6 @@ def _compile(launch: Launch, module: Path) -> dict[str, Any]:
         "lds_bytes": int(compiled.metadata.shared),
         "num_warps": int(compiled.metadata.num_warps),
         "seconds": time.perf_counter() - started,
-        "caution": None,
     }
 
 
