@@ -36,12 +36,6 @@ class RecordedCall:
     values: tuple[str, ...]
     trace: Trace
 
-    @property
-    def written_bytes(self) -> int:
-        """Of the storages that it writes."""
-        written = touched_storages(self.launch, self.trace, (Access.WRITE, Access.ATOMIC))
-        return sum(self.launch.storages[one].bytes for one in written)
-
     def lines(self) -> list[str]:
         """What the preloaded library is told of it, a line each."""
         code, launch = read_kernel(self.launch).code, self.launch
