@@ -9,8 +9,8 @@ from pathlib import Path
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.applications import LOG, last_lines
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import GpuProgram, preloaded
-from intelliperf_swizzle.frontends.cpp.record.record_program import LOG, last_lines
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.processes import Process
 
