@@ -83,60 +83,50 @@ EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 namespace {
 constexpr const char* kName = "NVIDIA H200 (stand-in)";
 constexpr size_t kMemory = 141ull << 30;
-int attribute_of(int which) {
-  switch (which) {
-    case cudaDevAttrMaxThreadsPerBlock:
-    case cudaDevAttrMaxBlockDimX:
-    case cudaDevAttrMaxBlockDimY: return 1024;
-    case cudaDevAttrMaxBlockDimZ: return 64;
-    case cudaDevAttrMaxGridDimX: return 2147483647;
-    case cudaDevAttrMaxGridDimY:
-    case cudaDevAttrMaxGridDimZ: return 65535;
-    case cudaDevAttrMaxSharedMemoryPerBlock: return 49152;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return 232448;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return 233472;
-    case cudaDevAttrReservedSharedMemoryPerBlock: return 1024;
-    case cudaDevAttrTotalConstantMemory: return 65536;
-    case cudaDevAttrWarpSize: return kWave;
-    case cudaDevAttrMaxRegistersPerBlock:
-    case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
-    case cudaDevAttrClockRate: return 1980000;
-    case cudaDevAttrMemoryClockRate: return 3201000;
-    case cudaDevAttrGlobalMemoryBusWidth: return 6144;
-    case cudaDevAttrMultiProcessorCount: return 132;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: return 2048;
-    case cudaDevAttrMaxBlocksPerMultiprocessor: return 32;
-    case cudaDevAttrL2CacheSize: return 60 << 20;
-    case cudaDevAttrComputeCapabilityMajor: return 9;
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrConcurrentManagedAccess:
-    case cudaDevAttrCanMapHostMemory:
-    case cudaDevAttrStreamPrioritiesSupported: return 1;
-    default: return 0;
-  }
-}
 }  // namespace
+// Attributes, the fields of the properties that say the same, and what they are.
+#define DEVICE(SAYS)                                                         \
+  SAYS(MaxThreadsPerBlock, maxThreadsPerBlock, 1024)                         \
+  SAYS(MaxBlockDimX, maxThreadsDim[0], 1024)                                 \
+  SAYS(MaxBlockDimY, maxThreadsDim[1], 1024)                                 \
+  SAYS(MaxBlockDimZ, maxThreadsDim[2], 64)                                   \
+  SAYS(MaxGridDimX, maxGridSize[0], 2147483647)                              \
+  SAYS(MaxGridDimY, maxGridSize[1], 65535)                                   \
+  SAYS(MaxGridDimZ, maxGridSize[2], 65535)                                   \
+  SAYS(MaxSharedMemoryPerBlock, sharedMemPerBlock, 49152)                    \
+  SAYS(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin, 232448)         \
+  SAYS(MaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor, 233472) \
+  SAYS(ReservedSharedMemoryPerBlock, reservedSharedMemPerBlock, 1024)        \
+  SAYS(TotalConstantMemory, totalConstMem, 65536)                            \
+  SAYS(WarpSize, warpSize, kWave)                                            \
+  SAYS(MaxRegistersPerBlock, regsPerBlock, 65536)                            \
+  SAYS(MaxRegistersPerMultiprocessor, regsPerMultiprocessor, 65536)          \
+  SAYS(GlobalMemoryBusWidth, memoryBusWidth, 6144)                           \
+  SAYS(MultiProcessorCount, multiProcessorCount, 132)                        \
+  SAYS(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor, 2048)       \
+  SAYS(MaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor, 32)           \
+  SAYS(L2CacheSize, l2CacheSize, 60 << 20)                                   \
+  SAYS(ComputeCapabilityMajor, major, 9)                                     \
+  SAYS(ConcurrentKernels, concurrentKernels, 1)                              \
+  SAYS(UnifiedAddressing, unifiedAddressing, 1)                              \
+  SAYS(ManagedMemory, managedMemory, 1)                                      \
+  SAYS(ConcurrentManagedAccess, concurrentManagedAccess, 1)                  \
+  SAYS(CanMapHostMemory, canMapHostMemory, 1)                                \
+  SAYS(StreamPrioritiesSupported, streamPrioritiesSupported, 1)
 CALL(DeviceGetAttribute)(int* value, enum cudaDeviceAttr which, int) {
-  return put(value, attribute_of(which));
+#define ATTRIBUTE(name, field, is) \
+  if (which == cudaDevAttr##name) return put(value, is);
+  DEVICE(ATTRIBUTE)
+  if (which == cudaDevAttrClockRate) return put(value, 1980000);
+  return put(value, which == cudaDevAttrMemoryClockRate ? 3201000 : 0);
 }
 CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
   if (device) return failed(cudaErrorInvalidDevice);
   memset((void*)p, 0, sizeof *p);
   strcpy(p->name, kName);
   p->totalGlobalMem = kMemory;
-  p->sharedMemPerBlock = 49152, p->sharedMemPerBlockOptin = 232448,
-  p->sharedMemPerMultiprocessor = 233472;
-  p->reservedSharedMemPerBlock = 1024, p->totalConstMem = 65536;
-  p->regsPerBlock = p->regsPerMultiprocessor = 65536;
-  p->warpSize = kWave;
-  p->maxThreadsPerBlock = 1024, p->maxThreadsPerMultiProcessor = 2048,
-  p->maxBlocksPerMultiProcessor = 32;
-  p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024, p->maxThreadsDim[2] = 64;
-  p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->multiProcessorCount = 132, p->major = 9, p->l2CacheSize = 60 << 20, p->memoryBusWidth = 6144;
-  p->concurrentKernels = p->managedMemory = p->unifiedAddressing = p->canMapHostMemory = 1;
+#define FIELD(name, field, is) p->field = is;
+  DEVICE(FIELD)
 #if CUDART_VERSION < 13000
   p->clockRate = 1980000, p->memoryClockRate = 3201000;
 #endif
