@@ -37,7 +37,7 @@ from intelliperf_swizzle.records.launches import load_launch, save_launch
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
 
-RECORDER = "intelliperf_swizzle.frontends.triton.capture.begin"
+RECORDER = "intelliperf_swizzle.frontends.triton.capture.recorder"
 """What is installed in the application."""
 _EXTENSION = re.compile(
     r"cpp_extension\.py|lib(?:cudart|c10_cuda|torch_cuda|amdhip64|c10_hip|torch_hip)\.so\S*: cannot"

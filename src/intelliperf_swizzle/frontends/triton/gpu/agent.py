@@ -8,11 +8,15 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from intelliperf_swizzle.codec import encode
+from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind
 from intelliperf_swizzle.frontends.triton.capture import calls
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
@@ -23,7 +27,6 @@ from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedEr
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.frontends.triton.gpu.race import race
-from intelliperf_swizzle.frontends.triton.gpu.reporting import AgentReport, in_words
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.records import Launch as RecordedLaunch
 from intelliperf_swizzle.records import UInt8Array
@@ -36,6 +39,45 @@ remade: int | None = None
 """The number of the task that `replay` makes now; None in the application."""
 LOST_PROCESS = 70
 """Exit status where a candidate has ruined the process."""
+
+
+@dataclass
+class AgentReport:
+    """Writes what the agent does, and what came of it, into the journal of a folder.
+
+    Attributes:
+        folder: of the journal.
+        failed: the candidates that need not be tried any more.
+    """
+
+    folder: Path
+    failed: set[int]
+
+    def tell(self, event: str, **fields: object) -> None:
+        """Any event."""
+        journal.write(self.folder, event, **fields)
+
+    def working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:
+        """What is begun, and how long it may take."""
+        self.tell("working", launch=number, candidate=candidate, what=what, limit_seconds=seconds)
+
+    def checked(self, number: int, candidate: int, check: Check) -> None:
+        """What came of a comparison."""
+        if not check.same:
+            self.failed.add(candidate)
+        self.tell("checked", launch=number, candidate=candidate, check=encode(check))
+
+    def fail(self, number: int, candidate: int, kind: FailureKind, error: BaseException) -> None:
+        """Why there is no comparison."""
+        self.failed.add(candidate)
+        failure = encode(Failure(kind, in_words(error)))
+        self.tell("failed", launch=number, candidate=candidate, failure=failure)
+
+
+def in_words(error: BaseException) -> str:
+    """Its type and first line."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]
 
 
 def install(folder: Path, settings: Settings) -> None:
