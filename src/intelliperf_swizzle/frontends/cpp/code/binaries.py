@@ -273,49 +273,11 @@ def _kernel(described: Mapping[str, Any]) -> KernelCode:
 
 
 def _unpacked(data: bytes) -> Any:
-    """MessagePack, as far as the metadata use it. Source: github.com/msgpack, spec.md."""
-    return _Unpacker(data).value()
-
-
-class _Unpacker:
-    def __init__(self, data: bytes):
-        self._data = data
-        self._at = 0
-
-    def value(self) -> Any:
-        """The next value."""
-        tag = self._number(1)
-        if tag < 0x80:
-            return tag
-        if tag < 0x90:
-            return self._map(tag & 15)
-        if tag < 0xA0:
-            return [self.value() for _ in range(tag & 15)]
-        if tag < 0xC0:
-            return self._text(tag & 31)
-        if tag >= 0xE0:
-            return tag - 256
-        if tag in (0xC0, 0xC2, 0xC3):
-            return {0xC0: None, 0xC2: False, 0xC3: True}[tag]
-        if 0xCC <= tag <= 0xCF:
-            return self._number(1 << tag - 0xCC)
-        if 0xD0 <= tag <= 0xD3:
-            return self._number(1 << tag - 0xD0, signed=True)
-        if tag in (0xD9, 0xDA, 0xDB):
-            return self._text(self._number(1 << tag - 0xD9))
-        if tag in (0xDC, 0xDD):
-            return [self.value() for _ in range(self._number(2 << tag - 0xDC))]
-        if tag in (0xDE, 0xDF):
-            return self._map(self._number(2 << tag - 0xDE))
-        raise BuildError(f"the metadata of a code object hold a value of kind {tag:#x}")
-
-    def _map(self, count: int) -> dict[Any, Any]:
-        return {self.value(): self.value() for _ in range(count)}
-
-    def _text(self, count: int) -> str:
-        self._at += count
-        return self._data[self._at - count : self._at].decode()
-
-    def _number(self, count: int, *, signed: bool = False) -> int:
-        self._at += count
-        return int.from_bytes(self._data[self._at - count : self._at], "big", signed=signed)
+    """MessagePack, as AMD's metadata are."""
+    try:
+        import msgpack
+    except ImportError:
+        raise BuildError(
+            "msgpack is not installed", hint="pip install 'intelliperf-swizzle[cpp]'"
+        ) from None
+    return msgpack.unpackb(data, strict_map_key=False)
