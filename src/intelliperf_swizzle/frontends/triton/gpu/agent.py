@@ -20,7 +20,7 @@ from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKi
 from intelliperf_swizzle.frontends.triton.capture import calls
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
-from intelliperf_swizzle.frontends.triton.capture.execution import execute
+from intelliperf_swizzle.frontends.triton.capture.execution import execute as execute_here
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedError
@@ -83,9 +83,7 @@ def in_words(error: BaseException) -> str:
 def install(folder: Path, settings: Settings) -> None:
     """Tries out what the folder's order says."""
     agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
-    calls.before_each_launch(agent.launch)
-    if settings.gpu is not None:
-        calls.around_each_launch(execute_here)
+    calls.around_each_launch(agent.launch)
 
 
 class Agent:
@@ -106,8 +104,14 @@ class Agent:
         self._report = AgentReport(folder, set(order.failed))
         self._busy = False
 
-    def launch(self, call: calls.Call) -> None:
-        """Looks at one call before it is made, and works where it is one of the order's."""
+    def launch(self, bound: calls.BoundCall, execute: calls.Execute) -> None:
+        """Looks at one launch, works where it is one of the order's, and makes it."""
+        self._look_at(bound.call)
+        execute()
+        if not self._on_gpu and bound.ttir is not None and not bound.empty:
+            execute_here(bound.ttir, describe(bound.call), lambda share: None)
+
+    def _look_at(self, call: calls.Call) -> None:
         if self._busy or not self._waiting or call.kernel.fn.__name__ not in self._kernels:
             return
         if self._on_gpu and torch.cuda.is_current_stream_capturing():
@@ -269,13 +273,6 @@ def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
     """Whether that is what a storage of a recorded launch held."""
     recorded = launch.storages[number].contents
     return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)
-
-
-def execute_here(bound: calls.BoundCall, launch: calls.Execute) -> None:
-    """Makes a launch without a GPU."""
-    launch()
-    if bound.ttir is not None and not bound.empty:
-        execute(bound.ttir, describe(bound.call), lambda share: None)
 
 
 def _compile(function: calls.JitFunction, call: calls.Call) -> None:
