@@ -274,9 +274,6 @@ class Resizer(Protocol):
             counts: how many tiles to have along a size that has so many.
         """
 
-    def retile(self, launch: Launch) -> Sequence[Launch]:
-        """A launch with other tile sizes in grids to match; whether they do the same is unknown."""
-
 
 @runtime_checkable
 class SourceExaminer(Recorder, Protocol):

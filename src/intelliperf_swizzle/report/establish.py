@@ -70,7 +70,6 @@ def change_of(cure: Cure, cures: Cures | None) -> str:
 
 KINDS: Mapping[CureKind, Recommended] = {
     "parameter": "argument",
-    "tile size": "argument",
     "swizzle": "patch",
     "both": "patch",
     "padding": "padding",
@@ -85,9 +84,7 @@ def describe_cure(cure: Cure, patched: bool) -> str:
         return swizzle
     if cure.arguments:
         given = ", ".join(f"{name} = {value}" for name, value in cure.arguments.items())
-        if cure.kind == "parameter":
-            return f"pass {given} in the call, no source change"
-        return f"tiles of {given}, no patch; time what that does to the arithmetic"
+        return f"pass {given} in the call, no source change"
     padding = cure.padding
     if padding is None:
         return cure.kind
