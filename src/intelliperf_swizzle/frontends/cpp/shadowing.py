@@ -20,9 +20,8 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
@@ -63,19 +62,6 @@ _QUIET = (
     "#pragma GCC diagnostic push", '#pragma GCC diagnostic ignored "-Wshadow"', "{}",
     "#pragma GCC diagnostic pop",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _FunctionBody:
-    """The body of a function in a file's text.
-
-    Attributes:
-        begin: offset after its opening brace.
-        end: offset of its closing brace.
-    """
-
-    begin: int
-    end: int
 
 
 def splice(
@@ -122,7 +108,7 @@ def splice(
     lines[-1:] = [one.format(lines[-1]) for one in quiet]
     knows_all = not (only or swizzle.names.difference(INPUTS))
     passed = {one.name for one in changed if not knows_all and one.name not in kernels}
-    places = {(one.file, bodies[one].begin) for one in bodies if one.name not in passed
+    places = {(one.file, bodies[one].start) for one in bodies if one.name not in passed
               and (one in changed or (passed and one.name in kernels))}  # fmt: skip
     after = {
         path: _changed(text, code[path], [at for own, at in places if own == path], lines, passed)
@@ -156,14 +142,22 @@ def _program(recording: Path, _: int) -> tuple[tuple[Path, DeviceKernel], ...]:
 
 
 def _readers(
-    source: KernelSource,
-    program: Sequence[DeviceKernel],
-    functions: Mapping[str, SourceFunction],
+    source: KernelSource, program: Sequence[DeviceKernel], functions: Mapping[str, SourceFunction]
 ) -> list[Reader]:
     """The functions that read the number, none of which another kernel may use."""
     entry = source.entry
-    own = {_key(r): r for one in program if same_place(one, source) for r in one.readers}
-    others = {_key(r): one for one in program if not same_place(one, source) for r in one.readers}
+    own = {
+        (r.file, r.line, r.name): r
+        for one in program
+        if same_place(one, source)
+        for r in one.readers
+    }
+    others = {
+        (r.file, r.line, r.name): one
+        for one in program
+        if not same_place(one, source)
+        for r in one.readers
+    }
     if not any(reader.reads for reader in own.values()):
         raise SpliceError(
             f"{entry.file}:{entry.first_line}: kernel `{entry.name}` never reads `blockIdx`",
@@ -177,18 +171,13 @@ def _readers(
                     f"`{read.through}`, which no `blockIdx` of the kernel's own hides",
                     hint="read it from `blockIdx`",
                 )
-        where = f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx`"
         if reader.file != entry.file and reader.name not in functions:
-            raise SpliceError(
-                f"{where} in a file that is not the project's", hint="pass the number to the helper"
-            )
+            raise _refused(reader, "reads `blockIdx` in a file that is not the project's")
         if key in others:
             used = others[key].source
-            raise SpliceError(
-                f"{where} and is used by `{used.entry.name if used else 'another kernel'}` too, "
-                "which would be renumbered with it",
-                hint="give the kernel a copy of its own",
-            )
+            what = f"`{used.entry.name}`" if used else "another kernel"
+            why = f"reads `blockIdx` and is used by {what} too, which would be renumbered with it"
+            raise _refused(reader, why, "give the kernel a copy of its own")
     return list(own.values())
 
 
@@ -200,8 +189,8 @@ def _warns_of_shadows(project: str, command: str) -> bool:
     return any(map(_SHADOWS.search, chain((command, *os.environ.values()), texts)))
 
 
-def _key(reader: Reader) -> tuple[str, int, str]:
-    return reader.file, reader.line, reader.name
+def _refused(reader: Reader, why: str, hint: str = "pass the number to the helper") -> SpliceError:
+    return SpliceError(f"{reader.file}:{reader.line}: `{reader.name}` {why}", hint=hint)
 
 
 def _check_mentions(
@@ -220,11 +209,8 @@ def _check_mentions(
             for found in re.finditer(rf"\b{name}\b", code):
                 line = _line(code, found.start())
                 if (path, line) not in own:
-                    raise SpliceError(
-                        f"{one.file}:{one.line}: `{one.name}` reads `blockIdx` and is named in "
-                        f"{path}:{line} too, where another kernel may use it",
-                        hint="pass the number to the helper",
-                    )
+                    why = f"reads `blockIdx` and is named in {path}:{line} too, where another "
+                    raise _refused(one, why + "kernel may use it")
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -267,8 +253,8 @@ def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
 # --- where it goes --------------------------------------------------------------------------------
 
 
-def _body(code: str, reader: Reader) -> _FunctionBody:
-    """The body of a function, in text without comments, strings and directives.
+def _body(code: str, reader: Reader) -> range:
+    """Where the body of a function lies, in text without comments, strings and directives.
 
     Raises:
         SpliceError: it does not stand where the compiler has seen it: a macro has made it.
@@ -281,11 +267,8 @@ def _body(code: str, reader: Reader) -> _FunctionBody:
         depth += (code[at] == "(") - (code[at] == ")")
         at += 1
     if not code.startswith("{", at) or _line(code, at) != reader.brace_line:
-        raise SpliceError(
-            f"{reader.file}:{reader.line}: the body of `{reader.name}` is not found in the text",
-            hint="a function that a macro makes cannot be changed",
-        )
-    return _FunctionBody(at + 1, _closing(code, at))
+        raise _refused(reader, "has a body that a macro makes, not the text", "write it out")
+    return range(at + 1, _closing(code, at))
 
 
 def _closing(code: str, brace: int) -> int:
@@ -298,35 +281,29 @@ def _closing(code: str, brace: int) -> int:
 
 
 def _offset(text: str, line: int) -> int:
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    return starts[line - 1] if line <= len(starts) else len(text)
+    return sum(len(one) + 1 for one in text.split("\n")[: line - 1])
 
 
 def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -> Reader:
+def _around(reader: Reader, code: str, bodies: Mapping[Reader, range]) -> Reader:
     """The innermost function that a lambda stands in.
 
     Raises:
         SpliceError: it stands in none, or does not see what is declared in it.
     """
     begin, end = _offset(code, reader.line), _offset(code, reader.line + 1)
-    around = [one for one, body in bodies.items() if begin < body.end and body.begin < end]
+    around = [one for one, body in bodies.items()
+              if one.file == reader.file and begin < body.stop and body.start < end]  # fmt: skip
     captures = re.findall(r"\[([^][]*)\]", code[begin : code.find("{", begin) + 1])
     if around and captures and not re.match(r"\s*(=|&\s*(,|$))", captures[-1]):
-        raise SpliceError(
-            f"{reader.file}:{reader.line}: a lambda with the captures `[{captures[-1]}]` reads "
-            "`blockIdx`, and would not see that of its kernel",
-            hint="write `[&]`, or pass the number to it",
-        )
+        why = f"is a lambda with the captures `[{captures[-1]}]` that reads `blockIdx`, and would "
+        raise _refused(reader, why + "not see that of its kernel", "write `[&]`, or pass it on")
     if around:
-        return max(around, key=lambda one: bodies[one].begin)
-    raise SpliceError(
-        f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx` outside of its kernel",
-        hint="pass the number to it",
-    )
+        return max(around, key=lambda one: bodies[one].start)
+    raise _refused(reader, "reads `blockIdx` outside of its kernel")
 
 
 # --- what is put there ----------------------------------------------------------------------------
@@ -395,11 +372,7 @@ def _inserted(text: str, code: str, at: int, lines: Sequence[str]) -> str:
     if code[at:end].strip():  # the body goes on in this line
         block = "".join(f"{ending}{margin}{line}" for line in lines)
         return f"{text[:at]}{block}{ending}{margin}{text[at:].lstrip(' ')}"
-    following = next(_filled(text[end:]), "")
+    following = next((line for line in text[end:].splitlines() if line.strip()), "")
     if len(following) - len(following.lstrip(" \t")) >= len(margin) - 1:
         margin = following[: len(following) - len(following.lstrip(" \t"))]
     return text[:end] + "".join(f"{margin}{line}{ending}" for line in lines) + text[end:]
-
-
-def _filled(text: str) -> Iterator[str]:
-    return (line for line in text.splitlines() if line.strip())
