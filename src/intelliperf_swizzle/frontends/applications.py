@@ -7,10 +7,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from intelliperf_swizzle.children import Child, signal_name
 
@@ -21,7 +21,6 @@ LOG = "app.log"
 """What the application prints, in the folder that it is started with."""
 PATIENCE_SECONDS = 2.0
 """Between asking the application to end and killing it."""
-_POLL_SECONDS = 0.05
 _LAST_BYTES = 1 << 18
 _LAST_LINES = 20
 _ERROR_LINES = 5
@@ -29,59 +28,25 @@ _TRACEBACK = "Traceback (most recent call last):"
 _RANK = re.compile(r"^\[\w+\]: ?")
 """Before each line of a process of PyTorch's launchers."""
 
-EndedBy: TypeAlias = Literal["exit", "quiet", "limit"]
-
-
-class Watch(Protocol):
-    """Reads along what an application records."""
-
-    @property
-    def records(self) -> Sized:
-        """The launches so far."""
-
-    @property
-    def running(self) -> Sized:
-        """Those that are being executed now."""
-
-    def read(self) -> bool:
-        """Takes in what is new; whether a launch is."""
+EndedBy: TypeAlias = Literal["exit", "limit"]
 
 
 def watch_to_end(
-    application: Child, watch: Watch, request: RecordRequest, folder: Path, deadline: float
+    application: Child, request: RecordRequest, folder: Path, deadline: float
 ) -> Ending:
-    """Waits until an application exits, is quiet, or its time is up; nothing is left of it.
+    """Waits until an application exits, or its time is up; nothing is left of it.
 
     Args:
         application: just started.
-        watch: reads along.
         request: that it was started for.
         folder: of its log.
         deadline: on the monotonic clock.
     """
     try:
-        ended_by = _until_over(application, watch, request.quiet_seconds, deadline)
-        exit_code = application.exit_code
+        exit_code = application.wait(max(0.0, deadline - time.monotonic()))
     finally:
         application.end(PATIENCE_SECONDS)
-    watch.read()
-    return Ending(ended_by, exit_code, request, last_lines(folder))
-
-
-def _until_over(
-    application: Child, watch: Watch, quiet_seconds: float | None, deadline: float
-) -> EndedBy:
-    last_new = time.monotonic()
-    while application.exit_code is None:
-        now = time.monotonic()
-        if watch.read() or watch.running:
-            last_new = now
-        if now > deadline:
-            return "limit"
-        if quiet_seconds is not None and watch.records and now - last_new > quiet_seconds:
-            return "quiet"
-        application.wait(_POLL_SECONDS)
-    return "exit"
+    return Ending("limit" if exit_code is None else "exit", exit_code, request, last_lines(folder))
 
 
 @dataclass(frozen=True)
@@ -103,11 +68,6 @@ class Ending:
     @property
     def sentence(self) -> str:
         """The same in words."""
-        if self.ended_by == "quiet":
-            return (
-                "the application was ended by the recording,"
-                f" {self.request.quiet_seconds:g} s after its last new launch"
-            )
         if self.ended_by == "limit":
             return (
                 f"the application was ended at the time limit of {self.request.limit_seconds:g} s"
@@ -123,9 +83,7 @@ class Ending:
         if self.exit_code == 0:
             return ()
         remedy = ""
-        if self.ended_by == "quiet":
-            remedy = "; without --quiet_seconds it is recorded to its end"
-        elif self.ended_by == "limit":
+        if self.ended_by == "limit":
             remedy = "; --limit_seconds gives it more time"
         elif self.exit_code and self.exit_code > 0 and not computed:
             remedy = "; --compute always executes what it may have checked"

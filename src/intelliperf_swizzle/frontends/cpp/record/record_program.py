@@ -125,7 +125,9 @@ def _run(
             f"the application `{' '.join(command)}` cannot be started: {error}",
             hint="-b/--build_command builds it",
         ) from error
-    return watch_to_end(child, journal, request, folder, begun + request.limit_seconds)
+    ending = watch_to_end(child, request, folder, begun + request.limit_seconds)
+    journal.read()
+    return ending
 
 
 @dataclass
@@ -138,23 +140,18 @@ class _LaunchJournal:
     counts: Counter[str] = field(default_factory=Counter)
     refused: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
-    running: set[str] = field(default_factory=set)
 
-    def read(self) -> bool:
-        """Takes in complete lines; whether a launch is new."""
-        before = len(self.records)
+    def read(self) -> None:
+        """Takes in complete lines."""
         for event in self.journal.unread():
             self._take(event)
-        return len(self.records) > before
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["event"] == "new":
             self.records[event["id"]] = event
-            self.running.add(event["id"])
         elif event["event"] == "ran":
             self.ran[event["id"]] = event
             self.counts[event["id"]] += 1
-            self.running.discard(event["id"])
         elif event["event"] == "refused":
             self.refused[event["kernel"]] = None
         elif event["event"] == "note":

@@ -111,7 +111,9 @@ def _watch(
     """Runs the command to its end, and reads along what it records."""
     watch = _JournalWatch(Journal(place))
     application = start(request.command, place, request.cwd, request.variables, on_gpu=on_gpu)
-    return watch, watch_to_end(application, watch, request, place, deadline)
+    ending = watch_to_end(application, request, place, deadline)
+    watch.read()
+    return watch, ending
 
 
 def _prepared(folder: Path, settings: Settings) -> Path:
@@ -147,16 +149,11 @@ class _JournalWatch:
     pythons: int = 0
     imported_triton: bool = False
     running: set[str] = field(default_factory=set)
-    _further: set[str] = field(default_factory=set)
 
-    def read(self) -> bool:
-        """Take in what the journal has to tell; whether a launch is new or has just been run."""
-        active = False
+    def read(self) -> None:
+        """Take in what the journal has to tell."""
         for event in self.journal.unread():
             self._take(event)
-            fresh = event["event"] in ("new", "ran")
-            active |= fresh and event["record"] not in self._further
-        return active
 
     def _take(self, event: dict[str, Any]) -> None:
         record = event.get("record", "")
@@ -176,8 +173,6 @@ class _JournalWatch:
         elif event["event"] in ("caution", "note"):
             (self.cautions if event["event"] == "caution" else self.notes).append(event["text"])
         elif event["event"] in ("new", "further"):
-            if event["event"] == "further":  # a training loop has no end of them
-                self._further.add(record)
             # two processes may see it for the first time at once
             if record not in self.running and record not in self.executions:
                 self.records.append(record)
