@@ -89,10 +89,9 @@ def _verdict(run: Run, patch: str) -> list[str]:
     if run.nothing_to_gain:
         return [f"nothing to gain. {state} {bound_by_arithmetic(run.baseline)}".rstrip()]
     advice = "" if todo == "none" else f"Recommended: {what}. "
-    return [
-        f"nothing found. {advice}{state} None of {len(run.attempts)} attempts is eligible and "
-        f"better. {outcomes(run)}{_obstacle(run)}"
-    ]
+    tried = f"None of {len(run.attempts)} attempts is eligible and better. {outcomes(run)}"
+    tried = tried if run.attempts else "Nothing was tried."
+    return [f"nothing found. {advice}{state} {tried}{_obstacle(run)}"]
 
 
 def accuracy(run: Run) -> str:
