@@ -134,9 +134,7 @@ class Options:
         None, "GPU: a name or a YAML file"
         f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)", verbs=ALL,
     )  # fmt: skip
-    profiler: str = _option(
-        "auto", "auto, ncu, rocprofv3, model; intelliperf within IntelliPerf", verbs=ALL
-    )
+    profiler: str = _option("auto", "auto, ncu, rocprofv3, model", verbs=ALL)
     proposer: str = _option(
         "auto", "auto, offline, llm, both (auto: both if a model is configured)",
         verbs=(*OPTIMIZE, "doctor"),

@@ -46,7 +46,7 @@ from intelliperf_swizzle.stopping import Interrupted, apart, begin_part, hold, l
 def choose_evaluator(
     setup: Setup, subject: Subject, history: History, folder: Path, progress: Progress
 ) -> Evaluator:
-    """The GPU if the application runs on one, else the model (or a profiler of the host).
+    """The GPU if the application runs on one, else the model (or the profiler that was asked for).
 
     Args:
         setup: of the run.
