@@ -46,6 +46,7 @@ def imported(module: str) -> None:
 
             virtual_gpu.install(
                 settings.gpu,
+                str(folder / "triton-cache"),
                 lambda sentence, usage: _tell(folder, "refused", sentence, usage=usage),
             )
         importlib.import_module(settings.agent).install(folder, settings)

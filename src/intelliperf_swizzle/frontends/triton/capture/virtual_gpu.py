@@ -27,11 +27,13 @@ _SHARED_BYTES = 8192
 """Of a kernel that nobody compiled: assumed, in the middle of what kernels use."""
 
 
-def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
+def install(gpu: Gpu, cache: str, on_refusal: Callable[[str, bool], None]) -> None:
     """Lets Triton take this machine for one with a GPU.
 
     Args:
         gpu: what the driver says that it is.
+        cache: folder of what Triton compiles here, whatever folder the application names: on a GPU
+            it must never meet a kernel that ends with TTIR.
         on_refusal: called with a sentence for a kernel that TTIR cannot be had for, and whether
             it is the user's to mend; the application goes on without it.
     """
@@ -52,6 +54,7 @@ def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
         chosen = here if name == native else absent
         triton.backends.backends[name] = type(backend)(compiler=backend.compiler, driver=chosen)
     driver.set_active(here())
+    knobs.cache.dir = cache
     knobs.runtime.add_stages_inspection_hook = _stop_after_ttir
     compiler.AsmDict.__missing__ = lambda self, key: ""
     Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
@@ -111,7 +114,7 @@ class VirtualGpu(StandInDriver):
 def _stop_after_ttir(*given: Any) -> tuple[str, str] | None:
     """Triton's hook into its stages; without arguments it is asked for a key of the cache.
 
-    Triton 3.6 has no such key: the application's TRITON_CACHE_DIR must be of this recording alone.
+    Triton 3.6 has no such key: the cache must be of this recording alone.
     """
     if not given:
         return "recorded as ttir", "recorded as ttir"
