@@ -36,7 +36,7 @@ from intelliperf_swizzle.records.launches import load_launch, save_launch
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
 
-RECORDER = "intelliperf_swizzle.frontends.triton.capture.begin"
+RECORDER = "intelliperf_swizzle.frontends.triton.capture.recorder"
 """What is installed in the application."""
 _POLL_SECONDS = 0.05
 _EXTENSION = re.compile(
