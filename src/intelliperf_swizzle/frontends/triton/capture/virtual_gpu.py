@@ -27,13 +27,11 @@ _SHARED_BYTES = 8192
 """Of a kernel that nobody compiled: assumed, in the middle of what kernels use."""
 
 
-def install(gpu: Gpu, cache: str, on_refusal: Callable[[str, bool], None]) -> None:
+def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
     """Lets Triton take this machine for one with a GPU.
 
     Args:
         gpu: what the driver says that it is.
-        cache: folder of what Triton compiles here, whatever folder the application names: on a GPU
-            it must never meet a kernel that ends with TTIR.
         on_refusal: called with a sentence for a kernel that TTIR cannot be had for, and whether
             it is the user's to mend; the application goes on without it.
     """
@@ -54,7 +52,6 @@ def install(gpu: Gpu, cache: str, on_refusal: Callable[[str, bool], None]) -> No
         chosen = here if name == native else absent
         triton.backends.backends[name] = type(backend)(compiler=backend.compiler, driver=chosen)
     driver.set_active(here())
-    knobs.cache.dir = cache
     knobs.runtime.add_stages_inspection_hook = _stop_after_ttir
     compiler.AsmDict.__missing__ = lambda self, key: ""
     Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
