@@ -21,8 +21,8 @@ from printed import compiled
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbering, compare
-from intelliperf_swizzle.frontends.triton.ir.scalars import arguments_of, evaluate
 from intelliperf_swizzle.frontends.triton.source import splice
+from intelliperf_swizzle.frontends.triton.walk.scalars import Scalars
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate as evaluate_swizzle
 from intelliperf_swizzle.language import parse
@@ -61,7 +61,7 @@ def test_what_stands_for_a_number_computes_the_mapping(tmp_path: Path, swizzle: 
     assert isinstance(found, Renumbering), found
     [one] = found.stands
     programs = np.arange(launch.programs)
-    computed = evaluate(edited, one.value, arguments_of(launch, edited), programs, launch.grid)
+    computed = Scalars(launch, edited).value(one.value, programs)
     mapping = evaluate_swizzle(
         parse(swizzle), launch.grid, launch.constants, num_xcds=8, cus_per_xcd=38
     )
