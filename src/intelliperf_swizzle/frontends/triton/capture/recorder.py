@@ -41,7 +41,7 @@ integers: each launch of a long loop may have a seed of its own."""
 
 
 def install(folder: Path, settings: Settings) -> None:
-    """Record whatever Triton launches in this process, on its GPU or on none."""
+    """Record whatever Triton launches in this process, on its GPU or on none: `Settings.agent`."""
     uses = Uses(folder)
     uses.watch()
     tuning.watch()
