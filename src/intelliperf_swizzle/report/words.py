@@ -62,10 +62,8 @@ def outcome(run: Run, patch: str = "best.patch") -> list[str]:
     return [f"{modelled}{lines[0]}{accuracy(run)}", *lines[1:]]
 
 
-NO_PATCH = (
-    "Patch: none, as others may use what would change; `intelliperf-swizzle apply swizzles.json` "
-    "changes this kernel alone."
-)
+NO_PATCH = "Patch: none; `intelliperf-swizzle apply swizzles.json` changes this kernel alone."
+"""Where others may use the functions that would change."""
 
 
 def _verdict(run: Run, patch: str) -> list[str]:
