@@ -157,8 +157,8 @@ def render(record: Record) -> dict[str, str]:
                 ["kernel", "arm", "L2 hit rate %", "points", "verdict", "calls", "tokens", "end"],
                 [_row(run) for run in runs],
             ),
-            "The rate is the highest of all evaluated permutations, whatever the verdict: the paper "
-            "ranks by it. *no difference* is said of the time; the kernels are small.",
+            "The rate is the highest of all evaluated permutations, be the verdict what it is; "
+            "the paper ranks by it. *no difference* is said of the time; the kernels are small.",
             f"Of {len(answered)} answers with a swizzle {in_form} were in form, and of their "
             f"{members} members {good} were permutations, those that repeat another included.",
             "The dump of `overload` is not the paper's, which is not public: it is all that the "

@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from intelliperf_swizzle import drawing
 from intelliperf_swizzle.context.locality import describe_causes
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.pages import fragment, render
+from intelliperf_swizzle.report.pages import DOMAIN_COLOURS, Colour, ink, render
 from intelliperf_swizzle.search.conclude import Outcome
 
 VOID = {"meta", "link", "br", "input"}
@@ -96,13 +95,12 @@ def value(cell: Element) -> float | None:
 
 def test_every_page_is_well_formed_and_loads_nothing(shown: Run) -> None:
     page = tree(render(shown))
-    for tag, source in (("img", "src"), ("image", "href"), ("link", "href"), ("script", "src")):
+    for tag, source in (("img", "src"), ("image", "href"), ("link", "href")):
         for one in page.all(tag):
             assert one.attributes.get(source, "data:").startswith("data:")
     for style in page.all("style"):
         assert not re.search(r"url\(|@import|https?:", style.text)
-    for script in page.all("script"):
-        assert not re.search(r"fetch|XMLHttp|import|https?:", script.text)
+    assert not page.all("script")
     sections = {one.attributes["id"] for one in page.all("section")}
     for link in page.all("a"):
         target = link.attributes["href"]
@@ -198,7 +196,7 @@ def test_every_attempt_is_there_with_its_numbers(shown: Run, fields: dict[str, A
         cells = [one for one in row.children if isinstance(one, Element)]
         assert value(cells[0]) == attempt["number"]
         assert attempt["text"].strip() in cells[1].all("pre")[0].text
-        assert row.attributes["data-verdict"] == attempt["verdict"]
+        assert cells[3].all("strong")[0].text == attempt["verdict"]
         assert attempt["reason"] in cells[3].text
         assert value(cells[4]) == attempt["screened_l2_hit_rate"]
         measured = attempt["measurement"]
@@ -247,22 +245,12 @@ def test_what_would_tell_nothing_is_not_drawn(run: Run) -> None:
         after=replace(tiles.after, share=grey),
     )  # fmt: skip
     one = replace(both, title="coloured", after=replace(tiles.after, share=coloured))
-    tensor = replace(run.picture.tensors[0], names=("tiny",), bytes=528)
-    picture = replace(run.picture, tiles=(both, one), tensors=(tensor, *run.picture.tensors[1:]))
-    page = tree(render(replace(run, picture=picture)))
-    titles = [heading.text for heading in page.all("h3")]
+    picture = replace(run.picture, tiles=(both, one))
+    titles = [heading.text for heading in tree(render(replace(run, picture=picture))).all("h3")]
     assert "coloured" in titles
-    assert not {"grey", "tiny"} & set(titles)
-    assert "tiny (528 B" in page.all("section", id="tensors")[0].text
+    assert "grey" not in titles
     grey_only = tree(render(replace(run, picture=replace(picture, tiles=(both,)))))
     assert not grey_only.all("section", id="tiles")
-
-
-def test_the_fragment_is_whole_and_small(shown: Run) -> None:
-    page = tree(fragment(shown))
-    assert not page.all("script")
-    assert not page.all("html")
-    assert len(fragment(shown)) < 40_000
 
 
 def test_500_attempts_make_no_more_than_2_megabytes(run_of_500: Run) -> None:
@@ -271,8 +259,8 @@ def test_500_attempts_make_no_more_than_2_megabytes(run_of_500: Run) -> None:
     assert len(page.encode()) < 2_000_000
 
 
-def contrast(one: drawing.Colour, other: drawing.Colour) -> float:
-    def luminance(colour: drawing.Colour) -> float:
+def contrast(one: Colour, other: Colour) -> float:
+    def luminance(colour: Colour) -> float:
         parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
                  for c in (channel / 255 for channel in colour)]  # fmt: skip
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
@@ -281,7 +269,7 @@ def contrast(one: drawing.Colour, other: drawing.Colour) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def rgb(text: str) -> drawing.Colour:
+def rgb(text: str) -> Colour:
     digits = text.lstrip("#")
     digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
     return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
@@ -300,5 +288,5 @@ def test_text_can_be_read_in_both_schemes_and_on_every_colour(run: Run) -> None:
             assert contrast(colours["ink"], colours[ground]) >= 4.5
         for bar in ("before", "after"):
             assert contrast(colours[bar], colours["paper"]) >= 3
-    for colour in drawing.DOMAIN_COLOURS:
-        assert contrast(rgb(drawing.ink(colour)), colour) >= 4.5
+    for colour in DOMAIN_COLOURS:
+        assert contrast(rgb(ink(colour)), colour) >= 4.5

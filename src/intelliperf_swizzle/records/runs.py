@@ -16,12 +16,11 @@ from intelliperf_swizzle.records.attempts import (
     Level,
     Measurement,
     Sizes,
-    Timing,
     Usage,
 )
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
 
-CureKind: TypeAlias = Literal["parameter", "swizzle", "tile size", "padding", "both"]
+CureKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
 """From the cheapest to the dearest: one number of a call, the patch, a number that arithmetic hangs
 on, too, memory laid out otherwise, and that with the patch."""
 
@@ -59,8 +58,7 @@ class Cure:
         l2_hit_rate: modelled.
         time_ms: modelled: memory or arithmetic, whichever takes longer.
         padding: of `padding` and `both`.
-        arguments: of `parameter` and `tile size`: the one that changes, with its new value.
-        timing: measured on that launch, on a GPU; None where it is modelled only.
+        arguments: of `parameter`: the one that changes, with its new value.
     """
 
     kind: CureKind
@@ -68,12 +66,11 @@ class Cure:
     time_ms: float
     padding: Padding | None = None
     arguments: Mapping[str, int] | None = None
-    timing: Timing | None = None
 
 
 @dataclass(frozen=True)
 class Cures:
-    """What was compared on the kernel's largest launch; all but a `timing` is modelled.
+    """What was compared on the kernel's largest launch, by the model.
 
     Attributes:
         before: L2 hit rate of the unmodified kernel.
@@ -97,29 +94,26 @@ Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
 
 @dataclass(frozen=True)
 class Placement:
-    """Where and when the tiles of a picture run.
+    """Where the tiles of a picture run.
 
     Attributes:
         domain: of each cell, the domain that runs most of its tiles.
         share: the share of the cell's tiles that this domain runs, in 35ths.
-        time: when the cell's tiles are launched on average, in 35ths of the time from the first to
-            the last tile of the picture.
         neighbours_together: of the tiles that are neighbours across and down the whole picture,
             the share that run on one domain; 0 to 1, None where the picture is one tile wide.
     """
 
     domain: Raster
     share: Raster
-    time: Raster
     neighbours_together: tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
 class TilePicture:
-    """One slice of the tiles, before and after.
+    """A rectangle of tiles, before and after.
 
     Attributes:
-        title: which slice, and where in it a tile is drawn.
+        title: where in it a tile is drawn.
         tiles: across and down.
         tiles_per_cell: across and down; (1, 1) = each cell is a tile.
         before: unmodified.
@@ -140,19 +134,15 @@ class TensorAccess:
     Attributes:
         domains_per_line: on how many domains a line is used, on average.
         wave_bytes: bytes that the first wave of domain 0, its first resident workgroups, uses.
-        domains: cells in the order of the memory, row by row of the tensor: domains per line.
-        wave: likewise, the share of the cell's lines that this wave uses, in 35ths.
     """
 
     domains_per_line: float
     wave_bytes: int
-    domains: Raster
-    wave: Raster
 
 
 @dataclass(frozen=True)
 class TensorPicture:
-    """The access map of one tensor, before and after.
+    """Who uses the lines of one tensor, before and after.
 
     Attributes:
         names: the tensor arguments that lie in this memory.
@@ -178,13 +168,13 @@ class TensorPicture:
 
 @dataclass(frozen=True)
 class Picture:
-    """What the pictures of a run are drawn from, small enough for its result file.
+    """What the picture of a run is drawn from, small enough for its result file; and its tensors.
 
     Attributes:
         domains: of the target.
         workgroups_per_domain: resident at once.
         l2_bytes_per_domain: what the L2 of one holds.
-        tiles: slices of the kernel's largest launch.
+        tiles: of the kernel's largest launch; if a cell is several, the first ones, too.
         tensors: what that launch touches, most lines first.
         sampled: whether the numbers of tensors are estimates, from some of the lines.
     """
@@ -216,6 +206,7 @@ class KernelSummary:
         verdict: what came of the search, or why there was none, in a few words.
         note: why it could not be traced, edited or searched, or None.
         place: of its source, `package/module.py:line` or `file.py:line`.
+        causes: of the unmodified kernel's misses, in words; empty if they are not known.
     """
 
     kernel: str
@@ -231,6 +222,12 @@ class KernelSummary:
     verdict: str = ""
     note: str | None = None
     place: str = ""
+    causes: str = ""
+
+    @property
+    def said(self) -> str:
+        """What came of it, and why it misses."""
+        return "; ".join(filter(None, (self.note or self.verdict, self.causes)))
 
 
 @dataclass(frozen=True)
@@ -307,6 +304,11 @@ class Run:
         """Whether the numbers come from the cache model and not from hardware."""
         return self.profiler == "model"
 
+    @property
+    def claims_time(self) -> bool:
+        """Whether its times are measured, or of a model that puts such kernels' times in order."""
+        return self.baseline.time_ms is not None or bool(self.accuracy and self.accuracy.tells_time)
+
 
 Recommended: TypeAlias = Literal["argument", "patch", "padding", "none"]
 """What to do: pass another value in the call, apply the patch, lay rows out further apart."""
@@ -377,6 +379,11 @@ class Accuracy:
     pairs: int
     pairs_in_order: int
 
+    @property
+    def tells_time(self) -> bool:
+        """Whether they are more than half of the pairs by two standard deviations of chance."""
+        return max(0, 2 * self.pairs_in_order - self.pairs) ** 2 > 4 * self.pairs
+
 
 @dataclass(frozen=True)
 class Change:
@@ -385,7 +392,7 @@ class Change:
     Attributes:
         source: of the time.
         gpu: of which it is: the one that was there, or the target.
-        before_ms: of the unmodified kernel: memory or arithmetic, whichever takes longer.
+        before_ms: of the unmodified kernel; None = nothing is claimed of time, see `Accuracy`.
         after_ms: the same of the changed one.
         bound_by: what takes longest after the change; modelled. None = not known.
         rates: where the hit rates are from.

@@ -79,7 +79,7 @@ def conclude(
         history: the attempts.
     """
     largest = subject.traced[0].launch
-    hopeless = not is_promising(setup, subject)
+    hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
     untested_note = "the unit test was not run, as `--compute never` forbids it"
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
@@ -169,28 +169,23 @@ def kernel_row(
         return replace(subject.summary, time_share=share, note=result.fact)
     if isinstance(result, Interrupted):
         return replace(subject.summary, time_share=share, note=f"not searched: {result}")
+    if result is None and subject.refusal:
+        return replace(subject.summary, time_share=share, verdict="not searched")
     if result is None:
         why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"
         return replace(subject.summary, time_share=share, verdict=why)
-    ratio, best = time_ratio(result.run), result.run.best
+    best, before = result.run.best, result.run.baseline.modelled_time_ms
+    read = best.measurement if best else None
+    ratio = read.timing.ratio.median if read and read.timing else None
+    if read and before and ratio is None and result.run.claims_time:
+        ratio = (read.modelled_time_ms or before) / before
     return replace(
         result.run.kernels[0],
         time_share=share,
-        best_l2_hit_rate=best.measurement.l2_hit_rate if best and best.measurement else None,
+        best_l2_hit_rate=read.l2_hit_rate if read else None,
         time_saved=None if ratio is None or share is None else share * (1 - ratio),
         verdict=verdict(result.run),
     )
-
-
-def time_ratio(run: Run) -> float | None:
-    """The time with the best swizzle, by the time before; measured if it was, else modelled."""
-    after = run.best.measurement if run.best else None
-    if after is None:
-        return None
-    if after.timing is not None:
-        return after.timing.ratio.median
-    now, before = after.modelled_time_ms, run.baseline.modelled_time_ms
-    return now / before if now is not None and before else None
 
 
 def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | None, tuple[str, ...]]:
@@ -261,24 +256,14 @@ class Findings:
     Attributes:
         picture: of its tiles and tensors.
         cures: what else would help.
-        notes: sentences on what helps.
     """
 
     picture: Picture | None = None
     cures: Cures | None = None
-    notes: tuple[str, ...] = ()
 
     def collect(
-        self,
-        setup: Setup,
-        subject: Subject,
-        evaluator: Evaluator,
-        best: Evaluated | None,
-        progress: Progress,
+        self, setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
     ) -> None:
         """Fills in one after the other; raises Interrupted."""
         self.picture = apart(lambda: draw(setup, subject, best))
-        cures = self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
-        if cures is not None:
-            self.cures, note = apart(lambda: evaluator.time_cure(cures, best))
-            self.notes = (note,) if note else ()
+        self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
