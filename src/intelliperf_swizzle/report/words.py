@@ -97,9 +97,7 @@ def _verdict(run: Run, patch: str) -> list[str]:
 
 def accuracy(run: Run) -> str:
     """The model's record on this GPU and kind of kernel; empty where nothing is modelled."""
-    if not run.modelled:
-        return ""
-    return f" {of_model(run.accuracy, run.target)}"
+    return f" {of_model(run.accuracy, run.target)}" if run.modelled else ""
 
 
 def of_model(known: Accuracy | None, target: str) -> str:
