@@ -254,7 +254,7 @@ class Run:
         domain_name: what the target calls an L2 with the CUs that it serves.
         interrupted: a signal ended the search; `best` is the best so far.
         cures: what could be done about the misses; None where it does not matter, or was not asked.
-        independence: of the kernel's programs, if the best was validated.
+        independence: of the kernel's programs.
         by_hand: what people use without a search, beside it; none where nothing was searched.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
     """
@@ -311,7 +311,7 @@ class Independence:
     Attributes:
         launches: distinct launches, all of the kernel; of each, the accesses of all programs were
             compared.
-        by_order: the patch keeps the order of programs that depend on each other; else none do.
+        by_order: programs depend on each other, and keep their order; else none does.
     """
 
     launches: int

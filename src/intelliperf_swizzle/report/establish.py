@@ -31,12 +31,12 @@ def establish(run: Run) -> Established:
     """What a run has established of its best swizzle, and what it recommends."""
     best, (todo, _) = run.best, recommended(run)
     if best is None:
-        return Established(todo)
+        return Established(todo, independence=run.independence)
     validation = best.validation
     return Established(
         todo,
         permutation=best.proof,
-        independence=run.independence if validation else None,
+        independence=run.independence,
         equal_work=_equal_work(validation) if validation else None,
         same_bytes=_same_bytes(validation) if validation else None,
         unit_test=validation.unit_test if validation else None,
