@@ -13,13 +13,11 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
 
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, moved
-from intelliperf_swizzle.frontends.triton.gpu.order import Task
 
 _Put: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 """Tensors, each with what it held before the launch."""
@@ -32,19 +30,6 @@ _HOST_CYCLES = 60_000
 """About 30 µs of a GPU's clock: what the host may take to launch one kernel, or one copy."""
 
 
-@dataclass(frozen=True)
-class Raced:
-    """What a race took.
-
-    Attributes:
-        rounds_ns: a row of nanoseconds per round, in the order of the kernels.
-        sets: of tensors that the launches took in turn.
-    """
-
-    rounds_ns: list[list[int]]
-    sets: int
-
-
 def race(
     kernels: Sequence[Launch],
     arguments: Arguments,
@@ -53,9 +38,9 @@ def race(
     cache_bytes: int,
     seconds: float,
     on_gpu: bool,
-    task: Task,
-) -> Raced:
-    """Times kernels on copies of the arguments.
+    advanced: frozenset[int],
+) -> list[list[int]]:
+    """A row of nanoseconds per round, in the order of the kernels, on copies of the arguments.
 
     Args:
         kernels: the original first.
@@ -64,13 +49,13 @@ def race(
         cache_bytes: of all caches of the GPU.
         seconds: to take, about; a fewest number of rounds is run in any case.
         on_gpu: whether there is a GPU at all.
-        task: the launch.
+        advanced: numbers of the storages that the launch reads and writes.
 
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
     count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes)
-    sets = [_copied(arguments, memory, task) for _ in range(count)]
+    sets = [_copied(arguments, memory, advanced) for _ in range(count)]
     turns = itertools.cycle(sets)
     copies = len(sets[0][1])
 
@@ -93,8 +78,7 @@ def race(
     rounds = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(1e9 * seconds / sum(warm[-1]))))
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
     draw = random.Random(0)
-    times = [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
-    return Raced(times, count)
+    return [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
 
 
 def _sets(bytes_: int, cache_bytes: int) -> int:
@@ -109,7 +93,7 @@ def _event() -> torch.cuda.Event:
 
 
 def _copied(
-    arguments: Arguments, memory: Mapping[int, torch.Tensor], task: Task
+    arguments: Arguments, memory: Mapping[int, torch.Tensor], advanced: frozenset[int]
 ) -> tuple[Arguments, _Put]:
     """One set, with what the launch both reads and writes of it, beside what that held."""
     own = {number: view.clone() for number, view in memory.items()}
@@ -117,6 +101,6 @@ def _copied(
     put = [
         (copy, memory[number] if copy.equal(memory[number]) else copy.clone())  # with addresses
         for number, copy in own.items()
-        if number in task.read & task.written
+        if number in advanced
     ]
     return copies, put

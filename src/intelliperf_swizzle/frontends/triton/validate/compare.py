@@ -123,7 +123,7 @@ def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> 
     every = [EditedLaunch(launch, edit.functions, tile) for launch, tile in placed]
     launches = [launch for launch, _ in placed]
     largest = max(launches, key=lambda one: one.programs)
-    for config in other_configs(launches):
+    for config in other_configs(launches) if edit.files else ():  # without, rules are for the own
         order = np.arange(largest.tiles)
         other = with_config(largest, config)
         every.append(EditedLaunch(other, edit.functions, order, recorded=False))
@@ -161,7 +161,7 @@ def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
 def _file_difference(edit: Edit) -> str | None:
     """Where the user's file would not hold the functions that are validated, or None."""
     written = {shape for text in edit.files.values() for shape in _shapes(text.lstrip("\ufeff"))}
-    for key, text in edit.functions.items():
+    for key, text in edit.functions.items() if edit.files else ():
         if not all(_shape(node) in written for node in ast.parse(text).body):
             return f"the edited file does not hold the edited `{key}`"
     return None
