@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Writes the generated pages of the documentation: patterns with pictures, targets, and rooms.
+"""Writes the generated pages of the documentation, and the schema of result files.
 
 Run from the checkout: `python docs/generate.py [folder]`; without a folder, into `docs/`.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from result_schema import schema_text
 
 from intelliperf_swizzle.formulas import Pattern, load_pattern, patterns
 from intelliperf_swizzle.hardware import Target, load_target, targets
@@ -47,6 +48,7 @@ def main() -> None:
     (folder / "patterns.md").write_text(patterns_page())
     (folder / "targets.md").write_text(targets_page())
     (folder / "rooms.md").write_text(rooms_page())
+    (folder / "result.schema.json").write_text(schema_text())
 
 
 def mapping_of(pattern: Pattern, target: Target) -> Int64Array:

@@ -258,7 +258,6 @@ class _Decoder:
 
     def _dataclass(self, kind: Any, value: object, where: str) -> Any:
         given = _expect(dict, value, where)
-        given = getattr(kind, "renew", dict)(given)  # what an earlier version wrote
         for name in given.keys() - set(_names(kind)):
             raise RecordError(f"{_inside(where, name)}: unknown field")
         return self._built(kind, given, where)

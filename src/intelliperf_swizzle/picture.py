@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What the pictures of a run are drawn from: tiles and tensors, counted down to a few cells.
+"""What the picture of a run is drawn from: tiles, counted down to a few cells; and its tensors.
 
 A picture of every tenth tile would lie: dealt out by eights, tiles 0, 8, 16, … all lie on one XCD.
 So a cell of a large grid is all of its tiles, with the domain that runs most of them and how many
@@ -17,14 +17,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from intelliperf_swizzle.cache.stream import one_of_each, shared_lines, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, shared_lines, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
     Access,
     DescriptorArgument,
-    Int32Array,
     Int64Array,
     Launch,
     Picture,
@@ -44,17 +43,7 @@ MOST_CELLS = 64
 DETAIL_TILES = 16
 """Tiles across and down that are drawn one by one where a cell is more than a tile."""
 
-TENSOR_CELLS = 32
-"""Cells across and down of a tensor's map."""
-
-MOST_SLICES = 4
 MOST_TENSORS = 24
-
-MOST_LINES = 8_000_000
-"""Lines that the maps of tensors are counted from; of more, one of each k of a large tensor."""
-
-WHOLE_LINES = 100_000
-"""Lines of a tensor that is never sampled: 100 a cell."""
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NOTHING = "."
@@ -82,7 +71,7 @@ def picture(
     Cost: linear in tiles and, up to `cache.stream.MOST_REFERENCES`, in references.
     """
     unchanged = np.arange(trace.tiles)
-    slices = _slices(launch, trace, columns)
+    shown = _slice(launch, trace, columns)
     workgroups = target.cus_per_xcd * occupancy
     orders = [
         _Schedule.of(trace, one, target, workgroups)
@@ -92,37 +81,31 @@ def picture(
         domains=target.num_xcds,
         workgroups_per_domain=workgroups,
         l2_bytes_per_domain=target.l2_bytes_per_xcd,
-        tiles=tuple(
-            shown for slice_ in slices for shown in _tile_pictures(slice_, orders, target.num_xcds)
-        ),
-        tensors=_tensor_pictures(launch, trace, orders, target.num_xcds, slices[0]),
+        tiles=_tile_pictures(shown, orders, target.num_xcds),
+        tensors=_tensor_pictures(launch, trace, orders, shown),
         sampled=stream_of(trace).touches.step > 1,
     )
 
 
 @dataclass(frozen=True)
 class _Schedule:
-    """Where and when each tile runs.
+    """Where each tile runs.
 
     Attributes:
-        index: int64[tiles]; its launch index, or when its program in a loop comes to it.
         domain: int64[tiles].
         first_wave: bool[tiles]; whether it is among the first workgroups resident on domain 0.
     """
 
-    index: Int64Array
     domain: Int64Array
     first_wave: NDArray[np.bool_]
 
     @classmethod
     def of(cls, trace: Trace, tile: Int64Array, target: Target, workgroups: int) -> _Schedule:
-        index, domain = np.empty(len(tile), np.int64), np.empty(len(tile), np.int64)
-        in_turn = tile[trace.rounds]
-        index[in_turn] = np.arange(len(tile))
+        domain, in_turn = np.empty(len(tile), np.int64), tile[trace.rounds]
         domain[tile] = target.domain_of(trace.runs_in)
         first_wave = np.zeros(len(tile), np.bool_)
         first_wave[in_turn[domain[in_turn] == 0][:workgroups]] = True
-        return cls(index, domain, first_wave)
+        return cls(domain, first_wave)
 
 
 # --- where tiles are drawn ----------------------------------------------------------------------
@@ -140,18 +123,16 @@ class _Slice:
     neighbours: bool = True
 
 
-def _slices(launch: Launch, trace: Trace, columns: int | None) -> list[_Slice]:
+def _slice(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
     x, y, z = launch.grid
     numbers = np.arange(trace.tiles)
     if y == z == 1:
-        return [_flat(launch, trace, columns)]
+        return _flat(launch, trace, columns)
     if z == 1:
-        return [_Slice("pid_0 across, pid_1 down", numbers.reshape(y, x))]
+        return _Slice("pid_0 across, pid_1 down", numbers.reshape(y, x))
     if y == 1:
-        return [_Slice("pid_0 across, pid_2 down", numbers.reshape(z, x))]
-    chosen = sorted({round(i * (z - 1) / (MOST_SLICES - 1)) for i in range(MOST_SLICES)})
-    cube = numbers.reshape(z, y, x)
-    return [_Slice(f"pid_0 across, pid_1 down, pid_2 = {k}", cube[k]) for k in chosen]
+        return _Slice("pid_0 across, pid_2 down", numbers.reshape(z, x))
+    return _Slice("pid_0 across, pid_1 down, pid_2 = 0", numbers.reshape(z, y, x)[0])
 
 
 def _flat(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
@@ -217,7 +198,7 @@ def _placed(launch: Launch, trace: Trace, tile: Int64Array, writes: Int64Array) 
 
 def _tile_pictures(
     slice_: _Slice, orders: Sequence[_Schedule], num_domains: int
-) -> list[TilePicture]:
+) -> tuple[TilePicture, ...]:
     """The whole slice, and the first tiles one by one where its cells are more than a tile."""
     down, across = slice_.tile.shape
     cell = (-(-across // MOST_CELLS), -(-down // MOST_CELLS))
@@ -225,7 +206,7 @@ def _tile_pictures(
     if cell != (1, 1):
         detail = slice_.tile[:DETAIL_TILES, :DETAIL_TILES]
         shown.append((_Slice(f"{slice_.title}: the first tiles one by one", detail), (1, 1)))
-    return [
+    return tuple(
         TilePicture(
             title=one.title,
             tiles=(one.tile.shape[1], one.tile.shape[0]),
@@ -234,7 +215,7 @@ def _tile_pictures(
             after=None if len(orders) == 1 else _placement(one.tile, size, orders[1], num_domains),
         )
         for one, size in shown
-    ]
+    )
 
 
 def _placement(
@@ -250,15 +231,11 @@ def _placement(
         cell * num_domains + order.domain[present], minlength=cells * num_domains
     ).reshape(cells, num_domains)
     tiles = counts.sum(axis=1)
-    index = order.index[present]
-    mean_index = np.bincount(cell, index, cells) / np.maximum(tiles, 1)
-    time = (mean_index - index.min()) / max(1, index.max() - index.min())
     share = counts.max(axis=1) / np.maximum(tiles, 1)
     nothing = tiles == 0
     return Placement(
         domain=_raster(counts.argmax(axis=1), nothing, shape),
         share=_raster(np.rint(35 * share), nothing, shape),
-        time=_raster(np.rint(35 * time), nothing, shape),
         neighbours_together=(_together(tile, order.domain, 1), _together(tile, order.domain, 0)),
     )
 
@@ -284,25 +261,31 @@ def _raster(
 
 
 def _tensor_pictures(
-    launch: Launch, trace: Trace, orders: Sequence[_Schedule], num_domains: int, shown: _Slice
+    launch: Launch, trace: Trace, orders: Sequence[_Schedule], shown: _Slice
 ) -> tuple[TensorPicture, ...]:
-    lines = _lines(trace, orders, num_domains)
-    segment_of = trace.segment_of(lines.line)
-    numbers = np.bincount(segment_of, minlength=len(trace.segments))
-    largest = np.argsort(-numbers, kind="stable")[:MOST_TENSORS]
+    stream = stream_of(trace)
+    segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
+    touched = np.bincount(segment_of[stream.touches.unit], stream.touches.lines)
+    largest = np.argsort(-touched, kind="stable")[:MOST_TENSORS]
     shared = [_shared(trace, shown.tile, axis) if shown.neighbours else {} for axis in (1, 0)]
     return tuple(
         replace(
-            _tensor_picture(launch, trace.segments[number], lines.only(segment_of == number)),
+            _tensor_picture(launch, trace.segments[number], stream, segment_of == number, orders),
             shared=(shared[0].get(number), shared[1].get(number)),
         )
         for number in largest.tolist()
-        if numbers[number]
+        if touched[number]
     )
 
 
 def _shared(trace: Trace, place: Int64Array, axis: int) -> dict[int, float]:
-    """By segment, the share of a tile's lines that the next one along an axis touches, too."""
+    """By segment, the share of a tile's lines that its neighbour touches, too.
+
+    Args:
+        trace: of the launch.
+        place: int64[rows, columns]; the tile that lies there, -1 = none.
+        axis: 1 the neighbour to the right, 0 the one below.
+    """
     one, other = (place[:, :-1], place[:, 1:]) if axis else (place[:-1], place[1:])
     both = (one >= 0) & (other >= 0)
     after = np.full(trace.tiles, -1, np.int64)
@@ -310,124 +293,34 @@ def _shared(trace: Trace, place: Int64Array, axis: int) -> dict[int, float]:
     return shared_lines(trace, after)
 
 
-@dataclass(frozen=True)
-class _UsedLines:
-    """The lines that are drawn, an entry each.
-
-    Where the touches are sampled, a line has those of the last sampled unit before it.
-
-    Attributes:
-        step: of how many lines of a large tensor one is drawn.
-        line: int32[lines]; numbers.
-        tiles: int64[lines]; how many tiles use it.
-        read: bool[lines].
-        written: bool[lines].
-        reach: of each order, int64[lines]: on how many domains it is used.
-        wave: of each order, bool[lines]: whether the first wave of domain 0 uses it.
-    """
-
-    step: int
-    line: Int32Array
-    tiles: Int64Array
-    read: NDArray[np.bool_]
-    written: NDArray[np.bool_]
-    reach: tuple[Int64Array, ...]
-    wave: tuple[NDArray[np.bool_], ...]
-
-    def only(self, chosen: NDArray[np.bool_]) -> _UsedLines:
-        return _UsedLines(
-            self.step,
-            self.line[chosen],
-            self.tiles[chosen],
-            self.read[chosen],
-            self.written[chosen],
-            tuple(reach[chosen] for reach in self.reach),
-            tuple(wave[chosen] for wave in self.wave),
-        )
-
-
-def _lines(trace: Trace, orders: Sequence[_Schedule], num_domains: int) -> _UsedLines:
-    stream = stream_of(trace)
-    touches = stream.touches
-    line = stream.unit_line
-    step = -(-len(line) // MOST_LINES) or 1
-    chosen = one_of_each(step, line)
-    for segment in trace.segments if step > 1 else ():
-        if _is_whole(segment):
-            end = segment.first_line + -(-segment.bytes // LINE_BYTES)
-            chosen |= (line >= segment.first_line) & (line < end)
-    unit = np.repeat(np.arange(stream.units, dtype=np.int32), stream.unit_lines)[chosen]
-    sampled = np.unique(touches.unit)
-    at = sampled[np.maximum(np.searchsorted(sampled, unit, side="right") - 1, 0)]
-
-    def touched(where: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        units = np.zeros(stream.units, np.bool_)
-        units[touches.unit[where]] = True
-        return units
-
-    def reach(domain: Int64Array) -> Int64Array:
-        units = np.zeros(stream.units, np.int64)
-        for number in range(num_domains):
-            units += touched(domain == number)
-        return units
-
-    return _UsedLines(
-        step=step,
-        line=line[chosen],
-        tiles=np.bincount(touches.unit, minlength=stream.units)[at],
-        read=(touches.kinds[:, [Access.READ, Access.ATOMIC]].sum(axis=1) > 0)[unit],
-        written=(touches.kinds[:, [Access.WRITE, Access.ATOMIC]].sum(axis=1) > 0)[unit],
-        reach=tuple(reach(order.domain[touches.tile])[at] for order in orders),
-        wave=tuple(touched(order.first_wave[touches.tile])[at] for order in orders),
+def _tensor_picture(
+    launch: Launch,
+    segment: Segment,
+    stream: ReferenceStream,
+    units: NDArray[np.bool_],
+    orders: Sequence[_Schedule],
+) -> TensorPicture:
+    touches = stream.touches.only(units)
+    read, written = (
+        bool(touches.kinds[units][:, [kind, Access.ATOMIC]].any())
+        for kind in (Access.READ, Access.WRITE)
     )
-
-
-def _is_whole(segment: Segment) -> bool:
-    return segment.bytes <= WHOLE_LINES * LINE_BYTES
-
-
-def _tensor_picture(launch: Launch, segment: Segment, lines: _UsedLines) -> TensorPicture:
-    read, written = bool(lines.read.any()), bool(lines.written.any())
     before, *after = (
-        _access(launch, segment, lines, reach, wave)
-        for reach, wave in zip(lines.reach, lines.wave, strict=True)
+        TensorAccess(
+            domains_per_line=touches.domains_per_line(order.domain),
+            wave_bytes=touches.distinct_lines(order.first_wave[touches.tile]) * LINE_BYTES,
+        )
+        for order in orders
     )
     return TensorPicture(
         names=segment.names,
         shape=_shape(launch, segment),
         bytes=segment.bytes,
         use="read and written" if read and written else "written" if written else "read",
-        tiles_per_line=float(lines.tiles.mean()),
+        tiles_per_line=touches.tiles_per_line,
         before=before,
         after=after[0] if after else None,
     )
-
-
-def _access(
-    launch: Launch, segment: Segment, lines: _UsedLines, reach: Int64Array, wave: NDArray[np.bool_]
-) -> TensorAccess:
-    all_lines = -(-segment.bytes // LINE_BYTES)
-    per_row = -(-(_row_bytes(launch, segment) or 0) // LINE_BYTES)
-    if not 1 < per_row < all_lines:
-        per_row = math.isqrt(max(0, all_lines - 1)) + 1
-    row, column = np.divmod(lines.line.astype(np.int64) - segment.first_line, per_row)
-    rows = -(-all_lines // per_row)
-    shape = (min(rows, TENSOR_CELLS), min(per_row, TENSOR_CELLS))
-    cell = row * shape[0] // rows * shape[1] + column * shape[1] // per_row
-    used = np.bincount(cell, minlength=shape[0] * shape[1])
-
-    def means(values: NDArray[np.generic]) -> NDArray[np.float64]:
-        return np.bincount(cell, values, len(used)) / np.maximum(used, 1)
-
-    return TensorAccess(
-        domains_per_line=float(reach.mean()),
-        wave_bytes=int(wave.sum()) * (1 if _is_whole(segment) else lines.step) * LINE_BYTES,
-        domains=_raster(np.rint(means(reach)), used == 0, shape),
-        wave=_raster(np.rint(35 * means(wave)), used == 0, shape),
-    )
-
-
-# --- tensors ------------------------------------------------------------------------------------
 
 
 def _tensor(launch: Launch, segment: Segment) -> TensorArgument | None:

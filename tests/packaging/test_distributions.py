@@ -205,34 +205,6 @@ def test_installed_command_tells_its_version(distributions: Path, environment: E
     assert __version__ in environment.run("intelliperf-swizzle", "--version")
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("intelliperf-swizzle pro", {"prove"}),
-        ("intelliperf-swizzle --targ", {"--target"}),
-        ("intelliperf-swizzle prove --s", {"--set"}),
-        ("intelliperf-swizzle prove --source k.py --lim", {"--limit_seconds"}),
-        ("intelliperf-swizzle report --format m", {"md"}),
-        ("intelliperf-swizzle --target mi25", {"mi250x"}),
-        ("intelliperf-swizzle score row-", {"row-bands"}),
-        ("intelliperf-swizzle prove m", {"mine.txt", "morton"}),
-    ],
-)
-def test_the_shell_is_offered_what_fits(line: str, offered: set[str], tmp_path: Path) -> None:
-    answers = tmp_path / "answers"
-    asked = {
-        "_ARGCOMPLETE": "1",
-        "_ARGCOMPLETE_IFS": "\n",
-        "_ARGCOMPLETE_STDOUT_FILENAME": str(answers),
-        "COMP_LINE": line,
-        "COMP_POINT": str(len(line)),
-    }
-    (tmp_path / "mine.txt").write_text("pid = pid")
-    command = [sys.executable, "-m", "intelliperf_swizzle"]
-    subprocess.run(command, env={**os.environ, **asked}, check=True, timeout=60, cwd=tmp_path)
-    assert {answer.strip() for answer in answers.read_text().split("\n")} == offered
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["targets"], ["patterns"]])
 def test_light_verbs_start_without_the_heavy_libraries(arguments: list[str]) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "intelliperf_swizzle", *arguments]

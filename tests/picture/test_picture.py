@@ -89,8 +89,6 @@ def test_every_tile_of_a_small_grid_is_a_cell() -> None:
         "0000000011111111", "2222222233333333", "4444444455555555", "6666666677777777",
     )  # fmt: skip
     assert set("".join(shown.before.share + shown.after.share)) == {"z"}
-    assert shown.before.time[0][0] == "0"
-    assert shown.before.time[-1][-1] == "z"
     assert shown.before.neighbours_together == (0.0, 1.0)
     assert shown.after.neighbours_together == (pytest.approx(14 / 15), 0.0)
 
@@ -134,9 +132,9 @@ def test_a_grid_of_millions_is_a_few_kilobytes() -> None:
         assert len(shown.before.domain[0]) <= MOST_CELLS
 
 
-def test_a_grid_of_three_axes_is_shown_by_slices() -> None:
-    made = drawn((8, 4, 10))
-    assert [one.title[-9:] for one in made.tiles] == [f"pid_2 = {k}" for k in (0, 3, 6, 9)]
+def test_of_a_grid_of_three_axes_the_first_slice_is_shown() -> None:
+    [made] = drawn((8, 4, 10)).tiles
+    assert (made.title[-9:], made.tiles) == ("pid_2 = 0", (8, 4))
     flat = drawn((8, 1, 10))
     assert [one.tiles for one in flat.tiles] == [(8, 10)]
 
@@ -196,19 +194,16 @@ def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:
     assert (a.before.domains_per_line, c.before.domains_per_line) == (8, 1)
     assert a.after is not None
     assert a.after.domains_per_line == 1
-    assert a.before.domains == ("8" + "." * 15,) * 8
-    assert a.after.domains == ("1" + "." * 15,) * 8
 
 
-def test_what_is_sampled_is_drawn_where_it_is_used(mocker: MockerFixture) -> None:
+def test_numbers_of_a_large_trace_are_estimates(mocker: MockerFixture) -> None:
     """Also where the rows are a power of two, as every second line would be every second column."""
     whole = drawn((16, 8, 1), swizzled((16, 8, 1)))
     mocker.patch.object(stream, "MOST_REFERENCES", 100)
     sampled = drawn((16, 8, 1), swizzled((16, 8, 1)))
     assert (whole.sampled, sampled.sampled) == (False, True)
-    for one, other in zip(whole.tensors, sampled.tensors, strict=True):
-        cells = zip("".join(one.before.domains), "".join(other.before.domains), strict=True)
-        assert all((before == ".") == (after == ".") for before, after in cells)
+    known = {one.names: one.before.domains_per_line for one in whole.tensors}
+    assert {one.names: one.before.domains_per_line for one in sampled.tensors} == known
 
 
 def test_tensors_say_which_neighbours_share_their_lines() -> None:
@@ -231,7 +226,6 @@ def test_the_first_wave_is_what_one_domain_holds_at_once() -> None:
             row_of = {one // 16 for one in first}
             lines = row_of if tensor.names == ("a",) else set(first)
             assert access.wave_bytes == len(lines) * LINE_BYTES
-            assert "".join(access.wave).count("z") == len(lines)
 
 
 def test_a_kernel_that_touches_nothing_has_tiles_and_no_tensors() -> None:

@@ -96,13 +96,12 @@ def value(cell: Element) -> float | None:
 
 def test_every_page_is_well_formed_and_loads_nothing(shown: Run) -> None:
     page = tree(render(shown))
-    for tag, source in (("img", "src"), ("image", "href"), ("link", "href"), ("script", "src")):
+    for tag, source in (("img", "src"), ("image", "href"), ("link", "href")):
         for one in page.all(tag):
             assert one.attributes.get(source, "data:").startswith("data:")
     for style in page.all("style"):
         assert not re.search(r"url\(|@import|https?:", style.text)
-    for script in page.all("script"):
-        assert not re.search(r"fetch|XMLHttp|import|https?:", script.text)
+    assert not page.all("script")
     sections = {one.attributes["id"] for one in page.all("section")}
     for link in page.all("a"):
         target = link.attributes["href"]
@@ -198,7 +197,7 @@ def test_every_attempt_is_there_with_its_numbers(shown: Run, fields: dict[str, A
         cells = [one for one in row.children if isinstance(one, Element)]
         assert value(cells[0]) == attempt["number"]
         assert attempt["text"].strip() in cells[1].all("pre")[0].text
-        assert row.attributes["data-verdict"] == attempt["verdict"]
+        assert cells[3].all("strong")[0].text == attempt["verdict"]
         assert attempt["reason"] in cells[3].text
         assert value(cells[4]) == attempt["screened_l2_hit_rate"]
         measured = attempt["measurement"]
@@ -247,13 +246,10 @@ def test_what_would_tell_nothing_is_not_drawn(run: Run) -> None:
         after=replace(tiles.after, share=grey),
     )  # fmt: skip
     one = replace(both, title="coloured", after=replace(tiles.after, share=coloured))
-    tensor = replace(run.picture.tensors[0], names=("tiny",), bytes=528)
-    picture = replace(run.picture, tiles=(both, one), tensors=(tensor, *run.picture.tensors[1:]))
-    page = tree(render(replace(run, picture=picture)))
-    titles = [heading.text for heading in page.all("h3")]
+    picture = replace(run.picture, tiles=(both, one))
+    titles = [heading.text for heading in tree(render(replace(run, picture=picture))).all("h3")]
     assert "coloured" in titles
-    assert not {"grey", "tiny"} & set(titles)
-    assert "tiny (528 B" in page.all("section", id="tensors")[0].text
+    assert "grey" not in titles
     grey_only = tree(render(replace(run, picture=replace(picture, tiles=(both,)))))
     assert not grey_only.all("section", id="tiles")
 

@@ -31,8 +31,6 @@ LOOK = """
 <script>
 addEventListener("load", () => {
   const widest = document.scrollingElement.scrollWidth;
-  const table = document.querySelector("table.attempts");
-  const text = (row) => row.cells[0].textContent;
   const seen = {
     overflow: widest > innerWidth,
     images: Array.from(document.querySelectorAll("image")).map((one) => one.href.baseVal.length),
@@ -48,17 +46,6 @@ addEventListener("load", () => {
     row.cells[0].textContent,
     ...Array.from(row.querySelectorAll("data")).map((one) => [one.value, one.textContent]),
   ]);
-  if (table) {
-    const heads = table.querySelectorAll("th button");
-    heads[4].click(); heads[4].click();
-    seen.sorted = Array.from(table.tBodies[0].rows).map((row) => row.cells[4].textContent);
-    heads[0].click();
-    const filter = document.querySelector("select");
-    filter.value = "better";
-    filter.dispatchEvent(new Event("change"));
-    seen.shown = Array.from(table.tBodies[0].rows).filter((row) => !row.hidden).map(text);
-    seen.counted = document.querySelector("output").textContent;
-  }
   document.body.dataset.seen = JSON.stringify(seen);
 });
 </script>
@@ -96,13 +83,8 @@ def test_the_numbers_on_the_page_are_those_of_the_result(run_on_a_gpu: Run, tmp_
     assert [text for _, text in seen["L2 hit rate"]] == shown
 
 
-def test_the_page_is_drawn_sorted_and_filtered(run_of_500: Run, tmp_path: Path) -> None:
+def test_the_page_of_500_attempts_is_drawn(run_of_500: Run, tmp_path: Path) -> None:
     seen = look(render(run_of_500), tmp_path)
-    rates = [float(rate.split()[0]) for rate in seen["sorted"] if rate]
-    assert rates == sorted(rates, reverse=True)
-    better = [one.number for one in run_of_500.attempts if one.verdict.kind == "better"]
-    assert [int(number) for number in seen["shown"]] == better
-    assert seen["counted"] == f"{len(better)} of {len(run_of_500.attempts)}"
     assert min(seen["images"]) > 100
     assert seen["focusable"] > 500
 

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import jsonschema
 import pytest
 
 from intelliperf_swizzle.cli import main
@@ -54,7 +52,7 @@ def test_the_format_follows_the_name_of_the_output(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "no result file is given"),
+        ([], "the following arguments are required: result"),
         (["/dev/zero"], "/dev/zero is not a regular file"),
         (["."], "cannot read `.`: Is a directory"),
         (["\0.json"], "embedded null byte"),
@@ -72,13 +70,6 @@ def test_bad_input_is_one_clear_error(
     assert out == ""
     assert says in err
     assert "Traceback" not in err
-
-
-def test_it_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "--schema"]) == 0
-    schema = json.loads(capsys.readouterr().out)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert "swizzle" in schema["required"]
 
 
 def test_the_patch_of_the_report_for_a_pull_request_applies(

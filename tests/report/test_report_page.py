@@ -44,7 +44,7 @@ def test_the_commands_of_the_page_work(
     (folder / "result.json").write_text(result_text)
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()
-    assert len(commands) == 4
+    assert len(commands) == 3
     for command in commands:
         assert main(shlex.split(command)[1:]) == 0
     assert (tmp_path / "report.html").is_file()

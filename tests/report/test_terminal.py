@@ -17,7 +17,6 @@ import pytest
 
 from intelliperf_swizzle.records import KernelSummary, MissCauses, Run, SourceFunction
 from intelliperf_swizzle.report import terminal
-from intelliperf_swizzle.report.files import plain
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.report.why import lines
 from intelliperf_swizzle.report.words import cautions, numbers, outcome
@@ -127,20 +126,6 @@ def test_the_class_with_most_misses_gone_says_why(run: Run, cause: str, says: st
     *_, sentence = lines(changed)
     assert re.search(says, sentence)
     assert lines(replace(changed, best=None)) == lines(changed)[:1]
-
-
-def test_a_small_grid_is_mapped_in_digits(run: Run) -> None:
-    assert run.picture is not None
-    [tiles] = run.picture.tiles
-    assert tiles.after is not None
-    lines = plain(run).splitlines()
-    for before, after in zip(tiles.before.domain, tiles.after.domain, strict=True):
-        assert any(re.fullmatch(rf"{before} +{after} *", line) for line in lines)
-    large = replace(tiles, tiles=(100, 100), tiles_per_cell=(2, 2))
-    first = replace(tiles, title="the first tiles")
-    run = replace(run, picture=replace(run.picture, tiles=(large, first)))
-    assert "the first tiles" not in printed(run, 80)
-    assert "the first tiles" in printed(run, 80, 1)
 
 
 def test_verbosity_lists_attempts_and_quiet_says_one_thing(run_of_500: Run) -> None:

@@ -40,6 +40,29 @@ class Touches:
     lines: Int64Array
     kinds: Int64Array
 
+    def only(self, units: npt.NDArray[np.bool_]) -> Touches:
+        """Those of some units: bool[units]."""
+        mine = units[self.unit]
+        unit, tile, lines = self.unit[mine], self.tile[mine], self.lines[mine]
+        return Touches(self.step, unit, tile, lines, self.kinds)
+
+    def distinct_lines(self, which: npt.NDArray[Any] | None = None) -> int:
+        """How many lines are touched, by some of the pairs or by all: bool[pairs]."""
+        unit, lines = (one if which is None else one[which] for one in (self.unit, self.lines))
+        _, once = np.unique(unit, return_index=True)
+        return int(lines[once].sum()) * self.step
+
+    @property
+    def tiles_per_line(self) -> float:
+        """How many tiles touch a line, on average."""
+        return int(self.lines.sum()) * self.step / self.distinct_lines()
+
+    def domains_per_line(self, domain: Int64Array) -> float:
+        """On how many domains a line is touched, on average: int64[tiles]."""
+        place = self.unit * (int(domain.max()) + 1) + domain[self.tile]
+        _, apart = np.unique(place, return_index=True)
+        return float(self.lines[apart].sum() * self.step / self.distinct_lines())
+
 
 class Turns(NamedTuple):
     """The numbers that programs take, program after program.

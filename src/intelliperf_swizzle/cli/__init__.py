@@ -63,10 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_verb(arguments: list[str]) -> int:
-    if "_ARGCOMPLETE" in os.environ:
-        from intelliperf_swizzle.cli.arguments import complete
-
-        return complete(VERBS)
     if not arguments or arguments[0] not in VERBS:
         first = arguments[0] if arguments else "-"
         close = difflib.get_close_matches(first, VERBS, 1)

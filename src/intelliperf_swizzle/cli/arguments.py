@@ -1,11 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What the verbs share: options before `--`, the application after it, swizzles; and TAB.
-
-argcomplete (see `docs/agents.md` for the one line it needs) starts the command with `_ARGCOMPLETE`
-set to the number of words before the first argument, and the line typed so far in `COMP_LINE`; what
-parses it then offers what fits: verbs, options, and the names of targets, patterns and formulas.
-"""
+"""What the verbs share: options before `--`, the application after it, and swizzles."""
 
 from __future__ import annotations
 
@@ -18,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.options import FORMULAS, add_options
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
@@ -31,16 +25,7 @@ PROGRAM = "intelliperf-swizzle"
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports bad usage as one error of ours; answers the shell where that asks what fits."""
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As of its base."""
-        if VARIABLE in os.environ:
-            import argcomplete
-
-            offer_names(self)
-            argcomplete.autocomplete(self)
-        return super().parse_args(args, namespace)
+    """Reports bad usage as one error of ours."""
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
@@ -140,62 +125,3 @@ def progress_display(quiet: bool = False) -> Lines | Live | Quiet:
 def say(sentence: str) -> None:
     """Says a note beside the result."""
     print(f"note: {sentence}", file=sys.stderr)
-
-
-VARIABLE = "_ARGCOMPLETE"
-
-
-def offer_names(parser: argparse.ArgumentParser) -> None:
-    """Has argcomplete offer what options and arguments may be called."""
-    for action in parser._actions:
-        if action.dest in _NAMES:
-            action.completer = _NAMES[action.dest]  # type: ignore[attr-defined]
-
-
-def _targets(prefix: str, **_: object) -> list[str]:
-    from intelliperf_swizzle.hardware import targets
-
-    return [*targets(), *_files(prefix, ".yaml")]
-
-
-def _swizzles(prefix: str, **_: object) -> list[str]:
-    from intelliperf_swizzle.formulas import patterns
-
-    return [*(one.name for one in patterns()), *_files(prefix, ".yaml", ".yml", ".txt")]
-
-
-def _files(prefix: str, *endings: str) -> list[str]:
-    from argcomplete.completers import FilesCompleter
-
-    return list(FilesCompleter(endings)(prefix))
-
-
-_NAMES = {
-    "target": _targets,
-    "swizzle": _swizzles,
-    "formula": lambda prefix, **_: [*FORMULAS, *_files(prefix, ".yaml")],
-}
-
-
-def complete(verbs: Sequence[str]) -> int:
-    """Has the parser of the verb that is being typed offer what fits."""
-    words = _typed()
-    if not words or words[0] not in verbs:
-        parser = Parser()
-        if len(words) < 2 and not "".join(words).startswith("-"):
-            parser.add_argument("verb", choices=verbs)
-        add_options(parser)
-        parser.parse_args([])
-        return 0
-    os.environ[VARIABLE] = str(int(os.environ[VARIABLE]) + 1)
-    return run(words[0], words[1:])
-
-
-def _typed() -> list[str]:
-    """The words after the command, the one being typed included only if a space follows it."""
-    line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", "0"))]
-    complete_words = line if line[-1:].isspace() else line.rpartition(" ")[0]
-    try:
-        return shlex.split(complete_words)[int(os.environ[VARIABLE]) :]
-    except ValueError:  # a quotation that is still open
-        return complete_words.split()[1:]

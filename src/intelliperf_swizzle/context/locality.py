@@ -155,12 +155,11 @@ def _tensor(
     units: npt.NDArray[np.bool_],
 ) -> TensorUse:
     segment = trace.segments[number]
-    mine = units[touches.unit]
-    unit, tile, lines = touches.unit[mine], touches.tile[mine], touches.lines[mine]
+    touches = touches.only(units)
+    unit, tile, lines = touches.unit, touches.tile, touches.lines
     reads, writes, atomics = touches.kinds[units].sum(axis=0).tolist()
     first = np.flatnonzero(np.diff(unit, prepend=-1))
-    _, apart = np.unique(unit * (int(domain_of.max()) + 1) + domain_of[tile], return_index=True)
-    line_touches, distinct = int(lines.sum()), int(lines[first].sum())
+    line_touches = int(lines.sum())
     all_lines = int(stream_of(trace).unit_lines[units].sum())
     return TensorUse(
         names=segment.names,
@@ -171,8 +170,8 @@ def _tensor(
         atomics=atomics,
         passes=(reads + writes + atomics) / (line_touches * touches.step),
         traffic_share=(reads + writes + atomics) / max(1, int(touches.kinds.sum())),
-        tiles_per_line=line_touches / distinct,
-        domains_per_line=float(lines[apart].sum() / distinct),
+        tiles_per_line=touches.tiles_per_line,
+        domains_per_line=touches.domains_per_line(domain_of),
         most_tiles_per_line=int(np.diff(np.append(first, len(unit))).max()),
         shared_with_neighbour=tuple(
             one.get(number, 0.0) if extent > 1 else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -69,16 +69,6 @@ class Certificate:
     holds: Literal[True] = field(default=True, kw_only=True)
     extent: Extent = "the recorded sizes"
     condition: str | None = None
-
-    @staticmethod
-    def renew(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What an earlier version wrote, which counted grids: that proves the recorded ones."""
-        counted = "grids_checked" in fields
-        return (
-            {"holds": True, "extent": "the recorded sizes", "condition": None}
-            if counted
-            else fields
-        )
 
 
 @dataclass(frozen=True)

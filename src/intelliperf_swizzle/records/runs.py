@@ -97,29 +97,26 @@ Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
 
 @dataclass(frozen=True)
 class Placement:
-    """Where and when the tiles of a picture run.
+    """Where the tiles of a picture run.
 
     Attributes:
         domain: of each cell, the domain that runs most of its tiles.
         share: the share of the cell's tiles that this domain runs, in 35ths.
-        time: when the cell's tiles are launched on average, in 35ths of the time from the first to
-            the last tile of the picture.
         neighbours_together: of the tiles that are neighbours across and down the whole picture,
             the share that run on one domain; 0 to 1, None where the picture is one tile wide.
     """
 
     domain: Raster
     share: Raster
-    time: Raster
     neighbours_together: tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
 class TilePicture:
-    """One slice of the tiles, before and after.
+    """A rectangle of tiles, before and after.
 
     Attributes:
-        title: which slice, and where in it a tile is drawn.
+        title: where in it a tile is drawn.
         tiles: across and down.
         tiles_per_cell: across and down; (1, 1) = each cell is a tile.
         before: unmodified.
@@ -140,19 +137,15 @@ class TensorAccess:
     Attributes:
         domains_per_line: on how many domains a line is used, on average.
         wave_bytes: bytes that the first wave of domain 0, its first resident workgroups, uses.
-        domains: cells in the order of the memory, row by row of the tensor: domains per line.
-        wave: likewise, the share of the cell's lines that this wave uses, in 35ths.
     """
 
     domains_per_line: float
     wave_bytes: int
-    domains: Raster
-    wave: Raster
 
 
 @dataclass(frozen=True)
 class TensorPicture:
-    """The access map of one tensor, before and after.
+    """Who uses the lines of one tensor, before and after.
 
     Attributes:
         names: the tensor arguments that lie in this memory.
@@ -178,13 +171,13 @@ class TensorPicture:
 
 @dataclass(frozen=True)
 class Picture:
-    """What the pictures of a run are drawn from, small enough for its result file.
+    """What the picture of a run is drawn from, small enough for its result file; and its tensors.
 
     Attributes:
         domains: of the target.
         workgroups_per_domain: resident at once.
         l2_bytes_per_domain: what the L2 of one holds.
-        tiles: slices of the kernel's largest launch.
+        tiles: of the kernel's largest launch; if a cell is several, the first ones, too.
         tensors: what that launch touches, most lines first.
         sampled: whether the numbers of tensors are estimates, from some of the lines.
     """

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A run as one HTML page that needs no network and no other file; and as short Markdown.
 
-`page/` holds the templates, the style sheet and the few lines of script (sorting and filtering the
-attempts; the page is whole without them).
+`page/` holds the templates and the style sheet.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ import base64
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle import __version__, drawing
 from intelliperf_swizzle.mapping import describe
-from intelliperf_swizzle.records import LINE_BYTES, Picture, Placement, Run, TilePicture
+from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import why, words
 from intelliperf_swizzle.report.establish import permutation, validation
 from intelliperf_swizzle.units import milliseconds, percent, size
@@ -33,15 +31,10 @@ PAGE = Path(__file__).parent / "page"
 MOSTLY = 0.5
 """Part of a cell's tiles that one domain runs, for the cell to have its colour."""
 
-MAPPED_BYTES = 32 * LINE_BYTES
-"""Bytes of the smallest tensor that gets a map: one row of cells, a line each."""
-
 
 def render(run: Run) -> str:
     """The whole page."""
-    return _template("page.html").render(
-        **_view(run), script=(PAGE / "script.js").read_text(encoding="utf-8")
-    )
+    return _template("page.html").render(**_view(run))
 
 
 def render_index(run: Run, pages: Mapping[str, str]) -> str:
@@ -75,6 +68,7 @@ def _template(name: str) -> jinja2.Template:
     environment.globals.update(
         describe=describe,
         drawing=drawing,
+        labels=_labels,
         version=__version__,
         why=why,
         words=words,
@@ -101,49 +95,21 @@ def _view(run: Run) -> dict[str, Any]:
         "source": "modelled" if run.modelled else "measured",
         "style": (PAGE / "style.css").read_text(encoding="utf-8"),
         "rows": rows,
-        "slices": _slices(picture) if picture else [],
+        "shown": _shown(picture) if picture else None,
         "about": "about " if picture and picture.sampled else "",
-        "mapped": [one for one in picture.tensors if one.bytes >= MAPPED_BYTES] if picture else [],
-        "small": [one for one in picture.tensors if one.bytes < MAPPED_BYTES] if picture else [],
         "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
         "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
         "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),
-        "verdicts": sorted({attempt.verdict.kind for attempt in run.attempts}),
     }
 
 
-@dataclass(frozen=True)
-class Label:
-    """Digits on one row of a picture of tiles, those in one ink: the domains of their cells."""
-
-    row: int
-    ink: str
-    columns: tuple[int, ...]
-    digits: str
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A picture of tiles, ready to be placed: two images, and digits where there is room."""
-
-    columns: int
-    rows: int
-    domains: str
-    time: str
-    labels: tuple[Label, ...]
-
-
-def _slices(picture: Picture) -> list[tuple[TilePicture, Grid, Grid | None]]:
-    """Each slice that shows something, with its pictures before and after."""
-    return [
-        (
-            shown,
-            _grid(shown.before, picture.domains),
-            _grid(shown.after, picture.domains) if shown.after else None,
-        )
-        for shown in picture.tiles
-        if picture.domains == 1 or any(map(_tells, filter(None, (shown.before, shown.after))))
-    ]
+def _shown(picture: Picture) -> TilePicture | None:
+    """The tiles that show something, before or after."""
+    for shown in picture.tiles:
+        both = filter(None, (shown.before, shown.after))
+        if picture.domains == 1 or any(map(_tells, both)):
+            return shown
+    return None
 
 
 def _tells(placement: Placement) -> bool:
@@ -152,20 +118,11 @@ def _tells(placement: Placement) -> bool:
                for digit in row)  # fmt: skip
 
 
-def _grid(placement: Placement, num_domains: int) -> Grid:
-    columns, rows = len(placement.domain[0]), len(placement.domain)
-    exact = all(set(row) <= {"z", "."} for row in placement.share)
-    small = columns <= drawing.MOST_LABELLED and rows <= drawing.MOST_LABELLED
-    return Grid(
-        columns=columns,
-        rows=rows,
-        domains=drawing.domains_image(placement, num_domains),
-        time=drawing.time_image(placement),
-        labels=tuple(_labels(placement)) if exact and small else (),
-    )
-
-
-def _labels(placement: Placement) -> Iterator[Label]:
+def _labels(placement: Placement) -> Iterator[tuple[int, str, list[int], str]]:
+    """Row, ink, columns and digits of cells that are tiles, if there is room: their domains."""
+    most = max(len(placement.domain), len(placement.domain[0]))
+    if most > drawing.MOST_LABELLED or any(set(row) - {"z", "."} for row in placement.share):
+        return
     for number, row in enumerate(placement.domain):
         by_ink: dict[str, list[int]] = {}
         for column, digit in enumerate(row):
@@ -173,8 +130,7 @@ def _labels(placement: Placement) -> Iterator[Label]:
                 ink = drawing.ink(drawing.domain_colour(int(digit, 36)))
                 by_ink.setdefault(ink, []).append(column)
         for ink, columns in by_ink.items():
-            digits = "".join(row[column] for column in columns)
-            yield Label(number, ink, tuple(columns), digits)
+            yield number, ink, columns, "".join(row[column] for column in columns)
 
 
 def _wave_bytes(picture: Picture) -> tuple[int, int]:

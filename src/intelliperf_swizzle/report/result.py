@@ -9,25 +9,18 @@ the times are null.
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-import json
-import re
-import types
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from intelliperf_swizzle import __version__
-from intelliperf_swizzle.codec import Between, Constraint, Matching, decode, encode, loads, members
+from intelliperf_swizzle.codec import Between, decode, encode, loads, members
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.readers import read_regular
 from intelliperf_swizzle.records import (
     Accuracy,
     Attempt,
     ByHand,
-    Candidate,
     Ceiling,
     Certificate,
     Constants,
@@ -37,7 +30,6 @@ from intelliperf_swizzle.records import (
     KernelSummary,
     Measurement,
     Picture,
-    Raster,
     Rate,
     Run,
     Sizes,
@@ -47,7 +39,7 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
@@ -85,10 +77,10 @@ class OwnPart:
 
     Attributes:
         schema: Grows when the file's shape changes.
-        established: What is known, each with its extent; null in files of schema 4.
+        established: What is known, each with its extent.
     """
 
-    schema: Literal[5]
+    schema: Literal[6]
     target: str
     domain_name: str
     profiler: str
@@ -103,7 +95,7 @@ class OwnPart:
     nothing_to_gain: bool
     interrupted: bool
     best: NamedAttempt | None
-    established: Established | None
+    established: Established
     cures: Cures | None
     sizes: Sizes | None
     accuracy: Accuracy | None
@@ -115,13 +107,6 @@ class OwnPart:
     history: str
     invocation: str
     picture: Picture | None
-
-    @staticmethod
-    def renew(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What schema 4 was, as schema 5."""
-        old = fields.get("schema") == 4
-        new = {"schema": SCHEMA, "established": None, "accuracy": None, "by_hand": ()}
-        return {**fields, **new} if old else fields
 
 
 @dataclass(frozen=True)
@@ -221,120 +206,6 @@ def _percent(measured: Measurement | None) -> float | None:
     return None if measured is None else round(100 * measured.l2_hit_rate, 3)
 
 
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
-
-_DESCRIBED_BY = {LargestLaunch: (Run,), NamedAttempt: (Attempt, Candidate), OwnPart: (Run,)}
-"""Records whose fields have the meaning that they have in other records."""
-
-Properties: TypeAlias = Mapping[str, Mapping[str, Any]]
-Definitions: TypeAlias = dict[str, Any]
-"""The schemas of the records by name; filled while their users are described."""
-
-
-def result_schema() -> dict[str, Any]:
-    """What this version writes into a result file, and nothing else; draft 2020-12."""
-    named: Definitions = {}
-    whole = _record(ResultFile, named)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"intelliperf-swizzle result, schema {SCHEMA}",
-        **whole,
-        "$defs": dict(sorted(named.items())),
-    }
-
-
-def schema_text() -> str:
-    """The schema as a file."""
-    return json.dumps(result_schema(), indent=1, ensure_ascii=False) + "\n"
-
-
-def _record(kind: type, named: Definitions) -> dict[str, Any]:
-    summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-    return _object(summary, _fields(kind, named))
-
-
-def _fields(kind: type, named: Definitions) -> dict[str, Any]:
-    """The schemas of a dataclass's fields, described as its docstring does."""
-    described = _descriptions(kind)
-    for other in _DESCRIBED_BY.get(kind, ()):
-        described = _descriptions(other) | described
-    properties: dict[str, Any] = {}
-    for member in members(kind):
-        if member.inline:
-            properties |= _fields(member.kind, named)
-        else:
-            properties[member.name] = _of(member.kind, named) | described.get(member.attribute, {})
-    return properties
-
-
-def _of(kind: Any, named: Definitions) -> dict[str, Any]:
-    origin = get_origin(kind)
-    if origin is Annotated:
-        inner, *stated = get_args(kind)
-        return _of(inner, named) | _constraint(stated[0])
-    if kind in _PLAIN:
-        return {"type": _PLAIN[kind]}
-    if dataclasses.is_dataclass(kind):
-        return _name_type(kind, named)
-    if origin in (Union, types.UnionType):
-        [inner] = [one for one in get_args(kind) if one is not type(None)]
-        return _optional(_of(inner, named))
-    if origin is tuple:
-        return _array(get_args(kind), named)
-    if origin is Literal:
-        allowed = list(get_args(kind))
-        return {"const": allowed[0]} if len(allowed) == 1 else {"enum": allowed}
-    return {"type": "object", "additionalProperties": _of(get_args(kind)[1], named)}
-
-
-def _constraint(stated: Constraint) -> dict[str, Any]:
-    if isinstance(stated, Matching):
-        return {"pattern": f"^{stated.pattern}$"}
-    return {"minimum": stated.low} | ({} if stated.high is None else {"maximum": stated.high})
-
-
-def _name_type(kind: Any, named: Definitions) -> dict[str, Any]:
-    name = kind.__name__
-    if name not in named:
-        named[name] = {}
-        named[name] = _record(kind, named)
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _array(items: tuple[Any, ...], named: Definitions) -> dict[str, Any]:
-    if items[-1] is Ellipsis:
-        return {"type": "array", "items": _of(items[0], named)}
-    return {
-        "type": "array",
-        "prefixItems": [_of(item, named) for item in items],
-        "items": False,
-        "minItems": len(items),
-    }
-
-
-def _optional(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _object(description: str, properties: Properties) -> dict[str, Any]:
-    return {
-        "description": description,
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _descriptions(kind: type) -> dict[str, dict[str, str]]:
-    """What the `Attributes:` of a docstring say of each field."""
-    _, _, attributes = (inspect.getdoc(kind) or "").partition("Attributes:\n")
-    entries: Iterable[tuple[str, str]] = re.findall(
-        r"^ {4}(\w+): (.*(?:\n {8}.*)*)", attributes, re.MULTILINE
-    )
-    return {name: {"description": " ".join(text.split())} for name, text in entries}
-
-
 LARGEST_BYTES = 64 << 20
 """A result with thousands of attempts is far smaller."""
 
@@ -366,7 +237,7 @@ def run_of(fields: object) -> Run:
     """
     own = fields.get("swizzle") if isinstance(fields, dict) else None
     schema = own.get("schema", SCHEMA) if isinstance(own, dict) else SCHEMA
-    if type(schema) is int and schema not in (4, SCHEMA):
+    if type(schema) is int and schema != SCHEMA:
         raise UsageError(
             f"the result has schema {schema:.3g}, this version reads schema {SCHEMA}",
             hint="the version that wrote it is in the file: pip install intelliperf-swizzle==…",
@@ -392,17 +263,10 @@ def _check_shapes(picture: Picture) -> None:
     """Refuses pictures whose parts are of different sizes."""
     for i, tiles in enumerate(picture.tiles):
         both = [one for one in (tiles.before, tiles.after) if one]
-        rasters = [raster for one in both for raster in (one.domain, one.share, one.time)]
-        _check_shape(f"tiles[{i}]", rasters)
-    for i, tensor in enumerate(picture.tensors):
-        accesses = [one for one in (tensor.before, tensor.after) if one]
-        _check_shape(f"tensors[{i}]", [r for one in accesses for r in (one.domains, one.wave)])
-
-
-def _check_shape(part: str, rasters: Sequence[Raster]) -> None:
-    shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
-    if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
-        raise RecordError(f"swizzle.picture.{part}: its rows and columns differ")
+        rasters = [raster for one in both for raster in (one.domain, one.share)]
+        shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
+        if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
+            raise RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
 
 
 def _best(own: OwnPart) -> Attempt | None:

@@ -26,9 +26,7 @@ from intelliperf_swizzle.records import (
     Ceiling,
     KernelSummary,
     Measurement,
-    Picture,
     Run,
-    TilePicture,
 )
 from intelliperf_swizzle.report import why, words
 from intelliperf_swizzle.units import percent, size
@@ -43,10 +41,6 @@ TWO_SCALES = (
     "screened: by a faster model of the L2 alone, which only decides what is evaluated; its rates "
     "are compared with each other, never with the L2 hit rate beside them"
 )
-
-MAP_COLUMNS = 36
-MAP_ROWS = 24
-"""Tiles of the largest map of digits: two fit side by side on 80 columns, and one on a screen."""
 
 
 def console(stream: TextIO) -> Console:
@@ -92,8 +86,6 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     parts += [verdict, *map(Text, said), "", numbers]
     if run.by_hand:
         parts += ["", _by_hand(run)]
-    if run.picture:
-        parts += tile_map(run.picture, run.domain_name, first_tiles=verbosity > 0)
     if run.best:
         parts += ["", _whole(run.best.candidate.text.strip(), "cyan")]
     if run.attempts:
@@ -155,35 +147,6 @@ def attempts(run: Run, most: int | None = None) -> Table:
 
 def _rate(rate: float | None) -> str:
     return "" if rate is None else percent(rate)
-
-
-def tile_map(
-    picture: Picture, domain_name: str, *, first_tiles: bool = False
-) -> list[RenderableType]:
-    """The domain of each tile in digits, before and after; empty where the grid is too large.
-
-    Args:
-        picture: of the run.
-        domain_name: what the target calls one (`XCD`).
-        first_tiles: of a large grid, show the first tiles.
-    """
-    for shown in picture.tiles:
-        columns, rows = shown.tiles
-        whole = picture.tiles[0].tiles_per_cell == (1, 1)
-        if shown.tiles_per_cell == (1, 1) and (whole or first_tiles):
-            if columns > MAP_COLUMNS or rows > MAP_ROWS:
-                return []
-            return ["", Text(f"{domain_name} of each tile, {shown.title}"), _digits(shown)]
-    return []
-
-
-def _digits(shown: TilePicture) -> Table:
-    table = Table.grid(padding=(0, 4))
-    after = shown.after
-    table.add_row("before", *(["after"] if after else []))
-    for number, row in enumerate(shown.before.domain):
-        table.add_row(row, *([after.domain[number]] if after else []))
-    return table
 
 
 def kernels(rows: Sequence[KernelSummary]) -> Table:
