@@ -81,7 +81,7 @@ DRAWN = (
     _hecbench("lda-hip", "1"),
     _hecbench("myocyte-hip", "1"),
     _hecbench("histogram-cuda", "--i=1 --width=256 --height=128"),
-    _hecbench("gemv-cuda", "-s 512 -i 1 -x 128 -y 4"),
+    _hecbench("gemv-cuda", "-s 1024 -i 1 -x 128 -y 4"),
     _hecbench("clenergy-cuda", ""),
     _hecbench("gaussian-hip", "-q -t -s 128"),
     _hecbench("minimod-cuda", "--niters 1 --grid 64 --nsteps 2"),
