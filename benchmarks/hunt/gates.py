@@ -16,7 +16,6 @@ import io
 import json
 import linecache
 import os
-import pickle
 import random
 import runpy
 import subprocess
@@ -37,9 +36,9 @@ from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.frontends.triton.capture import (
-    begin,
     describe,
     process,
+    recorder,
     recording,
     unknown,
 )
@@ -329,10 +328,8 @@ class _WarmHere:
         """It is imported when it is called."""
 
     def call(self, folder: Path, function: str, output: IO[bytes]) -> _Ended:
-        if function.endswith(":compile_all"):
-            build = asdict(Build(None, None, None, 0, 4, 0.0))
-            request = pickle.loads((folder / children.REQUEST).read_bytes())
-            warm.answer(folder, [build for _ in request[-1]])
+        if function.endswith(":compile_here"):
+            warm.answer(folder, asdict(Build(None, None, None, 0, 4, 0.0)))
             return _Ended(0)
         with _one_at_a_time, _undone_afterwards():
             try:
@@ -365,7 +362,7 @@ def _start(
             _replaced((knobs.cache, "dir", str(folder / "triton-cache"))),
         ):
             virtual_gpu.install(settings.gpu, lambda *_: None)
-            begin.install(folder, settings)
+            recorder.install(folder, settings)
             runpy.run_path(str(Path(cwd) / "main.py"))
         for function in at_exit:
             function()

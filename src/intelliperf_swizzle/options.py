@@ -134,9 +134,7 @@ class Options:
         None, "GPU: a name or a YAML file"
         f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)", verbs=ALL,
     )  # fmt: skip
-    profiler: str = _option(
-        "auto", "auto, ncu, rocprofv3, model; intelliperf within IntelliPerf", verbs=ALL
-    )
+    profiler: str = _option("auto", "auto, ncu, rocprofv3, model", verbs=ALL)
     proposer: str = _option(
         "auto", "auto, offline, llm, both (auto: both if a model is configured)",
         verbs=(*OPTIMIZE, "doctor"),
@@ -186,10 +184,6 @@ class Options:
     compute: Literal["auto", "always", "never"] = _option(
         "auto", "execute recorded launches on the CPU (auto: what is cheap or needed)",
         choices=("auto", "always", "never"),
-    )  # fmt: skip
-    quiet_seconds: float | None = _option(
-        None, "stop recording so many seconds after the last new launch (default: off)",
-        read=seconds,
     )  # fmt: skip
     limit_seconds: float = _option(300.0, "seconds that the application may take", read=seconds)
     validation_seconds: float = _option(

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 here = Path(__file__).parent
-if os.environ.get("UNDER_GT"):
+if os.environ.get("UNDER_PROFILER"):
     if "--quoted" in sys.argv:
         assert sys.argv[-1] == "two words"
-        assert (here / "built by gt").exists()
+        assert (here / "built").exists()
     swizzled = "swizzle_" in (here / "gemm.py").read_text()
     renamed = swizzled and "--rename" in sys.argv
     card = {

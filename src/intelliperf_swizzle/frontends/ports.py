@@ -28,7 +28,6 @@ from intelliperf_swizzle.records import (
     Int64Array,
     Launch,
     MappedLaunch,
-    Padding,
     RemapVerdict,
     Timing,
     Trace,
@@ -49,7 +48,6 @@ class RecordRequest:
         folder: for the records; not shared with another recording.
         target: the GPU that it is told of, if it runs without one.
         device: the GPU that it runs on; None = it runs without one.
-        quiet_seconds: recording ends so long after the last new launch; None = it does not.
         limit_seconds: recording ends at the latest.
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
@@ -61,7 +59,6 @@ class RecordRequest:
     folder: Path
     target: Target | None = None
     device: Device | None = None
-    quiet_seconds: float | None = None
     limit_seconds: float = 300.0
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -275,9 +272,6 @@ class Resizer(Protocol):
             counts: how many tiles to have along a size that has so many.
         """
 
-    def retile(self, launch: Launch) -> Sequence[Launch]:
-        """A launch with other tile sizes in grids to match; whether they do the same is unknown."""
-
 
 @runtime_checkable
 class SourceExaminer(Recorder, Protocol):
@@ -354,22 +348,6 @@ class ReplayedRuns(Protocol):
 
     def counted(self, edits: Sequence[Edit], repeats: int) -> Replay:
         """A process for a profiler, which makes each launch so often with each edit."""
-
-
-@runtime_checkable
-class PaddedRuns(Protocol):
-    """Runs launches with longer rows."""
-
-    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
-        """Compares the largest launch with longer rows, and times it if it agrees; as edits are.
-
-        Args:
-            padding: of copies of its tensors; the application's own stay.
-            edit: of the kernel that is launched so; None = the unmodified one.
-
-        Raises:
-            ValidationError: the application failed before anything was tried, or at the original.
-        """
 
 
 @runtime_checkable

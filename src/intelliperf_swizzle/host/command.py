@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import inspect
 import logging
 import sys
 import time
@@ -13,108 +15,89 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import ProfileError, UsageError
-from intelliperf_swizzle.hardware import devices
-from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, probe, why_not
-from intelliperf_swizzle.options import Options, read_options
-from intelliperf_swizzle.profile import Profiler, TracedLaunch
-from intelliperf_swizzle.profile.installed import PROFILERS
-from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.records import Attempt, Measurement
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.options import read_options
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.search.conclude import Outcome, deliver
 from intelliperf_swizzle.search.run import optimize
-from intelliperf_swizzle.search.setup import (
-    Setup,
-    choose_device,
-    choose_proposers,
-    invocation,
-    prepare,
-    run_build,
-    with_hardware,
-)
+from intelliperf_swizzle.search.setup import choose_proposers, invocation, prepare, run_build
 
 NAME = "intelliperf"
 
+TESTED = ("6bd1939", "a8ffd40", "172b698")
+"""Commits of github.com/AMDResearch/intelliperf that this was tested with."""
 
-def prepare_with_host(options: Options, command: tuple[str, ...], progress: Progress) -> Setup:
-    """What a run without the host would take, but that the host's profiler measures if it can.
+OPTIONS = (
+    "accordo_absolute_tolerance",
+    "build_command",
+    "in_place",
+    "instrument_command",
+    "kernel",
+    "num_attempts",
+    "output_file",
+    "project_directory",
+    "remaining",
+    "top_n",
+    "trace_path",
+    "unittest_command",
+)
+"""What we read of the host's command line."""
 
-    Raises:
-        UsageError: there is no profiler of that name.
-        ProfileError: the profiler that is asked for cannot measure.
-    """
-    known = (*PROFILERS, IntelliPerfProfiler.name)
-    if options.profiler not in known:
-        raise UsageError(
-            f"there is no profiler `{options.profiler}`", hint=f"one of: {', '.join(known)}"
+METHODS = {
+    "record": ("event_type", "data"),
+    "save_iteration_code": ("kernel_name", "iteration_num", "code_content"),
+    "flush": ("output_file",),
+}
+"""What we call of its logger."""
+
+
+class DriftError(UsageError):
+    """The host is not as we know it."""
+
+    def __init__(self, missing: tuple[str, ...]):
+        super().__init__(
+            "this IntelliPerf is not one that the swizzle formula knows",
+            details=missing,
+            hint=(
+                f"it was tested with a checkout (pip install -e) at {', '.join(TESTED)}; "
+                "`intelliperf-swizzle` takes the same command line and needs no IntelliPerf"
+            ),
         )
-    own = options.profiler not in ("auto", IntelliPerfProfiler.name)
-    asked = options if own else replace(options, profiler="model")
-    setup = prepare(asked, command, progress, invocation=invocation(NAME, sys.argv[1:]))
-    run_build(setup)
-    return setup if own else _with_host_profiler(replace(setup, options=options), progress)
 
 
-def _with_host_profiler(setup: Setup, progress: Progress) -> Setup:
-    """The setup with the GPU and the host's profiler; if that cannot measure, with another."""
-    options, target = setup.options, setup.target
-    device = choose_device(options, target)
-    reason = why_not(target, device or next(iter(devices()), None))
-    if options.profiler == IntelliPerfProfiler.name:
-        if reason is not None:
-            raise ProfileError(
-                f"IntelliPerf cannot measure here: {reason}", hint="--profiler model needs no GPU"
-            )
-        setup = replace(setup, device=device)
-        return replace(setup, profiler=IntelliPerfProfiler(setup))
-    if reason is None and device is None:
-        reason = f"the GPU here is not known as {target.name}"
-    setup = with_hardware(setup, progress if reason else Silent())
-    if reason is not None:
-        progress.note(cannot_measure(reason, setup.profiler))
-        return setup
-    measures: Profiler = IntelliPerfProfiler(setup)
-    if setup.profiler is not None:
-        measures = FirstThatMeasures(measures, setup.profiler, progress)
-    return replace(setup, profiler=measures)
-
-
-class FirstThatMeasures:
-    """IntelliPerf's profiler, or another from when the first profile has failed.
+def probe(options: argparse.Namespace) -> Any:
+    """The host's class `Logger`.
 
     Args:
-        first: IntelliPerf's.
-        second: what measures without IntelliPerf.
-        progress: told why the second one does.
+        options: as the host's parser gave them.
+
+    Raises:
+        DriftError: something is not there, or cannot be called as we call it; names all of it.
     """
-
-    def __init__(self, first: Profiler, second: Profiler, progress: Progress):
-        self.name, self.device = first.name, first.device
-        self._profiler, self._second = first, second
-        self._progress = progress
-
-    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
-        """As the profiler that measures; raises ProfileError."""
-        try:
-            return self._profiler.measure(launches, edit)
-        except ProfileError as error:
-            if edit is not None or self._profiler is self._second:
-                raise
-            self._progress.note(cannot_measure(error, self._second))
-            self._profiler = self._second
-            self.name, self.device = self._second.name, self._second.device
-            return self._profiler.measure(launches, edit)
+    missing = [f"option --{name}" for name in OPTIONS if not hasattr(options, name)]
+    logger = None
+    try:
+        logger = getattr(importlib.import_module("intelliperf.core.logger"), "Logger", None)
+    except (Exception, SystemExit) as error:
+        missing.append(f"module intelliperf.core.logger: {type(error).__name__}: {error}")
+    else:
+        _check(logger, "Logger", ("run_name",), missing)
+    for method, arguments in METHODS.items() if logger else ():
+        _check(getattr(logger, method, None), f"Logger.{method}", ("self", *arguments), missing)
+    if missing:
+        raise DriftError(tuple(missing))
+    return logger
 
 
-def cannot_measure(reason: ProfileError | str, instead: Profiler | None) -> str:
-    """Why IntelliPerf does not measure, and what does, in a line."""
-    if isinstance(reason, ProfileError):
-        reason = ": ".join((reason.fact, *reason.details[-1:]))
-    other = f"{instead.name} does" if instead else "hit rates are modelled"
-    return f"IntelliPerf cannot measure here ({reason}): {other}"
+def _check(callee: Any, called: str, arguments: Sequence[str], missing: list[str]) -> None:
+    """Notes it where there is no such callable, or one that does not take these by name."""
+    try:
+        inspect.signature(callee).bind(**dict.fromkeys(arguments))
+    except TypeError as error:
+        missing.append(f"{called}(): {error}" if callee else f"no {called}")
 
 
 CHATTY = ("numba", "asyncio", "matplotlib", "urllib3")
@@ -131,16 +114,18 @@ def run(namespace: argparse.Namespace) -> int:
         SwizzleError: the application or a tool failed, or the input is wrong.
         Interrupted: a signal had ended the search.
     """
-    host = probe(namespace)
+    logger = probe(namespace)
     set_logging(namespace.verbose)
-    log = host.logger(run_name=time.strftime("%Y_%m_%d-%H_%M_%S"))
+    log = logger(run_name=time.strftime("%Y_%m_%d-%H_%M_%S"))
     try:
         options = read_options(namespace)
         check_output(options.output_file)
         progress = Traced(log, Lines(sys.stderr))
         folder = writable(options.report_dir, progress.note)
         proposers = choose_proposers(options, progress)
-        setup = prepare_with_host(options, command_of(namespace), progress)
+        command = command_of(namespace)
+        setup = prepare(options, command, progress, invocation=invocation(NAME, sys.argv[1:]))
+        run_build(setup)
         outcome = optimize(setup, proposers, folder, progress)
         output_file = options.output_file or STDOUT
         written = deliver(outcome, replace(options, output_file=output_file, trace_path=None))

@@ -56,7 +56,7 @@ KINDS: Mapping[ToolName, Kind] = {
 """In the order in which `auto` prefers them."""
 
 PROFILERS = ("auto", "model", *KINDS)
-"""What `--profiler` takes; within IntelliPerf also `intelliperf`."""
+"""What `--profiler` takes."""
 
 LIMIT_SECONDS = 10.0
 """A tool that does not say its version in this time hangs."""

@@ -79,7 +79,7 @@ def conclude(
         history: the attempts.
     """
     largest = subject.traced[0].launch
-    hopeless = not is_promising(setup, subject)
+    hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
     untested_note = "the unit test was not run, as `--compute never` forbids it"
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
@@ -169,6 +169,8 @@ def kernel_row(
         return replace(subject.summary, time_share=share, note=result.fact)
     if isinstance(result, Interrupted):
         return replace(subject.summary, time_share=share, note=f"not searched: {result}")
+    if result is None and subject.refusal:
+        return replace(subject.summary, time_share=share, verdict="not searched")
     if result is None:
         why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"
         return replace(subject.summary, time_share=share, verdict=why)
@@ -261,24 +263,14 @@ class Findings:
     Attributes:
         picture: of its tiles and tensors.
         cures: what else would help.
-        notes: sentences on what helps.
     """
 
     picture: Picture | None = None
     cures: Cures | None = None
-    notes: tuple[str, ...] = ()
 
     def collect(
-        self,
-        setup: Setup,
-        subject: Subject,
-        evaluator: Evaluator,
-        best: Evaluated | None,
-        progress: Progress,
+        self, setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
     ) -> None:
         """Fills in one after the other; raises Interrupted."""
         self.picture = apart(lambda: draw(setup, subject, best))
-        cures = self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
-        if cures is not None:
-            self.cures, note = apart(lambda: evaluator.time_cure(cures, best))
-            self.notes = (note,) if note else ()
+        self.cures = apart(lambda: compare_cures(setup, subject, best, progress))

@@ -91,7 +91,6 @@ class Setup:
             folder=folder,
             target=self.target,
             device=self.device,
-            quiet_seconds=self.options.quiet_seconds,
             limit_seconds=self.options.limit_seconds,
             compute=self.options.compute,
             build_command=self.options.build_command,
@@ -397,6 +396,8 @@ class UnitTest:
         """
         if not self.runs:
             return None
+        if edit and not edit.files:
+            return "it is run on a patch, and this swizzle is for `apply` alone"
         if edit is None:
             return self._run(None, LIMIT_SECONDS)
         if self._limit_seconds is None:

@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.frontends.cpp.code_resources import read_build
 from intelliperf_swizzle.frontends.cpp.compare.validate import find_flaw, validate
 from intelliperf_swizzle.frontends.cpp.compile import flavours
 from intelliperf_swizzle.frontends.cpp.compile.building import (
@@ -18,13 +17,14 @@ from intelliperf_swizzle.frontends.cpp.compile.building import (
 )
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
+from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
 from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.cpp.trace.other_sizes import resize
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.hardware.target import Backend
-from intelliperf_swizzle.records import Capture, Launch
+from intelliperf_swizzle.records import Capture
 
 
 class Cpp:
@@ -70,10 +70,6 @@ class Cpp:
     def has_kernel(self, kernel: str, project: Path) -> bool:
         """Whether a source of CUDA, or of HIP, alone has a kernel of that name."""
         return has_kernel(kernel, project, self._flavour)
-
-    def retile(self, launch: Launch) -> Sequence[Launch]:
-        """None: what a tile is, the program's text says in any way that it likes."""
-        return ()
 
     def record(self, request: RecordRequest) -> Capture:
         """Builds and runs a program on the stand-in."""

@@ -13,19 +13,14 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
 
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, moved
-from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
 
 _Put: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 """Tensors, each with what it held before the launch."""
-
-_Set: TypeAlias = tuple[tuple[Arguments, _Put], tuple[Arguments, _Put]]
-"""Copies of the arguments, for the original and for candidates: the same, or with longer rows."""
 
 MOST_SETS = 64
 FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
@@ -33,19 +28,6 @@ FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
 _WARM_UP = 3
 _HOST_CYCLES = 60_000
 """About 30 µs of a GPU's clock: what the host may take to launch one kernel, or one copy."""
-
-
-@dataclass(frozen=True)
-class Raced:
-    """What a race took.
-
-    Attributes:
-        rounds_ns: a row of nanoseconds per round, in the order of the kernels.
-        sets: of tensors that the launches took in turn.
-    """
-
-    rounds_ns: list[list[int]]
-    sets: int
 
 
 def race(
@@ -56,9 +38,9 @@ def race(
     cache_bytes: int,
     seconds: float,
     on_gpu: bool,
-    rows: LongerRows,
-) -> Raced:
-    """Times kernels on copies of the arguments.
+    advanced: frozenset[int],
+) -> list[list[int]]:
+    """A row of nanoseconds per round, in the order of the kernels, on copies of the arguments.
 
     Args:
         kernels: the original first.
@@ -67,22 +49,22 @@ def race(
         cache_bytes: of all caches of the GPU.
         seconds: to take, about; a fewest number of rounds is run in any case.
         on_gpu: whether there is a GPU at all.
-        rows: of the candidates.
+        advanced: numbers of the storages that the launch reads and writes.
 
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
-    count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes, rows)
-    sets = [_copied(arguments, memory, rows) for _ in range(count)]
+    count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes)
+    sets = [_copied(arguments, memory, advanced) for _ in range(count)]
     turns = itertools.cycle(sets)
-    copies = max(len(put) for _, put in sets[0])
+    copies = len(sets[0][1])
 
     def one_round(order: Sequence[int]) -> list[int]:
         events = [(_event(), _event()) for _ in kernels]
         if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
             torch.cuda._sleep(_HOST_CYCLES * (len(kernels) * (1 + copies) + 2))
         for index in order:
-            own, put = next(turns)[index > 0]
+            own, put = next(turns)
             events[index][0].record()
             kernels[index](*own)
             events[index][1].record()
@@ -96,30 +78,29 @@ def race(
     rounds = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(1e9 * seconds / sum(warm[-1]))))
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
     draw = random.Random(0)
-    times = [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
-    return Raced(times, count)
+    return [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
 
 
-def _sets(bytes_: int, cache_bytes: int, rows: LongerRows) -> int:
+def _sets(bytes_: int, cache_bytes: int) -> int:
     """Several, larger than the caches together twice over, and no more than fit."""
     wanted = min(MOST_SETS, max(2, -(-2 * cache_bytes // max(1, bytes_)) + 1))
     free, _ = torch.cuda.mem_get_info()
-    each = 2 * bytes_ + rows.padding.bytes if rows.padding.tensors else bytes_
-    return max(2, min(wanted, int(free * 0.6) // max(1, each)))
+    return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
 
 
 def _event() -> torch.cuda.Event:
     return torch.cuda.Event(enable_timing=True)
 
 
-def _copied(arguments: Arguments, memory: Mapping[int, torch.Tensor], rows: LongerRows) -> _Set:
+def _copied(
+    arguments: Arguments, memory: Mapping[int, torch.Tensor], advanced: frozenset[int]
+) -> tuple[Arguments, _Put]:
     """One set, with what the launch both reads and writes of it, beside what that held."""
     own = {number: view.clone() for number, view in memory.items()}
     copies = moved(arguments, {memory[number].data_ptr(): copy for number, copy in own.items()})
     put = [
         (copy, memory[number] if copy.equal(memory[number]) else copy.clone())  # with addresses
         for number, copy in own.items()
-        if number in rows.task.read & rows.task.written
+        if number in advanced
     ]
-    longer = rows.copied(copies)
-    return (copies, put), (longer, [*put, *rows.kept(longer, arguments)])
+    return copies, put

@@ -1,8 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-import logging
 import subprocess
-import sys
 
 
 def capture_subprocess_output(subprocess_args, working_directory=None):
@@ -14,9 +12,3 @@ def capture_subprocess_output(subprocess_args, working_directory=None):
     except OSError as error:
         return False, str(error)
     return ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def exit_on_fail(success, message, log=""):
-    if not success:
-        logging.error("%s\n%s", message, log)
-        sys.exit(1)
