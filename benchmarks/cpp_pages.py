@@ -81,7 +81,7 @@ def cpp_programs() -> str:
         "and kernels of their own (not a library's), and whose size is not fixed for a large GPU. "
         f"{second}; at the first try, at ea2ea133, 13 were: gemv since with a size that its own "
         "assertions allow, myocyte since its functions are inlined. reverse never reads "
-        "`blockIdx`, the kernels of assert store nothing, and the workgroups of lda wait for locks.",
+        "`blockIdx`, the kernels of assert store nothing, and workgroups of lda wait for locks.",
         _programs(parts[1]),
     )
 
