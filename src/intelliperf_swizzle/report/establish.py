@@ -99,10 +99,8 @@ def describe_cure(cure: Cure, patched: bool) -> str:
 
 
 def _equal_work(seen: Validation) -> EqualWork:
-    traced = seen.method == "traces-reads-and-sample"
-    if seen.method == "ir-and-sample":
-        return EqualWork("IR", seen.tiles)
-    return EqualWork("traces" if traced else "bytes", seen.tiles)
+    by = seen.method.partition("-")[0]
+    return EqualWork("IR" if by == "ir" else "traces" if by == "traces" else "bytes", seen.tiles)
 
 
 def _same_bytes(seen: Validation) -> SameBytes | None:
