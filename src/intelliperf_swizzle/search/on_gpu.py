@@ -42,7 +42,8 @@ class OnGpu:
         self._measured = measured
         self._profiler = self._setup.profiler
         self._evaluated: dict[int, Evaluated] = {}
-        self.baseline = self.predicted = setting.subject.baseline
+        self.baseline = setting.subject.baseline
+        self.predicted = replace(self.baseline, time_ms=None)
         self._settled: list[Evaluated] = []
 
     @property
@@ -69,14 +70,15 @@ class OnGpu:
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
-        predicted = self._predict(waiting)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            verdicts = list(pool.map(self._look_for_flaws, predicted))
-        for one, verdict in zip(predicted, verdicts, strict=True):
-            if verdict is not None:
-                self._keep(one, replace(one.attempt, verdict=verdict))
-        ready = [one for one, verdict in zip(predicted, verdicts, strict=True) if verdict is None]
-        outcomes = self._run(ready, self._runs.validate_and_time)
+            verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
+            for one, verdict in verdicts:
+                if verdict is not None:
+                    self._keep(one, replace(one.attempt, verdict=verdict))
+            ready = [one for one, verdict in verdicts if verdict is None]
+            running = pool.submit(self._run, ready, self._runs.validate_and_time)
+            ready = self._predict(ready)  # beside a process that waits for the GPU
+            outcomes = running.result()
         if reason := getattr(self._runs, "why_not_replayed", None):
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:

@@ -123,9 +123,9 @@ def could_save_ms(subject: Subject, target: Target) -> float:
 def is_promising(setup: Setup, subject: Subject) -> bool:
     """Whether a search may find anything, by the model; always, if the kernel is asked for.
 
-    Not where all misses are compulsory, or the hit rate is at its ceiling; without a GPU, where
-    its time is not known, not where arithmetic takes clearly longer than memory either, unless the
-    formula does not rank by time. A kernel whose work is uneven may gain in any case.
+    Not where all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
+    clearly longer than memory, unless the formula does not rank by time; nor, on a GPU, before a
+    time is known that is not far above both. A kernel whose work is uneven may gain in any case.
     """
     if setup.options.all or setup.options.kernel or _uneven(subject) >= LEAST_GAIN:
         return True
@@ -135,7 +135,7 @@ def is_promising(setup: Setup, subject: Subject) -> bool:
     little = bound or saved_ms < LEAST_SAVED * (read.modelled_time_ms or 0.0)
     if headroom < LEAST_GAIN or (headroom < MODEL_RATE_ERROR and little) or read.only_compulsory:
         return False
-    return setup.device is not None or not bound
+    return not bound or (setup.device is not None and read.time_ms is None)
 
 
 def _uneven(subject: Subject) -> float:
@@ -339,7 +339,8 @@ def examine_kernels(
         try:
             subject = _examine_numbered(launches, setup, progress, to_edit=to_edit)
             cautions = (*recorded.cautions, *subject.cautions)
-            subjects.append(replace(subject, cautions=cautions))
+            baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
+            subjects.append(replace(subject, cautions=cautions, baseline=baseline))
         except (SpliceError, TraceError, ProfileError) as error:
             failures.append(error)
             rows.append(row_of(launches, error.fact))
@@ -349,6 +350,13 @@ def examine_kernels(
     beyond = f"not looked at: --top_n {setup.options.top_n}"
     rows += [row_of(launches, beyond) for launches in chosen[setup.options.top_n :]]
     return rank_subjects(subjects, setup.target), rows
+
+
+def _time_ms(recorded: Capture, subject: Subject) -> float | None:
+    """What the traced launches took on the GPU while they were recorded; None if one is unknown."""
+    known = [(recorded.gpu_seconds.get(one.launch.ordinal), one) for one in subject.traced]
+    times = [1e3 * seconds * one.launch.count for seconds, one in known if seconds is not None]
+    return sum(times) if len(times) == len(known) else subject.baseline.time_ms
 
 
 def _examine_numbered(

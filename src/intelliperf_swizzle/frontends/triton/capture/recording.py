@@ -103,7 +103,15 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
             *dict.fromkeys(watch.refusals + watch.cautions),
             *dict.fromkeys(_unseen(launches, watch)),
         ),
+        gpu_seconds={} if gpu else dict(_timed(watch)),
     )
+
+
+def _timed(watch: _JournalWatch) -> Iterator[tuple[int, float]]:
+    for ordinal, record in enumerate(watch.records):
+        known = watch.executions.get(record)
+        if known is not None and known.seconds is not None:
+            yield ordinal, known.seconds
 
 
 def _watch(
