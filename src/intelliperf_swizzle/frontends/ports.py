@@ -28,7 +28,6 @@ from intelliperf_swizzle.records import (
     Int64Array,
     Launch,
     MappedLaunch,
-    Padding,
     RemapVerdict,
     Timing,
     Trace,
@@ -275,9 +274,6 @@ class Resizer(Protocol):
             counts: how many tiles to have along a size that has so many.
         """
 
-    def retile(self, launch: Launch) -> Sequence[Launch]:
-        """A launch with other tile sizes in grids to match; whether they do the same is unknown."""
-
 
 @runtime_checkable
 class SourceExaminer(Recorder, Protocol):
@@ -354,22 +350,6 @@ class ReplayedRuns(Protocol):
 
     def counted(self, edits: Sequence[Edit], repeats: int) -> Replay:
         """A process for a profiler, which makes each launch so often with each edit."""
-
-
-@runtime_checkable
-class PaddedRuns(Protocol):
-    """Runs launches with longer rows."""
-
-    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
-        """Compares the largest launch with longer rows, and times it if it agrees; as edits are.
-
-        Args:
-            padding: of copies of its tensors; the application's own stay.
-            edit: of the kernel that is launched so; None = the unmodified one.
-
-        Raises:
-            ValidationError: the application failed before anything was tried, or at the original.
-        """
 
 
 @runtime_checkable

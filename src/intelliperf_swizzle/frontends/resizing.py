@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A recorded launch at other sizes, or with other tiles of the same problem.
+"""A recorded launch at other sizes.
 
 The grid is explained by sizes and blocks among the arguments (`cdiv(M, BLOCK_M) * cdiv(N,
 BLOCK_N)`). Then one size is changed, and with it the grid, the tensors, and their strides.
@@ -23,8 +23,6 @@ from intelliperf_swizzle.records import (
     TensorArgument,
 )
 
-LEAST_BLOCK = 32
-"""Elements along a side of a tile that may be halved."""
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 """What a kernel's text says of its tiles, `cdiv(M, BLOCK_M)`."""
 
@@ -103,48 +101,6 @@ def _shrunk_alone(
                     x, y, z = grid
                     made.append(replace(launch, grid=(x, y, z), arguments=arguments, count=1))
     return made
-
-
-def retile_launch(launch: Launch) -> tuple[Launch, ...]:
-    """The launch with one of its tile sizes halved or doubled, in the grid that it then takes.
-
-    Where two tile sizes are equal, the grid does not say which of them a size is divided by, so
-    there is a launch for each: whether it does the same work has to be looked at.
-    """
-    if launch.loop:
-        return ()
-    factors = [_explain(launch, extent) for extent in launch.grid]
-    if None in factors:
-        return ()
-    explained = [axis or () for axis in factors]
-    made = [
-        _with_block(launch, explained, (axis, place), name, block)
-        for axis, parts in enumerate(explained)
-        for place, factor in enumerate(parts)
-        for name in launch.constexprs
-        if factor.block >= LEAST_BLOCK and launch.constants.get(name) == factor.block
-        for block in (factor.block // 2, factor.block * 2)
-    ]
-    return tuple({(one.grid, repr(one.arguments)): one for one in made}.values())
-
-
-def _with_block(
-    launch: Launch,
-    explained: Sequence[tuple[_Factor, ...]],
-    where: tuple[int, int],
-    name: str,
-    block: int,
-) -> Launch:
-    """The launch with another block as an argument and in one factor of its grid."""
-    x, y, z = (
-        math.prod(
-            (replace(factor, block=block) if (axis, place) == where else factor).count
-            for place, factor in enumerate(parts)
-        )
-        for axis, parts in enumerate(explained)
-    )
-    arguments = {**launch.arguments, name: block}
-    return replace(launch, grid=(x, y, z), arguments=arguments, count=1, ttir=None)
 
 
 def _explain(launch: Launch, extent: int, known: Sequence[int] = ()) -> tuple[_Factor, ...] | None:

@@ -16,12 +16,11 @@ from intelliperf_swizzle.records.attempts import (
     Level,
     Measurement,
     Sizes,
-    Timing,
     Usage,
 )
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
 
-CureKind: TypeAlias = Literal["parameter", "swizzle", "tile size", "padding", "both"]
+CureKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
 """From the cheapest to the dearest: one number of a call, the patch, a number that arithmetic hangs
 on, too, memory laid out otherwise, and that with the patch."""
 
@@ -59,8 +58,7 @@ class Cure:
         l2_hit_rate: modelled.
         time_ms: modelled: memory or arithmetic, whichever takes longer.
         padding: of `padding` and `both`.
-        arguments: of `parameter` and `tile size`: the one that changes, with its new value.
-        timing: measured on that launch, on a GPU; None where it is modelled only.
+        arguments: of `parameter`: the one that changes, with its new value.
     """
 
     kind: CureKind
@@ -68,12 +66,11 @@ class Cure:
     time_ms: float
     padding: Padding | None = None
     arguments: Mapping[str, int] | None = None
-    timing: Timing | None = None
 
 
 @dataclass(frozen=True)
 class Cures:
-    """What was compared on the kernel's largest launch; all but a `timing` is modelled.
+    """What was compared on the kernel's largest launch, by the model.
 
     Attributes:
         before: L2 hit rate of the unmodified kernel.

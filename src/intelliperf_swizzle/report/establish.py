@@ -48,7 +48,7 @@ def establish(run: Run) -> Established:
 def recommended(run: Run) -> tuple[Recommended, str]:
     """What to do: in one word, and in a sentence."""
     cure = run.cures.cures[0] if run.cures and run.cures.cures else None
-    if cure is None or untimed(cure, run) or (cure.timing and cure.timing.ratio.high >= 1):
+    if cure is None or untimed(cure, run):
         cure = Cure("swizzle", 0.0, 0.0) if run.best is not None else None
     kind = KINDS[cure.kind] if cure else "none"
     if cure is None or (kind == "patch" and run.best is None):
@@ -59,7 +59,7 @@ def recommended(run: Run) -> tuple[Recommended, str]:
 
 def untimed(cure: Cure, run: Run) -> bool:
     """Whether only the model speaks for a change of the call, though a GPU has timed the kernel."""
-    return run.baseline.time_ms is not None and cure.timing is None and KINDS[cure.kind] != "patch"
+    return run.baseline.time_ms is not None and KINDS[cure.kind] != "patch"
 
 
 def change_of(cure: Cure, cures: Cures | None) -> str:
@@ -70,7 +70,6 @@ def change_of(cure: Cure, cures: Cures | None) -> str:
 
 KINDS: Mapping[CureKind, Recommended] = {
     "parameter": "argument",
-    "tile size": "argument",
     "swizzle": "patch",
     "both": "patch",
     "padding": "padding",
@@ -85,9 +84,7 @@ def describe_cure(cure: Cure, patched: bool) -> str:
         return swizzle
     if cure.arguments:
         given = ", ".join(f"{name} = {value}" for name, value in cure.arguments.items())
-        if cure.kind == "parameter":
-            return f"pass {given} in the call, no source change"
-        return f"tiles of {given}, no patch; time what that does to the arithmetic"
+        return f"pass {given} in the call, no source change"
     padding = cure.padding
     if padding is None:
         return cure.kind

@@ -12,7 +12,7 @@ from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.report.establish import change_of, describe_cure, untimed
-from intelliperf_swizzle.report.words import bound_by_arithmetic, relative_time
+from intelliperf_swizzle.report.words import bound_by_arithmetic
 from intelliperf_swizzle.units import percent, size
 
 SHARED = 1.5
@@ -141,8 +141,7 @@ def _working_set(picture: Picture | None) -> str:
 def cures(run: Run) -> list[str]:
     """What could be done about the misses, the recommended first, on the largest launch.
 
-    Nothing where that is the patch alone. All numbers are modelled but for the time of a cure that
-    was tried on the GPU.
+    Nothing where that is the patch alone. All numbers are modelled.
     """
     found = run.cures
     if found is None or [one.kind for one in found.cures] == ["swizzle"]:
@@ -154,13 +153,10 @@ def cures(run: Run) -> list[str]:
         f"{describe_cure(one, patched)}: "
         f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
         f"{change_of(one, found)}"
-        f"{f'; measured {relative_time(one.timing)}' if one.timing else ''}"
         for one in found.cures
     ]
     first = found.cures[0]
     title = "Best by the model, not timed" if untimed(first, run) else "Recommended"
-    if first.timing and first.timing.ratio.high >= 1:
-        title = "Best by the model, but no faster when timed"
     return [f"{title}: {said[0]}.", *(f"Else: {one}." for one in said[1:])]
 
 

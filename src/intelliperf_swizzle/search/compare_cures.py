@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What could be done about a kernel's misses: the swizzle, padded rows, a parameter, other tiles.
+"""What could be done about a kernel's misses: the swizzle, padded rows, a parameter.
 
 All are compared by the model on the kernel's largest launch. What is not the swizzle is advice: it
 changes what the application passes to the kernel, not the kernel.
@@ -8,7 +8,6 @@ changes what the application passes to the kernel, not the kernel.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +18,6 @@ import numpy as np
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import stream_of
-from intelliperf_swizzle.frontends.ports import Resizer
-from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import least_gain
 from intelliperf_swizzle.search import builds
@@ -115,78 +112,6 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
         return np.diff(mixed[trace.tile_offset])
 
 
-MOST_PROGRAMS = 1 << 16
-"""Programs of a launch that is looked at; each launch is traced whole, a second or two."""
-SECTORS = np.array([mask.bit_count() for mask in range(16)])
-"""How many sectors a mask has."""
-
-
-def find_tile_sizes(case: builds.Case, least_ms: float = math.inf) -> list[records.Cure]:
-    """The launch with one tile size halved or doubled, where that touches the same memory.
-
-    None where arithmetic takes longer than memory, or the build would spill more registers than it
-    does, or take more shared memory than a CU has.
-
-    Args:
-        case: the launch.
-        least_ms: memory time with the best cure so far; if arithmetic takes as long, other tiles
-            have nothing left to gain.
-    """
-    before = case.before
-    least_ms = min(least_ms, before.modelled_memory_time_ms or 0.0)
-    if (before.arithmetic_time_ms or 0.0) >= least_ms:
-        return []
-    language = case.setup.language
-    every = language.retile(case.launch) if isinstance(language, Resizer) else ()
-    launches = [one for one in every if one.programs <= MOST_PROGRAMS]
-    if not launches:
-        return []
-    touched = _touched(case.traced.trace)
-
-    def cure(launch: records.Launch, trace: records.Trace | None) -> records.Cure | None:
-        if trace is None or trace.segments != case.traced.trace.segments:
-            return None
-        build = _build(case, launch) if _touched(trace) == touched else None
-        if build is None:
-            return None
-        resident = builds.resident_workgroups(build, case.setup.target)
-        found = builds.cure_of("tile size", case.replay(stream_of(trace), occupancy=resident))
-        was = case.launch.constants
-        changed = {name: value for name, value in launch.constants.items() if was[name] != value}
-        return replace(found, arguments=changed)
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        cures = pool.map(cure, launches, case.trace(launches))
-        return [one for one in cures if one is not None]
-
-
-def _build(case: builds.Case, launch: records.Launch) -> Build | None:
-    """How the launch is compiled; None where it cannot be, or no CU has room for it."""
-    compiled, _ = builds.compile_variants([launch], case.setup)
-    was = case.traced.build
-    for build in compiled.values():
-        spills = (build.stack_bytes or 0) > ((was.stack_bytes if was else None) or 0)
-        if not spills and build.lds_bytes <= case.setup.target.lds_bytes_per_cu:
-            return build
-    return None
-
-
-def _touched(trace: records.Trace) -> tuple[bytes, bytes, int]:
-    """Kind and line of all that a launch touches, and which sectors, each once; and how many
-    sectors it stores in all."""
-    key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
-    _, once, times = np.unique(key, return_index=True, return_counts=True)
-    which, place, line = trace.touches(once)
-    kind = trace.shape_kind[trace.access_shape[once]].astype(np.int64)[which]
-    at = kind << 32 | line
-    sectors = trace.shape_sectors[place]
-    stored = SECTORS[sectors] * times[which] * (kind != records.Access.READ)
-    order = np.argsort(at, kind="stable")
-    lines, first = np.unique(at[order], return_index=True)
-    masks = np.bitwise_or.reduceat(sectors[order], first)
-    return lines.tobytes(), masks.tobytes(), int(stored.sum())
-
-
 BOUND = "the kernel is bound by arithmetic"
 COMPULSORY = "nearly all misses are compulsory: every line is fetched once"
 
@@ -204,7 +129,7 @@ def compare_cures(
 
     Cost: a replay for each cure, an interpretation of a few programs for each argument that may be
     a stride or a parameter, and of the whole launch for what is recommended and for each value of
-    a parameter and each tile size; these are compiled, too.
+    a parameter.
     """
     largest = subject.traced[0]
     alone = len(subject.traced) == largest.launch.count == 1
@@ -224,7 +149,6 @@ def compare_cures(
         found.append(builds.cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     arguments = tuple(find_parameters(case, subject))
     found += arguments
-    found += find_tile_sizes(case, min((one.time_ms for one in found), default=time))
     found += find_paddings(case, subject, best)
     gaining = [one for one in found if one.time_ms < time * (1 - least)]
     while gaining:

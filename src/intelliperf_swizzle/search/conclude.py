@@ -261,24 +261,14 @@ class Findings:
     Attributes:
         picture: of its tiles and tensors.
         cures: what else would help.
-        notes: sentences on what helps.
     """
 
     picture: Picture | None = None
     cures: Cures | None = None
-    notes: tuple[str, ...] = ()
 
     def collect(
-        self,
-        setup: Setup,
-        subject: Subject,
-        evaluator: Evaluator,
-        best: Evaluated | None,
-        progress: Progress,
+        self, setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
     ) -> None:
         """Fills in one after the other; raises Interrupted."""
         self.picture = apart(lambda: draw(setup, subject, best))
-        cures = self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
-        if cures is not None:
-            self.cures, note = apart(lambda: evaluator.time_cure(cures, best))
-            self.notes = (note,) if note else ()
+        self.cures = apart(lambda: compare_cures(setup, subject, best, progress))

@@ -12,10 +12,10 @@ from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, ValidationError
-from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns, ReplayedRuns
+from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, ReplayedRuns
 from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
-from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
+from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
 
 S = TypeVar("S", bound=Screened)
@@ -113,24 +113,6 @@ class OnGpu:
         known = self._confirm(self._keep(chosen, chosen.attempt))
         self._settled = [known, *self._settled] if known else self._settled
         return known
-
-    def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
-        """Tries longer rows, if these are recommended: on copies of the application's tensors."""
-        padding = cures.cures[0].padding if cures.cures else None
-        if padding is None or not isinstance(self._runs, PaddedRuns):
-            return cures, None
-        recommended, *others = cures.cures
-        names = ", ".join(padding.tensors)
-        self._setting.progress.phase(f"validating and timing longer rows of {names} on the GPU")
-        edit = best.edit if best and recommended.kind == "both" else None
-        try:
-            outcome = self._runs.time_padded(padding, edit)
-        except ValidationError as error:
-            outcome = GpuOutcome(("not measured", str(error)))
-        if outcome.refusal is not None:
-            return cures, f"longer rows of {names} are modelled, not timed: {outcome.refusal[1]}"
-        timed = replace(recommended, timing=outcome.timing)
-        return replace(cures, cures=(timed, *others)), None
 
     def _confirm(self, one: Evaluated) -> Evaluated | None:
         self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from intelliperf_swizzle import rank
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.target import Build
-from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
+from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
 from intelliperf_swizzle.search.subject import with_causes
@@ -106,10 +106,6 @@ class OnModel:
         if known is None or known.attempt.candidate != chosen.attempt.candidate:
             known = self._validated[number] = self.validate(chosen)
         return known if known.attempt.verdict.kind == "better" else None
-
-    def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
-        """The cures as they are: without a GPU nothing is timed."""
-        return cures, None
 
     def validate(self, one: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""

@@ -93,7 +93,7 @@ def optimize_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
-            found.collect(setup, subject, evaluator, best, progress)
+            found.collect(setup, subject, best, progress)
         except Interrupted as signal:
             best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
             efforts = [proposer.effort for proposer in proposers]
@@ -107,7 +107,7 @@ def optimize_kernel(
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*found.notes, *run.notes, *effort.notes))
+        run = replace(run, notes=(*run.notes, *effort.notes))
         edit = best.edit if best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)
 

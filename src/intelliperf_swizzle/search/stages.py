@@ -25,7 +25,7 @@ from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import LONGEST, certify, describe, prove
 from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Attempt, Cures, Measurement
+from intelliperf_swizzle.records import Attempt, Measurement
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.subject import (
     Subject,
@@ -287,14 +287,6 @@ class Evaluator(Protocol):
 
         Raises:
             ValidationError: the user's own test fails without a swizzle, too.
-        """
-
-    def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
-        """The cures, with times of the recommended one if hardware can take them; else why not.
-
-        Args:
-            cures: as modelled.
-            best: the swizzle that they may go with.
         """
 
 

@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace, tra
 from intelliperf_swizzle.frontends.cpp.trace.other_sizes import resize
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.hardware.target import Backend
-from intelliperf_swizzle.records import Capture, Launch
+from intelliperf_swizzle.records import Capture
 
 
 class Cpp:
@@ -70,10 +70,6 @@ class Cpp:
     def has_kernel(self, kernel: str, project: Path) -> bool:
         """Whether a source of CUDA, or of HIP, alone has a kernel of that name."""
         return has_kernel(kernel, project, self._flavour)
-
-    def retile(self, launch: Launch) -> Sequence[Launch]:
-        """None: what a tile is, the program's text says in any way that it likes."""
-        return ()
 
     def record(self, request: RecordRequest) -> Capture:
         """Builds and runs a program on the stand-in."""

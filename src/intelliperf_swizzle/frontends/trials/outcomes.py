@@ -75,22 +75,19 @@ RACE_SECONDS = 6.0
 """For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 100 rounds."""
 
 
-def outcome_of(
-    trial: Trial, tiles: Sequence[int], tolerance: float, what: str = "the swizzled kernel"
-) -> GpuOutcome:
+def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutcome:
     """The outcome, by what was compared and timed.
 
     Args:
         trial: over all tasks.
         tiles: of each task.
         tolerance: within which floats that atomics add up were compared.
-        what: was tried, in words.
     """
     if trial.failure is not None:
         kind, text = trial.failure.kind, trial.failure.text
         if kind == "does not build" or kind == "not validated":
             return GpuOutcome((kind, text))
-        return GpuOutcome(("output differs", f"{what} {kind}: {text}"))
+        return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
     validation = _validation(trial, tiles, tolerance)
     if not validation.same_bits:
         return GpuOutcome(("output differs", trial.difference or ""), validation)

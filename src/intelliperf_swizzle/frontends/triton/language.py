@@ -10,7 +10,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Compiler
-from intelliperf_swizzle.frontends.resizing import retile_launch, scale_launch
+from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.frontends.triton.overlay.rules import applying, rules_of
@@ -40,7 +40,6 @@ class Triton:
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
     resize = staticmethod(scale_launch)
-    retile = staticmethod(retile_launch)
     find_dependences = staticmethod(find_dependences)
     find_flaw = staticmethod(find_flaw)
     find_difference = staticmethod(find_difference)

@@ -16,7 +16,7 @@ from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Trace
+from intelliperf_swizzle.records import Access, Launch, Trace
 
 
 def on_gpu(
@@ -80,18 +80,6 @@ class TritonOnGpu:
         functions = {number: edit.functions for number, edit in enumerate(edits)}
         return self._rig.counted(self._tasks, functions, repeats)
 
-    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
-        """Compares and times the largest launch with longer rows.
-
-        Raises:
-            ValidationError: the application failed before anything was tried, or at the original.
-        """
-        largest = self._tasks[:1]
-        if reason := why_not(largest[0].launch, padding):
-            return GpuOutcome(("not measured", reason))
-        trials = self._try_out(largest, {0: edit.functions if edit else {}}, padding=padding)
-        return self._outcome(trials[0], largest, "the kernel with longer rows")
-
     def _try_out(
         self, tasks: Sequence[Task], functions: Mapping[int, Mapping[str, str]], **options: Any
     ) -> dict[int, Trial]:
@@ -109,10 +97,8 @@ class TritonOnGpu:
                 self.why_not_replayed = error.fact
         return self._rig.try_out(tasks, functions, **options)
 
-    def _outcome(
-        self, trial: Trial, tasks: Sequence[Task], what: str = "the swizzled kernel"
-    ) -> GpuOutcome:
-        return outcome_of(trial, [one.launch.tiles for one in tasks], self._tolerance, what)
+    def _outcome(self, trial: Trial, tasks: Sequence[Task]) -> GpuOutcome:
+        return outcome_of(trial, [one.launch.tiles for one in tasks], self._tolerance)
 
 
 def task_of(launch: Launch, trace: Trace) -> Task:
@@ -136,22 +122,3 @@ def why_not_replayed(launches: Iterable[Launch]) -> str | None:
             if storage.contents is None and not types.get(number, "").startswith(("fp", "bf")):
                 return "integers in memory were not recorded"
     return None
-
-
-def why_not(launch: Launch, padding: Padding) -> str | None:
-    """Why copies with longer rows cannot stand for tensors of a launch; None if they can."""
-    for name in padding.tensors:
-        tensor = launch.arguments.get(name)
-        if not isinstance(tensor, TensorArgument):
-            return f"`{name}` is not passed as a tensor"
-        if sum(one.storage == tensor.storage for _, one in launch.tensors()) > 1:
-            return f"`{name}` shares its memory with another argument"
-        if tensor.offset_bytes:
-            return f"`{name}` is a view that begins within its memory"
-        reach = 0
-        for stride, size in sorted(zip(tensor.strides, tensor.shape, strict=True)):
-            if size > 1 and stride <= reach:
-                return f"rows of `{name}` overlap"
-            reach += (size - 1) * stride
-    lacking = [name for name in padding.arguments if name not in launch.constants]
-    return f"`{lacking[0]}` is not an integer in the call" if lacking else None

@@ -23,7 +23,6 @@ from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKerne
 from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedError
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
-from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
 from intelliperf_swizzle.frontends.triton.gpu.race import race
 from intelliperf_swizzle.frontends.triton.gpu.reporting import AgentReport, in_words
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
@@ -109,23 +108,20 @@ class Agent:
 
         task = self._order.tasks[number]
         original = runner(call.kernel)
-        rows = LongerRows(self._order.padding, call.kernel.arg_names, task)
-        built = dict(self._built(number, task, call, rows))
+        built = dict(self._built(number, task, call))
         candidates = {c: runner(function) for c, function in built.items()}
         arguments = call.args, call.kwargs
-        compared = {c: rows.launch(kernel) for c, kernel in candidates.items()}
-        self._compare(number, task, live, original, compared, arguments)
+        self._compare(number, task, live, original, candidates, arguments)
         racing = [c for c in candidates if c not in self._report.failed]
         if number not in self._order.raced and self._order.race_seconds and racing:
             kernels = [original, *(candidates[c] for c in racing)]
-            self._race(number, live, kernels, racing, arguments, rows)
+            self._race(number, live, kernels, racing, arguments)
 
     def _built(
-        self, number: int, task: Task, call: calls.Call, rows: LongerRows
+        self, number: int, task: Task, call: calls.Call
     ) -> Iterator[tuple[int, calls.JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
-        called = calls.Call(call.kernel, *rows.strides((call.args, call.kwargs)), call.grid)
 
         def function_of(edits: Mapping[str, str]) -> calls.JitFunction:
             rendered = render_module(source, self._folder / "rendered", edits)
@@ -134,7 +130,7 @@ class Agent:
 
         def build(edits: Mapping[str, str]) -> None:
             with suppress(Exception):  # it comes again below
-                _compile(function_of(edits), called)
+                _compile(function_of(edits), call)
 
         self._report.working(number, None, "building", BUILD_SECONDS)
         _compile(call.kernel, call)
@@ -147,7 +143,7 @@ class Agent:
             self._report.working(number, candidate, "building", BUILD_SECONDS)
             try:
                 function = function_of(edits)
-                _compile(function, called)
+                _compile(function, call)
                 yield candidate, function
             except Exception as error:
                 self._report.fail(number, candidate, "does not build", error)
@@ -208,7 +204,6 @@ class Agent:
         kernels: list[Launch],
         candidates: list[int],
         arguments: Arguments,
-        rows: LongerRows,
     ) -> None:
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
@@ -220,7 +215,7 @@ class Agent:
                 cache_bytes=self._order.cache_bytes,
                 seconds=seconds,
                 on_gpu=self._on_gpu,
-                rows=rows,
+                task=self._order.tasks[number],
             )
         except Exception as error:
             self._report.tell("not raced", launch=number, text=in_words(error))

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
-from intelliperf_swizzle.records import Launch, Padding
+from intelliperf_swizzle.records import Launch
 
 _FILE = "order.pickle"
-
-UNPADDED = Padding((), 0, {}, 0)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,6 @@ class Order:
         run_seconds: what a candidate may take in any case.
         cache_bytes: of all caches of the GPU; times are taken over more than that.
         tolerance: absolute and relative, for summed floats.
-        padding: of the candidates' tensors; `UNPADDED` = none.
         repeats: in a replay without an agent, how often each launch is made with each candidate.
     """
 
@@ -67,7 +64,6 @@ class Order:
     run_seconds: float = 0.0
     cache_bytes: int = 0
     tolerance: float = 0.0
-    padding: Padding = UNPADDED
     repeats: int = 0
 
 

@@ -19,13 +19,10 @@ from typing import TypeAlias
 import torch
 
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, moved
-from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
+from intelliperf_swizzle.frontends.triton.gpu.order import Task
 
 _Put: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 """Tensors, each with what it held before the launch."""
-
-_Set: TypeAlias = tuple[tuple[Arguments, _Put], tuple[Arguments, _Put]]
-"""Copies of the arguments, for the original and for candidates: the same, or with longer rows."""
 
 MOST_SETS = 64
 FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
@@ -56,7 +53,7 @@ def race(
     cache_bytes: int,
     seconds: float,
     on_gpu: bool,
-    rows: LongerRows,
+    task: Task,
 ) -> Raced:
     """Times kernels on copies of the arguments.
 
@@ -67,22 +64,22 @@ def race(
         cache_bytes: of all caches of the GPU.
         seconds: to take, about; a fewest number of rounds is run in any case.
         on_gpu: whether there is a GPU at all.
-        rows: of the candidates.
+        task: the launch.
 
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
-    count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes, rows)
-    sets = [_copied(arguments, memory, rows) for _ in range(count)]
+    count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes)
+    sets = [_copied(arguments, memory, task) for _ in range(count)]
     turns = itertools.cycle(sets)
-    copies = max(len(put) for _, put in sets[0])
+    copies = len(sets[0][1])
 
     def one_round(order: Sequence[int]) -> list[int]:
         events = [(_event(), _event()) for _ in kernels]
         if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
             torch.cuda._sleep(_HOST_CYCLES * (len(kernels) * (1 + copies) + 2))
         for index in order:
-            own, put = next(turns)[index > 0]
+            own, put = next(turns)
             events[index][0].record()
             kernels[index](*own)
             events[index][1].record()
@@ -100,26 +97,26 @@ def race(
     return Raced(times, count)
 
 
-def _sets(bytes_: int, cache_bytes: int, rows: LongerRows) -> int:
+def _sets(bytes_: int, cache_bytes: int) -> int:
     """Several, larger than the caches together twice over, and no more than fit."""
     wanted = min(MOST_SETS, max(2, -(-2 * cache_bytes // max(1, bytes_)) + 1))
     free, _ = torch.cuda.mem_get_info()
-    each = 2 * bytes_ + rows.padding.bytes if rows.padding.tensors else bytes_
-    return max(2, min(wanted, int(free * 0.6) // max(1, each)))
+    return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
 
 
 def _event() -> torch.cuda.Event:
     return torch.cuda.Event(enable_timing=True)
 
 
-def _copied(arguments: Arguments, memory: Mapping[int, torch.Tensor], rows: LongerRows) -> _Set:
+def _copied(
+    arguments: Arguments, memory: Mapping[int, torch.Tensor], task: Task
+) -> tuple[Arguments, _Put]:
     """One set, with what the launch both reads and writes of it, beside what that held."""
     own = {number: view.clone() for number, view in memory.items()}
     copies = moved(arguments, {memory[number].data_ptr(): copy for number, copy in own.items()})
     put = [
         (copy, memory[number] if copy.equal(memory[number]) else copy.clone())  # with addresses
         for number, copy in own.items()
-        if number in rows.task.read & rows.task.written
+        if number in task.read & task.written
     ]
-    longer = rows.copied(copies)
-    return (copies, put), (longer, [*put, *rows.kept(longer, arguments)])
+    return copies, put

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials.journal import Journal
@@ -21,8 +21,7 @@ from intelliperf_swizzle.frontends.trials.processes import (
 from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.frontends.triton.capture.process import last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
-from intelliperf_swizzle.frontends.triton.gpu.order import UNPADDED, Order, Task, save_order
-from intelliperf_swizzle.records import Padding
+from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_order
 
 AGENT = "intelliperf_swizzle.frontends.triton.gpu.agent"
 REPLAY = (sys.executable, "-m", "intelliperf_swizzle.frontends.triton.gpu.replay")
@@ -63,7 +62,6 @@ class Rig:
         *,
         tolerance: float,
         race_seconds: float,
-        padding: Padding = UNPADDED,
     ) -> dict[int, Trial]:
         """Compares candidates with the original at each task, and times those that agree.
 
@@ -72,7 +70,6 @@ class Rig:
             candidates: function key -> text with the swizzle in it, by number.
             tolerance: absolute and relative, for floats that atomics add up.
             race_seconds: for the times of all tasks together; 0 = none are taken.
-            padding: of the candidates' tensors, which one task has.
 
         Returns:
             What came of each candidate.
@@ -84,8 +81,8 @@ class Rig:
         def start_process(known: Known) -> Process:
             already = known.checked, known.failed, known.raced
             times = race_seconds, self.run_seconds
-            order = Order(tuple(tasks), candidates, *already, *times, self.cache_bytes, tolerance)
-            return self._start(replace(order, padding=padding))
+            rest = (*already, *times, self.cache_bytes, tolerance)
+            return self._start(Order(tuple(tasks), candidates, *rest))
 
         counts = [task.launch.count for task in tasks]
         limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)
