@@ -14,7 +14,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, ReplayedRuns
 from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
-from intelliperf_swizzle.rank import contenders, finalists, judge, order
+from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
 
@@ -97,9 +97,13 @@ class OnGpu:
         return Verdict("output differs", flaw) if flaw else None
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The best that is better."""
+        """The shortest of the fastest that are better; of those that were counted, if any were."""
         numbers = {one.attempt.number for one in evaluated}
-        return next((one for one in self._leaders() if one.attempt.number in numbers), None)
+        leaders = [one for one in self._leaders() if one.attempt.number in numbers]
+        leaders = [one for one in leaders if not self._is_modelled(one)] or leaders
+        if not leaders:
+            return None
+        return self._evaluated[shortest([one.attempt for one in leaders]).number]
 
     def settle(self, chosen: Edited) -> Evaluated | None:
         """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""

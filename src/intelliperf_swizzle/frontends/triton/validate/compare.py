@@ -64,7 +64,7 @@ def validate(
     """
     requests = [_request(one, edit, budget_seconds / len(mapped), tolerance) for one in mapped]
     answers: list[Answer] = []
-    difference = _difference_of_files_and_order(mapped, edit)
+    difference = find_flaw(mapped, edit)
     if difference is None:
         with ThreadPoolExecutor(2) as pool:  # both wait for a child process
             unequal = pool.submit(_difference_of_kernels, mapped, edit)
@@ -105,13 +105,11 @@ def _outcome(
 
 
 def find_flaw(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
-    """What can be told without running a kernel: the first gates of `validate`, in words.
-
-    Raises:
-        ValidationError: an original cannot be compiled.
-    """
-    flaw = _difference_of_files_and_order(mapped, edit)
-    return _difference_of_kernels(mapped, edit) if flaw is None else flaw
+    """What can be told without a compiler: the first gates of `validate`, in words."""
+    difference = _file_difference(edit)
+    for one in mapped:
+        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
+    return difference
 
 
 def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> str | None:
@@ -128,13 +126,6 @@ def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> 
         other = with_config(largest, config)
         every.append(EditedLaunch(other, edit.functions, order, recorded=False))
     return _first_difference(every)
-
-
-def _difference_of_files_and_order(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
-    difference = _file_difference(edit)
-    for one in mapped:
-        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
-    return difference
 
 
 def _difference_of_kernels(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
