@@ -25,6 +25,7 @@ from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Capture, Launch, MappedLaunch, Validation
+from intelliperf_swizzle.search.plan import _by_kernel
 
 pytestmark = pytest.mark.hip
 HOSTILE = Path(__file__).parent / "hostile"
@@ -32,7 +33,8 @@ REVERSED = parse("pid = num_pids - 1 - pid")
 LANGUAGES: Mapping[str, KernelLanguage] = {"HIP": HIP, "CUDA": CUDA}
 on_hip = pytest.mark.parametrize("program", ["HIP"], indirect=True)
 on_both = pytest.mark.parametrize("program", LANGUAGES, indirect=True)
-PATCHED = ("in_macro", "in_lambda", "striding", "two_readers", "sorted", "in_struct")
+PATCHED = ("in_macro", "in_lambda", "striding", "two_readers", "sorted", "in_struct",
+           "in_another_file")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,13 @@ def test_a_patch_is_the_original_renumbered(program: Program, kernel: str) -> No
 
 REFUSED = (
     ("uses_helper", "`shared_helper` reads `blockIdx` and is used by `uses_it_too` too"),
-    ("in_another_file", "`row_of` reads `blockIdx` in another file"),
-    ("captures_nothing", "a lambda with the captures `[]` reads `blockIdx`, and would not see"),
-    ("uses_template", "is named in line 76 too, where another kernel may use it"),
+    ("shares_a_header", "`row_of_others` reads `blockIdx` and is named in "),
+    ("low", "`low` has the text of `high` too, which was not recorded"),
+    (
+        "captures_nothing",
+        "a lambda with the captures `[]` that reads `blockIdx`, and would not see",
+    ),
+    ("uses_template", "main.hip.cpp:76 too, where another kernel may use it"),
 )
 
 
@@ -203,6 +209,24 @@ def test_a_reader_that_decides_values_alone_is_not_missed(program: Program) -> N
     assert "reads the number that the launch gives it" in str(validation.difference)
     _, difference = compare_bytes(mapped, folder, 5.0)
     assert "leaves other bytes at byte 2816 of `out`" in str(difference)
+
+
+@on_both
+def test_a_text_that_is_included_twice_is_one_kernel_whose_helper_gets_the_number(
+    program: Program,
+) -> None:
+    [launches] = [one for one in _by_kernel(program.capture.launches) if one[0].kernel == "low"]
+    assert [one.kernel for one in launches] == ["low", "high"]
+    swizzle = parse("pid = where(limit < 100, num_pids - 1 - pid, pid)")
+    target = load_target(program.language.default_target)
+    edit = program.language.edit(
+        launches, swizzle, target, name="reversed", roots=[program.project]
+    )
+    assert "int own_row(const dim3 blockIdx, int width)" in edit.diff
+    assert "out[own_row(blockIdx, 64) + threadIdx.x]" in edit.diff
+    mapped = [*program.mapped("low"), *program.mapped("high")]
+    validation = program.language.validate(mapped, edit, tolerance=0.0, budget_seconds=20.0)
+    assert (validation.same_bits, validation.method) == (True, "all-tiles")
 
 
 @on_hip

@@ -94,13 +94,14 @@ def totals(
     Raises:
         ProfileError: a launch is not among the readings, or which ones are its cannot be told.
     """
-    kernel = launches[0].launch.kernel
-    named = [reading for reading in readings if reading.kernel == kernel]
-    if not named:
+    named = {one.launch.kernel: [each for each in readings if each.kernel == one.launch.kernel]
+             for one in launches}  # fmt: skip
+    for kernel in (name for name, own in named.items() if not own):
         seen = ", ".join(sorted({reading.kernel for reading in readings})) or "no kernel"
         raise ProfileError(f"the profile does not show `{kernel}`", details=(f"it shows: {seen}",))
     weighted = [
-        (one.launch.count, _of_launch(one.launch, named, target, compiled)) for one in launches
+        (one.launch.count, _of_launch(one.launch, named[one.launch.kernel], target, compiled))
+        for one in launches
     ]
     names = set.intersection(*(set(one.counters) for _, own in weighted for one in own))
     times = [one.time_ns for _, own in weighted for one in own]

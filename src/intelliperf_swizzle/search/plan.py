@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -323,7 +324,7 @@ def examine_kernels(
     """
     kernel = setup.options.kernel
     by_kernel = _by_kernel(recorded.launches)
-    chosen = [one for one in by_kernel if kernel in (None, one[0].kernel)]
+    chosen = [one for one in by_kernel if kernel in (None, *(each.kernel for each in one))]
     if not chosen:
         raise UsageError(
             f"the application launched no kernel `{kernel}`",
@@ -426,11 +427,12 @@ def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
 
 
 def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
-    """The launches of each kernel; two kernels may have one name."""
+    """The launches of each kernel; two may have one name, and one text names that a macro makes."""
     grouped: dict[tuple[str, str, int], list[Launch]] = {}
     for launch in launches:
         entry = launch.source.entry
-        grouped.setdefault((launch.kernel, entry.file, entry.first_line), []).append(launch)
+        name = launch.kernel if re.search(rf"\b{launch.kernel}\b", entry.text) else ""
+        grouped.setdefault((name, entry.file, entry.first_line), []).append(launch)
     return list(grouped.values())
 
 

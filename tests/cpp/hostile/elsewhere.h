@@ -9,3 +9,6 @@
 
 template <typename T>
 __device__ T row_of(T rows) { return blockIdx.x % rows; }
+
+__device__ inline int own_row(int width) { return blockIdx.x * width; }
+__device__ inline int row_of_others() { return blockIdx.x; }

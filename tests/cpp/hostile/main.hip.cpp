@@ -28,7 +28,7 @@ __global__ void in_lambda(int* out, int width) {
   out[place(threadIdx.x)] = place(1);
 }
 
-__global__ void in_another_file(int* out) { out[row_of(4u) * 64 + threadIdx.x] = 1; }
+__global__ void in_another_file(int* out) { out[row_of(64u) * 64 + threadIdx.x] = 1; }
 
 __global__ void striding(const int* in, int* out, int count) {
   for (int at = blockIdx.x * blockDim.x + threadIdx.x; at < count; at += gridDim.x * blockDim.x)
@@ -109,6 +109,17 @@ static __device__ int base[64] = {1, 2, 3};
 __global__ void reads_own(int* out) { out[blockIdx.x * 64 + threadIdx.x] += base[blockIdx.x]; }
 void launch_other(int* a);
 
+__global__ void shares_a_header(int* out) { out[row_of_others() * 64 + threadIdx.x] = 1; }
+
+#define NAME low
+#define VALUE 1
+#include "body.h"
+#undef NAME
+#undef VALUE
+#define NAME high
+#define VALUE 2
+#include "body.h"
+
 __global__ void turnstile(volatile int* turn, float* sum) {
   while (*turn != blockIdx.x) {}
   if (threadIdx.x == 0) *sum = *sum / 2 + blockIdx.x;
@@ -143,6 +154,9 @@ int main() {
   captures_nothing<<<12, 64>>>(a);
   to_variable<<<12, 64>>>(a);
   reads_own<<<12, 64>>>(a);
+  shares_a_header<<<12, 64>>>(a);
+  low<<<12, 64>>>(a, 64);
+  high<<<12, 64>>>(a, 60);
   launch_other(a);
   (void)hipMemcpy(a, values, 4, hipMemcpyHostToDevice);
   turnstile<<<12, 64>>>(a, b);

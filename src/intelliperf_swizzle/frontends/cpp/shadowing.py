@@ -20,8 +20,8 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain, count
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from intelliperf_swizzle.edit import (
 )
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
-from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
+from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT, sources
 from intelliperf_swizzle.frontends.cpp.instances import recorded_alone, same_place
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
     DeviceKernel,
@@ -46,7 +46,7 @@ from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.emit import emit_cpp
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
-from intelliperf_swizzle.records import KernelSource, Launch
+from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
 
 _NO_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\''
@@ -56,33 +56,12 @@ _NO_CODE = re.compile(
 
 _HIDING = "const dim3 blockIdx("
 _SHADOWS = re.compile(r"-W(shadow|everything)\b")
-_BUILD_FILES = (
-    "[Mm]akefile*",
-    "*.mk",
-    "*.mak",
-    "CMakeLists.txt",
-    "*.cmake",
-    "*.ninja",
-    "*.sh",
-    "*.py",
-)
+_BUILD_FILES = ("[Mm]akefile*", "*.mk", "*.mak", "CMakeLists.txt", "*.cmake", "*.ninja", "*.sh",
+                "*.py")  # fmt: skip
 _QUIET = (
     "#pragma GCC diagnostic push", '#pragma GCC diagnostic ignored "-Wshadow"', "{}",
     "#pragma GCC diagnostic pop",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _FunctionBody:
-    """The body of a function in a file's text.
-
-    Attributes:
-        begin: offset after its opening brace.
-        end: offset of its closing brace.
-    """
-
-    begin: int
-    end: int
 
 
 def splice(
@@ -100,41 +79,61 @@ def splice(
             kernel would be renumbered, too; or the file is not what was recorded.
     """
     kernel, recording = launches[0].source, recording_of(launches[0])
-    file = kernel.entry.file
-    text = _read_as_recorded(kernel, recording)
-    code = _NO_CODE.sub(_blank, text)
+    file, recipe = kernel.entry.file, recipe_of(recording)
     program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
-    readers = _readers(kernel, [one for _, one in program], code)
-    bodies = {one: _body(code, one) for one in readers if one.name.isidentifier()}
-    changed = {one if one in bodies else _around(one, code, bodies) for one in readers if one.reads}
+    text = _read_as_recorded(kernel.entry, recording)
+    instances = [one for _, one in program if same_place(one, kernel)]
+    functions = {name: function for one in instances if one.source
+                 for name, function in one.source.functions.items()}  # fmt: skip
+    kernels = {one.source.entry.name for one in instances if one.source}
+    readers = _readers(kernel, [one for _, one in program], functions)
+    elsewhere = {one.file: functions[one.name] for one in readers if one.file != file}
+    before = {file: text} | {
+        path: _read_as_recorded(one, recording) for path, one in elsewhere.items()
+    }
+    code = {one: _NO_CODE.sub(_blank, text) for one, text in before.items()}
+    inside = range(kernel.entry.first_line, kernel.entry.first_line + kernel.entry.text.count("\n"))
+    helpers = [one for one in readers if one.file != file or one.line not in inside]
+    texts = sources(Path(recipe.project)) if len(before) > 1 else ()
+    _check_mentions(helpers, functions.values(), chain(code.items(), (
+        (str(path), _NO_CODE.sub(_blank, text)) for path, text in texts
+    )))  # fmt: skip
+    bodies = {one: _body(code[one.file], one) for one in readers if one.name.isidentifier()}
+    changed = {one if one in bodies else _around(one, code[one.file], bodies)
+               for one in readers if one.reads}  # fmt: skip
     only = recorded_alone(launches, program)
-    recipe = recipe_of(recording)
     quiet = _QUIET if _warns_of_shadows(recipe.project, str(recipe.build_command)) else ("{}",)
-    lines = _lines(swizzle, target, launches, headline(name, target.name), text, only)
+    words = headline(name, target.name), "".join(before.values())
+    lines = _lines(swizzle, target, launches, *words, only)
     lines[-1:] = [one.format(lines[-1]) for one in quiet]
-    after = text
-    for reader in sorted(changed, key=lambda one: -bodies[one].begin):
-        _check_scope(reader, kernel, swizzle, only)
-        after = _inserted(after, code, bodies[reader].begin, lines)
+    knows_all = not (only or swizzle.names.difference(INPUTS))
+    passed = {one.name for one in changed if not knows_all and one.name not in kernels}
+    places = {(one.file, bodies[one].start) for one in bodies if one.name not in passed
+              and (one in changed or (passed and one.name in kernels))}  # fmt: skip
+    after = {
+        path: _changed(text, code[path], [at for own, at in places if own == path], lines, passed)
+        for path, text in before.items()
+    }
     root = patch_root(file, roots or (Path(file).parent,))
-    diff = unified_diff({file: text}, {file: after}, root)
+    diff = unified_diff(before, after, root)
     return Edit(
         functions={},
-        files={file: after},
-        before={file: text},
+        files=after,
+        before=before,
         diff=diff,
         lines_added=sum(line.startswith("+") for line in diff.split("\n")[2:]),
     )
 
 
-def inserted_lines(before: str, after: str) -> list[int]:
-    """The lines, counted from 1, of an edited text that may read the builtin."""
-    prefix = _free_prefix(before)
-    return [
-        number
+def inserted_lines(edit: Edit) -> set[str]:
+    """The lines of an edit that may read the builtin, as `file:line`."""
+    prefix = _free_prefix("".join(edit.before.values()))
+    return {
+        f"{file}:{number}"
+        for file, after in edit.files.items()
         for number, line in enumerate(after.split("\n"), 1)
         if prefix in line or line.strip().startswith(_HIDING)
-    ]
+    }
 
 
 @functools.lru_cache(maxsize=8)
@@ -142,11 +141,23 @@ def _program(recording: Path, _: int) -> tuple[tuple[Path, DeviceKernel], ...]:
     return tuple(read_kernels(recording).values())
 
 
-def _readers(source: KernelSource, program: Sequence[DeviceKernel], code: str) -> list[Reader]:
+def _readers(
+    source: KernelSource, program: Sequence[DeviceKernel], functions: Mapping[str, SourceFunction]
+) -> list[Reader]:
     """The functions that read the number, none of which another kernel may use."""
     entry = source.entry
-    own = {_key(r): r for one in program if same_place(one, source) for r in one.readers}
-    others = {_key(r): one for one in program if not same_place(one, source) for r in one.readers}
+    own = {
+        (r.file, r.line, r.name): r
+        for one in program
+        if same_place(one, source)
+        for r in one.readers
+    }
+    others = {
+        (r.file, r.line, r.name): one
+        for one in program
+        if not same_place(one, source)
+        for r in one.readers
+    }
     if not any(reader.reads for reader in own.values()):
         raise SpliceError(
             f"{entry.file}:{entry.first_line}: kernel `{entry.name}` never reads `blockIdx`",
@@ -160,25 +171,13 @@ def _readers(source: KernelSource, program: Sequence[DeviceKernel], code: str) -
                     f"`{read.through}`, which no `blockIdx` of the kernel's own hides",
                     hint="read it from `blockIdx`",
                 )
-        where = f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx`"
-        if reader.file != entry.file:
-            raise SpliceError(
-                f"{where} in another file than its kernel, where others may use it",
-                hint="pass the number to the helper",
-            )
+        if reader.file != entry.file and reader.name not in functions:
+            raise _refused(reader, "reads `blockIdx` in a file that is not the project's")
         if key in others:
             used = others[key].source
-            raise SpliceError(
-                f"{where} and is used by `{used.entry.name if used else 'another kernel'}` too, "
-                "which would be renumbered with it",
-                hint="give the kernel a copy of its own",
-            )
-        line = None if reader.name == entry.name else _mention(reader, source, code)
-        if line is not None:
-            raise SpliceError(
-                f"{where} and is named in line {line} too, where another kernel may use it",
-                hint="pass the number to the helper",
-            )
+            what = f"`{used.entry.name}`" if used else "another kernel"
+            why = f"reads `blockIdx` and is used by {what} too, which would be renumbered with it"
+            raise _refused(reader, why, "give the kernel a copy of its own")
     return list(own.values())
 
 
@@ -190,35 +189,36 @@ def _warns_of_shadows(project: str, command: str) -> bool:
     return any(map(_SHADOWS.search, chain((command, *os.environ.values()), texts)))
 
 
-def _key(reader: Reader) -> tuple[str, int, str]:
-    return reader.file, reader.line, reader.name
+def _refused(reader: Reader, why: str, hint: str = "pass the number to the helper") -> SpliceError:
+    return SpliceError(f"{reader.file}:{reader.line}: `{reader.name}` {why}", hint=hint)
 
 
-def _mention(reader: Reader, source: KernelSource, code: str) -> int | None:
-    """The first line that names a helper outside of what the kernel calls: a template, it may be,
-    of which there is no kernel now."""
-    name = re.escape(reader.name)
-    code = re.sub(rf"__device__[^;{{}}=]*\b{name}\s*\([^;{{}}]*\)\s*;", _blank, code)
-    entry = source.entry
-    if entry.first_line < reader.line < entry.first_line + entry.text.count("\n"):
-        return None  # of a class within the kernel, which nothing else can name
-    own = {
-        line
-        for function in source.functions.values()
-        if function.file == reader.file
-        for line in range(function.first_line, function.first_line + function.text.count("\n"))
-    }
-    lines = (_line(code, found.start()) for found in re.finditer(rf"\b{name}\b", code))
-    return next((line for line in lines if line not in own), None)
+def _check_mentions(
+    helpers: Sequence[Reader], functions: Iterable[SourceFunction], texts: Iterable[tuple[str, str]]
+) -> None:
+    """Refuses a helper that texts name outside of the functions that the kernel consists of.
+
+    A template may name it, of which there is no kernel now, or another program of the project.
+    """
+    own = {(one.file, line) for one in functions
+           for line in range(one.first_line, one.first_line + one.text.count("\n"))}  # fmt: skip
+    for path, text in texts if helpers else ():
+        for one in helpers:
+            name = re.escape(one.name)
+            code = re.sub(rf"__device__[^;{{}}=]*\b{name}\s*\([^;{{}}]*\)\s*;", _blank, text)
+            for found in re.finditer(rf"\b{name}\b", code):
+                line = _line(code, found.start())
+                if (path, line) not in own:
+                    why = f"reads `blockIdx` and is named in {path}:{line} too, where another "
+                    raise _refused(one, why + "kernel may use it")
 
 
 def _blank(found: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", found[0])
 
 
-def _read_as_recorded(source: KernelSource, recording: Path) -> str:
+def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
     recipe = recipe_of(recording)
-    entry = source.entry
     if not recipe.builds:
         raise SpliceError(
             f"`{entry.name}` with a swizzle cannot be built, so not be compared: there is no build "
@@ -253,27 +253,22 @@ def _read_as_recorded(source: KernelSource, recording: Path) -> str:
 # --- where it goes --------------------------------------------------------------------------------
 
 
-def _body(code: str, reader: Reader) -> _FunctionBody:
-    """The body of a function, in text without comments, strings and directives.
+def _body(code: str, reader: Reader) -> range:
+    """Where the body of a function lies, in text without comments, strings and directives.
 
     Raises:
         SpliceError: it does not stand where the compiler has seen it: a macro has made it.
     """
-    begin = _offset(code, reader.line)
-    head = re.compile(rf"\b{re.escape(reader.name)}\s*(?:<[^;{{}}]*?>)?\s*\(").search(code, begin)
-    at = head.end() if head and code.count("\n", begin, head.start()) == 0 else -1
-    depth = 1
-    while 0 < at < len(code):
+    named = rf"\b{re.escape(reader.name)}\s*(?:<[^;{{}}]*?>)?\s*\("
+    begin, depth = _offset(code, reader.line), 0
+    head = re.compile(named).search(code, begin, _offset(code, reader.line + 1))
+    at = head.end() - 1 if head else begin  # a macro makes the name
+    while at < len(code) and (depth or code[at] not in "{;"):
         depth += (code[at] == "(") - (code[at] == ")")
-        if depth == 0 and code[at] in "{;":
-            break
         at += 1
-    if not 0 < at < len(code) or code[at] == ";" or _line(code, at) != reader.brace_line:
-        raise SpliceError(
-            f"{reader.file}:{reader.line}: the body of `{reader.name}` is not found in the text",
-            hint="a function that a macro makes cannot be changed",
-        )
-    return _FunctionBody(at + 1, _closing(code, at))
+    if not code.startswith("{", at) or _line(code, at) != reader.brace_line:
+        raise _refused(reader, "has a body that a macro makes, not the text", "write it out")
+    return range(at + 1, _closing(code, at))
 
 
 def _closing(code: str, brace: int) -> int:
@@ -286,49 +281,29 @@ def _closing(code: str, brace: int) -> int:
 
 
 def _offset(text: str, line: int) -> int:
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    return starts[line - 1] if line <= len(starts) else len(text)
+    return sum(len(one) + 1 for one in text.split("\n")[: line - 1])
 
 
 def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -> Reader:
+def _around(reader: Reader, code: str, bodies: Mapping[Reader, range]) -> Reader:
     """The innermost function that a lambda stands in.
 
     Raises:
         SpliceError: it stands in none, or does not see what is declared in it.
     """
     begin, end = _offset(code, reader.line), _offset(code, reader.line + 1)
-    around = [one for one, body in bodies.items() if begin < body.end and body.begin < end]
+    around = [one for one, body in bodies.items()
+              if one.file == reader.file and begin < body.stop and body.start < end]  # fmt: skip
     captures = re.findall(r"\[([^][]*)\]", code[begin : code.find("{", begin) + 1])
     if around and captures and not re.match(r"\s*(=|&\s*(,|$))", captures[-1]):
-        raise SpliceError(
-            f"{reader.file}:{reader.line}: a lambda with the captures `[{captures[-1]}]` reads "
-            "`blockIdx`, and would not see that of its kernel",
-            hint="write `[&]`, or pass the number to it",
-        )
+        why = f"is a lambda with the captures `[{captures[-1]}]` that reads `blockIdx`, and would "
+        raise _refused(reader, why + "not see that of its kernel", "write `[&]`, or pass it on")
     if around:
-        return max(around, key=lambda one: bodies[one].begin)
-    raise SpliceError(
-        f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx` outside of its kernel",
-        hint="pass the number to it",
-    )
-
-
-def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle, only: str | None) -> None:
-    """Refuses a helper that does not know the kernel's arguments which the swizzle reads.
-
-    Nor may it know the template's, of which a condition is made.
-    """
-    missing = [*sorted(swizzle.names.difference(INPUTS)), *([only] if only else [])]
-    if missing and reader.name != source.entry.name:
-        raise SpliceError(
-            f"{reader.file}:{reader.line}: helper `{reader.name}` reads `blockIdx` but does not "
-            f"know {', '.join(f'`{name}`' for name in missing)}, which the swizzle reads",
-            hint="pass the number to the helper, or take a swizzle that reads only the grid",
-        )
+        return max(around, key=lambda one: bodies[one].start)
+    raise _refused(reader, "reads `blockIdx` outside of its kernel")
 
 
 # --- what is put there ----------------------------------------------------------------------------
@@ -372,6 +347,22 @@ def _free_prefix(text: str) -> str:
     return next(one for one in prefixes if one not in text)
 
 
+def _changed(
+    text: str, code: str, tops: Sequence[int], lines: Sequence[str], passed: AbstractSet[str]
+) -> str:
+    """A file with lines at the top of bodies; helpers that are passed the number get a parameter
+    for it, and an argument wherever they are called."""
+    changes = dict.fromkeys(tops, "")
+    for name in passed:
+        for found in re.finditer(rf"\b{re.escape(name)}\s*(?:<[^;{{}}()]*?>)?\s*\(", code):
+            declared = re.search(r"__device__[^;{}=]*$", code[: found.start()])
+            more = "" if code[found.end() :].lstrip().startswith(")") else ", "
+            changes[found.end()] = f"{'const dim3 ' if declared else ''}blockIdx{more}"
+    for at, word in sorted(changes.items(), reverse=True):
+        text = text[:at] + word + text[at:] if word else _inserted(text, code, at, lines)
+    return text
+
+
 def _inserted(text: str, code: str, at: int, lines: Sequence[str]) -> str:
     """The text with lines at the top of a body; the line ends and the indentation are its own."""
     ending = "\r\n" if "\r\n" in text else "\n"
@@ -381,11 +372,7 @@ def _inserted(text: str, code: str, at: int, lines: Sequence[str]) -> str:
     if code[at:end].strip():  # the body goes on in this line
         block = "".join(f"{ending}{margin}{line}" for line in lines)
         return f"{text[:at]}{block}{ending}{margin}{text[at:].lstrip(' ')}"
-    following = next(_filled(text[end:]), "")
+    following = next((line for line in text[end:].splitlines() if line.strip()), "")
     if len(following) - len(following.lstrip(" \t")) >= len(margin) - 1:
         margin = following[: len(following) - len(following.lstrip(" \t"))]
     return text[:end] + "".join(f"{margin}{line}{ending}" for line in lines) + text[end:]
-
-
-def _filled(text: str) -> Iterator[str]:
-    return (line for line in text.splitlines() if line.strip())

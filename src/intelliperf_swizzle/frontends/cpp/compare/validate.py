@@ -76,8 +76,7 @@ def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
 
     Of every kernel of the program, so that none but this one reads it in them.
     """
-    [(file, before)] = edit.before.items()
-    allowed = {f"{file}:{line}" for line in inserted_lines(before, edit.files[file])}
+    allowed = inserted_lines(edit)
     original = read_kernels(recording_of(launch))
     own = {symbol for symbol, (_, one) in original.items() if same_place(one, launch.source)}
     for symbol, (_, kernel) in read_kernels(folder).items():

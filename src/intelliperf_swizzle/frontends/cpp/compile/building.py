@@ -241,7 +241,7 @@ def names_program(command: Sequence[str], project: Path, language: str) -> bool:
 
 def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
     """Whether sources have a kernel, for a backend, else of what these sources include."""
-    texts = list(_sources(project, _SOURCES))
+    texts = [text for _, text in sources(project)]
     is_cuda = any(map(_CUDA.search, texts)) and not any(map(_HIP.search, texts))
     kind = backend or ("cuda" if is_cuda else "hip")
     return kind == flavour.backend and any("__global__" in one for one in texts)
@@ -250,19 +250,19 @@ def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> 
 def has_kernel(kernel: str, project: Path, flavour: Flavour) -> bool:
     """Whether a source of a flavour alone has a kernel of that name."""
     pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel)}\s*\(")
-    return any(map(pattern.search, _sources(project, flavour.sources)))
+    return any(pattern.search(text) for _, text in sources(project, flavour.sources))
 
 
 _CUDA = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
 _HIP = re.compile(r"hip/hip_runtime|\bhip[A-Z]\w*\s*\(")
-_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
+_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip", ".hh", ".inl", ".inc")
 
 
-def _sources(project: Path, suffixes: Sequence[str]) -> Iterator[str]:
-    """The texts of the project's C++."""
+def sources(project: Path, suffixes: Sequence[str] = _SOURCES) -> Iterator[tuple[Path, str]]:
+    """The project's files of C++, each with its text."""
     for file in project.rglob("*"):
         if file.suffix in suffixes and file.is_file():
-            yield file.read_text(encoding="utf-8", errors="replace")
+            yield file, file.read_text(encoding="utf-8", errors="replace")
 
 
 def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:
