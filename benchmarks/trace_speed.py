@@ -97,7 +97,7 @@ def hip(program: str, *sizes: int) -> Launch:
     request = RecordRequest(
         command=[f"./{program}", *map(str, sizes)], cwd=Path(__file__).resolve().parent / "hip",
         folder=Path(tempfile.mkdtemp()), target=load_target("mi300x"),
-        build_command=f"make {program}", compute="never", quiet_seconds=1.0,
+        build_command=f"make {program}", compute="never",
     )  # fmt: skip
     return load_language("hip").record(request).launches[0]
 

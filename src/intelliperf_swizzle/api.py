@@ -41,7 +41,6 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report import words
 from intelliperf_swizzle.report.files import writable
-from intelliperf_swizzle.report.pages import fragment
 from intelliperf_swizzle.search import run
 from intelliperf_swizzle.search.conclude import deliver
 from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
@@ -108,7 +107,7 @@ def refuse_unread(name: str, given: Iterable[str], read: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Run(RunRecord):
-    """A finished run, for the kernel that saves most time; in a notebook it shows itself.
+    """A finished run, for the kernel that saves most time.
 
     Attributes:
         edit: what carries the best swizzles of all kernels into the user's sources; None where
@@ -133,9 +132,6 @@ class Run(RunRecord):
     def __repr__(self) -> str:
         tried = f"{len(self.attempts)} attempts"
         return f"<Run of {self.kernel} on {self.target}: {words.verdict(self)}, {tried}>"
-
-    def _repr_html_(self) -> str:
-        return fragment(self)
 
 
 @dataclass(frozen=True)
@@ -285,7 +281,6 @@ def prove_source(
     kernel: str | None = None,
     target: AnyTarget = DEFAULT_TARGET,
     project_directory: str | os.PathLike[str] = ".",
-    quiet_seconds: float | None = None,
     limit_seconds: float = 300.0,
     sweep: bool = False,
     no_cache: bool = False,
@@ -299,7 +294,6 @@ def prove_source(
         kernel: only this one of the file.
         target: the GPU that the application is told of.
         project_directory: where the application is started.
-        quiet_seconds: recording ends so long after the last new launch; None = it does not.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
         no_cache: look anew at launches that an earlier run has looked at.
@@ -322,7 +316,7 @@ def prove_source(
     kept = Kept(None) if no_cache else kept_for_user()
     with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
-        request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
+        request = RecordRequest(command, folder, records, gpu, limit_seconds=limit_seconds)
         recorded = language.record(request)
         for note in recorded.cautions:
             progress.note(note)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any, TypeAlias
 
 import yaml
 
+from intelliperf_swizzle.codec import Between, decode
 from intelliperf_swizzle.context import COUNTERS, SECTIONS
-from intelliperf_swizzle.errors import LanguageError, UsageError
+from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.rank import RANK
 
@@ -242,6 +243,8 @@ def _parsed(text: str, where: str) -> Swizzle:
 PROMPTS = ("task", "analysis", "language", "another_family")
 """The parts of a prompt that are words of ours."""
 
+Count: TypeAlias = Annotated[int, Between(0)]
+
 
 @dataclass(frozen=True)
 class Budgets:
@@ -256,12 +259,12 @@ class Budgets:
         refusals: how often one iteration asks again after a refusal.
     """
 
-    tokens: int = 500_000
-    seconds: int = 1800
-    call_seconds: int = 300
-    answer_tokens: int = 8192
-    history_tokens: int = 3000
-    refusals: int = 2
+    tokens: Count = 500_000
+    seconds: Count = 1800
+    call_seconds: Count = 300
+    answer_tokens: Count = 8192
+    history_tokens: Count = 3000
+    refusals: Count = 2
 
 
 @dataclass(frozen=True)
@@ -277,7 +280,7 @@ class Formula:
         memory_analysis: whether it is first asked for an analysis of the kernel in words.
         temperature: of its answers.
         prompts: part of the prompt -> files, beside the formula or in the package.
-        documents: files that are sent whole, as they are.
+        documents: files of its folder that are sent whole, as they are.
         budgets: what a run may cost.
         folder: where the formula lies.
     """
@@ -290,9 +293,9 @@ class Formula:
     memory_analysis: bool
     temperature: float
     prompts: Mapping[str, tuple[str, ...]]
-    documents: tuple[Path, ...]
+    documents: tuple[str, ...]
     budgets: Budgets
-    folder: Path
+    folder: str
 
 
 def load_formula(name_or_path: str | Path) -> Formula:
@@ -304,91 +307,52 @@ def load_formula(name_or_path: str | Path) -> Formula:
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
         path = formula(str(name_or_path))
-    return _FormulaReader(path).formula()
-
-
-class _FormulaReader:
-    """Reads one file; every refusal names it and the key."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        self._content = self._mapping()
-
-    def formula(self) -> Formula:
-        known = {one.name for one in fields(Formula)} - {"folder"}
-        for key in self._content:
-            if key not in known:
-                raise self._refused(f"unknown key `{key}`", f"the keys are {', '.join(known)}")
-        return Formula(
-            name=self._typed("name", str, self._path.stem),
-            summary=self._typed("summary", str, ""),
-            rank=self._names("rank", RANK, RANK),
-            counters=self._names("counters", COUNTERS, ["l2_hit_rate"]),
-            context=self._names("context", SECTIONS, ["source", "launch", "bottleneck"]),
-            memory_analysis=self._typed("memory_analysis", bool, False),
-            temperature=float(self._typed("temperature", (int, float), 1.0)),
-            prompts=self._prompts(),
-            documents=tuple(self._file(name) for name in self._texts("documents")),
-            budgets=self._budgets(),
-            folder=self._path.parent,
-        )
-
-    def _mapping(self) -> dict[str, Any]:
-        try:
-            content = yaml.safe_load(self._path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"{self._path} cannot be read: {error.strerror}") from None
-        except (yaml.YAMLError, ValueError) as error:
-            raise self._refused(f"not YAML: {' '.join(str(error).split())}") from None
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
-            raise self._refused("a mapping is expected")
-        return content
+            raise RecordError("a mapping is expected")
+        read = _filled({**_DEFAULTS, "name": path.stem}, content)
+        for key, known in _KNOWN.items():
+            names = read[key] if isinstance(read[key], list | dict) else known
+            wrong = [f"there is no `{name}`" for name in names if name not in tuple(known)]
+            for fact in (*wrong, *(() if names else ("it is empty",))):
+                raise RecordError(f"{key}: {fact}; there are {', '.join(known)}")
+        made = decode(Formula, {**read, "folder": str(path.parent)})
+        if missing := [name for name in made.documents if not (path.parent / name).is_file()]:
+            raise RecordError(f"documents: there is no file {path.parent / missing[0]}")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    except RecordError as error:
+        keys = ", ".join(_DEFAULTS)
+        raise UsageError(f"{path} is not a formula: {error.fact}", hint=f"keys: {keys}") from None
+    return made
 
-    def _typed(self, key: str, kind: type | tuple[type, ...], default: object) -> Any:
-        value = self._content.get(key, default)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise self._refused(f"`{key}` cannot be {value!r}")
-        return value
 
-    def _texts(self, key: str, default: Sequence[str] = ()) -> tuple[str, ...]:
-        value = self._content.get(key, default)
-        texts = (value,) if isinstance(value, str) else value
-        if not isinstance(texts, list | tuple) or not all(isinstance(one, str) for one in texts):
-            raise self._refused(f"`{key}` must be a list of names, not {value!r}")
-        return tuple(texts)
+def _filled(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given on top of the defaults; one name stands for a list of one."""
+    filled = {**defaults, **given}
+    for key, default in defaults.items():
+        if isinstance(default, list) and isinstance(filled[key], str):
+            filled[key] = [filled[key]]
+        elif isinstance(default, dict) and isinstance(filled[key], dict):
+            filled[key] = _filled(default, filled[key])
+    return filled
 
-    def _names(self, key: str, known: Collection[str], default: Sequence[str]) -> tuple[str, ...]:
-        names = self._texts(key, default)
-        unknown = [name for name in names if name not in known]
-        if unknown or not names:
-            what = f"`{key}` has no `{unknown[0]}`" if unknown else f"`{key}` is empty"
-            raise self._refused(what, f"there are {', '.join(known)}")
-        return names
 
-    def _prompts(self) -> dict[str, tuple[str, ...]]:
-        named = self._typed("prompts", dict, {})
-        prompts: dict[str, tuple[str, ...]] = {part: (f"{part}.md",) for part in PROMPTS}
-        for part, names in named.items():
-            if part not in PROMPTS:
-                raise self._refused(f"`prompts` has no `{part}`", f"parts: {', '.join(PROMPTS)}")
-            prompts[part] = (names,) if isinstance(names, str) else tuple(map(str, names))
-        return prompts
-
-    def _file(self, name: str) -> Path:
-        path = self._path.parent / name
-        if not path.is_file():
-            raise self._refused(f"there is no file {path}")
-        return path
-
-    def _budgets(self) -> Budgets:
-        given = self._typed("budgets", dict, {})
-        known = {one.name for one in fields(Budgets)}
-        for key, value in given.items():
-            if key not in known:
-                raise self._refused(f"`budgets` has no `{key}`", f"there are {', '.join(known)}")
-            if type(value) is not int or value < 0:
-                raise self._refused(f"`budgets: {key}` must be a whole number, not {value!r}")
-        return Budgets(**given)
-
-    def _refused(self, what: str, hint: str | None = None) -> UsageError:
-        return UsageError(f"{self._path} is not a formula: {what}", hint=hint)
+_KNOWN: Mapping[str, Collection[str]] = {
+    "rank": RANK, "counters": COUNTERS, "context": SECTIONS, "prompts": PROMPTS,
+}  # fmt: skip
+_DEFAULTS: Mapping[str, Any] = {
+    "name": "",
+    "summary": "",
+    "rank": list(RANK),
+    "counters": ["l2_hit_rate"],
+    "context": ["source", "launch", "bottleneck"],
+    "memory_analysis": False,
+    "temperature": 1.0,
+    "prompts": {part: [f"{part}.md"] for part in PROMPTS},
+    "documents": [],
+    "budgets": asdict(Budgets()),
+}

@@ -185,10 +185,6 @@ class Options:
         "auto", "execute recorded launches on the CPU (auto: what is cheap or needed)",
         choices=("auto", "always", "never"),
     )  # fmt: skip
-    quiet_seconds: float | None = _option(
-        None, "stop recording so many seconds after the last new launch (default: off)",
-        read=seconds,
-    )  # fmt: skip
     limit_seconds: float = _option(300.0, "seconds that the application may take", read=seconds)
     validation_seconds: float = _option(
         10.0, "execute every tile on the CPU if that takes no longer, else a few", read=seconds,

@@ -84,7 +84,7 @@ def test_bad_usage_is_one_error_and_exit_code_2(
     assert shown.out == ""
 
 
-SECONDS = ("quiet_seconds", "limit_seconds", "validation_seconds")
+SECONDS = ("limit_seconds", "validation_seconds")
 COUNTS = (
     "samples", "max_tokens", "max_seconds", "candidates", "measure", "top_n", "num_attempts",
 )  # fmt: skip

@@ -25,11 +25,11 @@ def test_defaults_are_those_of_the_table():
 
 def test_variable_stands_in_where_the_option_is_not_given():
     options = parsed(
-        "--seed", "3", SEED="2", CANDIDATES="5", QUIET_SECONDS="1.5", RESUME="yes", TARGET="h200"
+        "--seed", "3", SEED="2", CANDIDATES="5", LIMIT_SECONDS="1.5", RESUME="yes", TARGET="h200"
     )
     assert options.seed == 3
     assert options.candidates == 5
-    assert options.quiet_seconds == 1.5
+    assert options.limit_seconds == 1.5
     assert options.resume is True
     assert options.target == "h200"
 
@@ -44,7 +44,7 @@ def test_flag_that_is_switched_off(text):
     [
         ("CANDIDATES", "0"),
         ("CANDIDATES", "many"),
-        ("QUIET_SECONDS", "soon"),
+        ("LIMIT_SECONDS", "soon"),
         ("COMPUTE", "perhaps"),
         ("RESUME", "perhaps"),
     ],

@@ -13,11 +13,10 @@ import pytest
 from intelliperf_swizzle.records import Cure, Cures, Run
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import FACES
-from intelliperf_swizzle.report.pages import fragment
 from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.report.words import outcome
 
-ALL = {**FACES, "notebook": fragment, "json": lambda run: said(run)}
+ALL = {**FACES, "json": lambda run: said(run)}
 
 
 def said(run: Run) -> str:
@@ -66,7 +65,6 @@ def test_the_verdict_is_four_lines_and_begins_with_what_to_do_and_its_time(run: 
     assert validated.startswith("Validated: ")
     assert "Not established: " in validated
     assert patch.startswith("Patch: patch -p1")
-    assert "`" not in re.sub(r"(?s)<style>.*?</style>", "", fragment(advised))
 
 
 def test_a_cheaper_cure_is_recommended_before_the_patch(run: Run) -> None:

@@ -19,7 +19,7 @@ from intelliperf_swizzle import drawing
 from intelliperf_swizzle.context.locality import describe_causes
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.pages import fragment, render
+from intelliperf_swizzle.report.pages import render
 from intelliperf_swizzle.search.conclude import Outcome
 
 VOID = {"meta", "link", "br", "input"}
@@ -252,13 +252,6 @@ def test_what_would_tell_nothing_is_not_drawn(run: Run) -> None:
     assert "grey" not in titles
     grey_only = tree(render(replace(run, picture=replace(picture, tiles=(both,)))))
     assert not grey_only.all("section", id="tiles")
-
-
-def test_the_fragment_is_whole_and_small(shown: Run) -> None:
-    page = tree(fragment(shown))
-    assert not page.all("script")
-    assert not page.all("html")
-    assert len(fragment(shown)) < 40_000
 
 
 def test_500_attempts_make_no_more_than_2_megabytes(run_of_500: Run) -> None:

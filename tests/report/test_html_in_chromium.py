@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.pages import fragment, render
+from intelliperf_swizzle.report.pages import render
 from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.units import percent
 
@@ -99,10 +99,6 @@ def test_it_is_dark_where_that_is_preferred(run: Run, tmp_path: Path) -> None:
     assert max(map(int, re.findall(r"\d+", dark)[:3])) < 64
     light = look(render(run), tmp_path)["dark"]
     assert light == "rgb(255, 255, 255)"
-
-
-def test_the_fragment_is_drawn(run: Run, tmp_path: Path) -> None:
-    look(f"<!DOCTYPE html><html><body>{fragment(run)}</body></html>", tmp_path)
 
 
 def test_it_can_be_printed(run: Run, tmp_path: Path) -> None:

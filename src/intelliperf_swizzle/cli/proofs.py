@@ -47,9 +47,6 @@ def _run_source(arguments: Sequence[str]) -> int:
         "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
     )
     parser.add_argument(
-        "--quiet_seconds", type=seconds, help="stop recording so long after the last new launch"
-    )
-    parser.add_argument(
         "--limit_seconds", type=seconds, default=300.0,
         help="end the application if it takes longer (default: 300)",
     )  # fmt: skip

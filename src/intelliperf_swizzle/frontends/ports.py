@@ -48,7 +48,6 @@ class RecordRequest:
         folder: for the records; not shared with another recording.
         target: the GPU that it is told of, if it runs without one.
         device: the GPU that it runs on; None = it runs without one.
-        quiet_seconds: recording ends so long after the last new launch; None = it does not.
         limit_seconds: recording ends at the latest.
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
@@ -60,7 +59,6 @@ class RecordRequest:
     folder: Path
     target: Target | None = None
     device: Device | None = None
-    quiet_seconds: float | None = None
     limit_seconds: float = 300.0
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))

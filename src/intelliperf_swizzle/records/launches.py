@@ -305,8 +305,7 @@ class Capture:
 
     Attributes:
         launches: the distinct launches in order of first appearance.
-        ended_by: why recording ended: `exit` (the application did), `quiet` (some seconds passed
-            after the last new launch) or `limit` (the hard limit).
+        ended_by: why recording ended: `exit` (the application did) or `limit` (of time).
         exit_code: the application's, None where it was ended by us.
         seconds: wall time of the recording.
         notes: sentences for the report, e.g. that launches were recorded and not computed.
@@ -317,7 +316,7 @@ class Capture:
     """
 
     launches: tuple[Launch, ...]
-    ended_by: Literal["exit", "quiet", "limit"]
+    ended_by: Literal["exit", "limit"]
     exit_code: int | None
     seconds: float
     notes: tuple[str, ...]

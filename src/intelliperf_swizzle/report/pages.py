@@ -48,11 +48,6 @@ def render_index(run: Run, pages: Mapping[str, str]) -> str:
     return _template("kernels.html").render(run=run, pages=pages, style=style)
 
 
-def fragment(run: Run) -> str:
-    """The verdict, the numbers, one picture and the swizzle, for a notebook's cell."""
-    return _template("fragment.html").render(**_view(run))
-
-
 @functools.cache
 def _template(name: str) -> jinja2.Template:
     import jinja2

@@ -91,7 +91,6 @@ class Setup:
             folder=folder,
             target=self.target,
             device=self.device,
-            quiet_seconds=self.options.quiet_seconds,
             limit_seconds=self.options.limit_seconds,
             compute=self.options.compute,
             build_command=self.options.build_command,

@@ -176,7 +176,9 @@ def _told(formula: Formula, context: HardwareContext) -> dict[str, str]:
     if "source" in told:
         told["source"] = _fenced(told["source"], _language(context)[1])
     if formula.documents:
-        told["documents"] = "\n\n".join(path.read_text("utf-8") for path in formula.documents)
+        told["documents"] = "\n\n".join(
+            Path(formula.folder, name).read_text("utf-8") for name in formula.documents
+        )
     return told
 
 
@@ -205,7 +207,7 @@ def words(formula: Formula, part: str) -> str:
 
 
 def _read(formula: Formula, name: str) -> str:
-    for folder in (formula.folder, _PROMPTS):
+    for folder in (Path(formula.folder), _PROMPTS):
         path = folder / name
         if path.is_file():
             return path.read_text(encoding="utf-8").strip()

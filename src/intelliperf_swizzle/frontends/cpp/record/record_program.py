@@ -36,7 +36,6 @@ LAUNCHES = "launches.jsonl"
 """What the stand-in says of each launch, in the folder of a recording."""
 LINES_VARIABLE = "SWIZZLE_HIP_LINES"
 """Names a file for the lines that executed workgroups touch: native execution's trace."""
-_POLL_SECONDS = 0.05
 KEYS = "keys.json"
 """The stand-in's hash of each launch, by ordinal."""
 _PATIENCE_SECONDS = 2.0
@@ -107,7 +106,7 @@ def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, 
 
 # --- running --------------------------------------------------------------------------------------
 
-_EndedBy = Literal["exit", "quiet", "limit"]
+_EndedBy = Literal["exit", "limit"]
 
 
 def _run(
@@ -128,28 +127,11 @@ def _run(
             hint="-b/--build_command builds it",
         ) from error
     try:
-        ended_by = _wait(child, journal, request, begun)
-        exit_code = child.exit_code
+        exit_code = child.wait(max(0.0, begun + request.limit_seconds - time.monotonic()))
     finally:
         child.end(_PATIENCE_SECONDS)
     journal.read()
-    return ended_by, exit_code
-
-
-def _wait(child: Child, journal: _LaunchJournal, request: RecordRequest, begun: float) -> _EndedBy:
-    """Waits until the application exits, is quiet, or its time is up."""
-    last_new = time.monotonic()
-    while child.exit_code is None:
-        now = time.monotonic()
-        if journal.read() or journal.running:
-            last_new = now
-        if now - begun > request.limit_seconds:
-            return "limit"
-        quiet = request.quiet_seconds
-        if quiet is not None and journal.new and now - last_new > quiet:
-            return "quiet"
-        child.wait(_POLL_SECONDS)
-    return "exit"
+    return "limit" if exit_code is None else "exit", exit_code
 
 
 @dataclass
@@ -162,32 +144,20 @@ class _LaunchJournal:
     counts: Counter[str] = field(default_factory=Counter)
     refused: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
-    running: set[str] = field(default_factory=set)
-    _position: int = 0
 
-    def read(self) -> bool:
-        """Takes in complete lines; whether a launch is new."""
+    def read(self) -> None:
+        """Takes in complete lines."""
         path = self.folder / LAUNCHES
-        if not path.exists():
-            return False
-        with path.open("rb") as stream:
-            stream.seek(self._position)
-            text = stream.read()
-        complete = text[: text.rfind(b"\n") + 1]
-        self._position += len(complete)
-        before = len(self.new)
-        for line in complete.splitlines():
+        text = path.read_bytes() if path.exists() else b""
+        for line in text[: text.rfind(b"\n") + 1].splitlines():
             self._take(json.loads(line))
-        return len(self.new) > before
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["event"] == "new":
             self.new[event["id"]] = event
-            self.running.add(event["id"])
         elif event["event"] == "ran":
             self.ran[event["id"]] = event
             self.counts[event["id"]] += 1
-            self.running.discard(event["id"])
         elif event["event"] == "refused":
             self.refused[event["kernel"]] = None
         elif event["event"] == "note":
@@ -207,8 +177,6 @@ class _LaunchJournal:
 
 
 def _ending(ended_by: _EndedBy, exit_code: int | None) -> str:
-    if ended_by == "quiet":
-        return "the application was ended by the recording, as it launched nothing new"
     if ended_by == "limit":
         return "the application was ended at the time limit"
     if exit_code is not None and exit_code < 0:

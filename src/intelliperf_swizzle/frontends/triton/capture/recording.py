@@ -44,7 +44,7 @@ _EXTENSION = re.compile(
 )
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
-EndedBy = Literal["exit", "quiet", "limit"]
+EndedBy = Literal["exit", "limit"]
 _TRACER = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_here"
 
 
@@ -121,7 +121,7 @@ def _watch(
     watch = _JournalWatch(Journal(place))
     application = start(request.command, place, request.cwd, request.variables, on_gpu=on_gpu)
     try:
-        ended_by = watch.until_over(application, request.quiet_seconds, deadline)
+        ended_by = watch.until_over(application, deadline)
         exit_code = application.exit_code
     finally:
         application.end(PATIENCE_SECONDS)
@@ -162,32 +162,20 @@ class _JournalWatch:
     pythons: int = 0
     imported_triton: bool = False
     _running: set[str] = field(default_factory=set)
-    _further: set[str] = field(default_factory=set)
 
-    def until_over(
-        self, application: Child, quiet_seconds: float | None, deadline: float
-    ) -> EndedBy:
-        """Wait until the application exits, is quiet, or its time is up."""
-        last_new = time.monotonic()
+    def until_over(self, application: Child, deadline: float) -> EndedBy:
+        """Wait until the application exits, or its time is up."""
         while application.exit_code is None:
-            now = time.monotonic()
-            if self.read() or self._running:
-                last_new = now
-            if now > deadline:
+            self.read()
+            if time.monotonic() > deadline:
                 return "limit"
-            if quiet_seconds is not None and self.records and now - last_new > quiet_seconds:
-                return "quiet"
             application.wait(_POLL_SECONDS)
         return "exit"
 
-    def read(self) -> bool:
-        """Take in what the journal has to tell; whether a launch is new or has just been run."""
-        active = False
+    def read(self) -> None:
+        """Take in what the journal has to tell."""
         for event in self.journal.unread():
             self._take(event)
-            fresh = event["event"] in ("new", "ran")
-            active |= fresh and event["record"] not in self._further
-        return active
 
     def _take(self, event: dict[str, Any]) -> None:
         record = event.get("record", "")
@@ -207,8 +195,6 @@ class _JournalWatch:
         elif event["event"] in ("caution", "note"):
             (self.cautions if event["event"] == "caution" else self.notes).append(event["text"])
         elif event["event"] in ("new", "further"):
-            if event["event"] == "further":  # a training loop has no end of them
-                self._further.add(record)
             # two processes may see it for the first time at once
             if record not in self._running and record not in self.executions:
                 self.records.append(record)
@@ -256,11 +242,6 @@ class _Ending:
 
     def sentence(self) -> str:
         """How the application ended."""
-        if self.ended_by == "quiet":
-            return (
-                "the application was ended by the recording,"
-                f" {self.request.quiet_seconds:g} s after its last new launch"
-            )
         if self.ended_by == "limit":
             return (
                 f"the application was ended at the time limit of {self.request.limit_seconds:g} s"
@@ -278,9 +259,7 @@ class _Ending:
         if self.exit_code == 0:
             return ()
         remedy = ""
-        if self.ended_by == "quiet":
-            remedy = "; without --quiet_seconds it is recorded to its end"
-        elif self.ended_by == "limit":
+        if self.ended_by == "limit":
             remedy = "; --limit_seconds gives it more time"
         elif self.exit_code and self.exit_code > 0 and not computed:
             remedy = "; --compute always executes what it may have checked"
