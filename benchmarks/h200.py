@@ -368,7 +368,7 @@ def raced(folder: Path) -> Iterator[dict[str, Any]]:
         for line in journal.read_text().splitlines():
             event = json.loads(line)
             if event["event"] == "raced":
-                yield {key: event[key] for key in ("launch", "candidates", "rounds_ns", "sets")}
+                yield {key: event[key] for key in ("launch", "candidates", "rounds_ns")}
 
 
 # --- times anew ---------------------------------------------------------------------------------
@@ -541,7 +541,10 @@ def costs(records: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     for one in records:
         cells = [ratio_cell(one, name) for name in IDENTITIES]
-        check = max(one["validations"], key=lambda c: c["tensor_bytes"], default=None)
+        costs = [
+            check for check in one["validations"] if "tensor_bytes" in check
+        ]  # of early visits
+        check = max(costs, key=lambda c: c["tensor_bytes"], default=None)
         cells += ["–"] * 6 if check is None else validation_cells(check)
         lines.append(f"| {one['case']} | {' | '.join(cells)} |")
     return lines

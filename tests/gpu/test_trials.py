@@ -125,13 +125,7 @@ def test_another_order_of_the_same_work_agrees_at_its_price(
     assert trial.failure is None
     assert trial.difference is None
     assert sorted(trial.checks) == [0, 1]
-    check = trial.checks[0]
-    rows, counts, indices = 24 * 64 * 4, 24 * 4, 24 * 8
-    assert check.tensor_bytes == 2 * rows + counts + indices
-    assert check.written_bytes == rows + counts
-    assert check.extra_bytes == 2 * check.written_bytes
-    assert check.moved_bytes == 4 * rows + 6 * counts + 2 * (rows + indices)
-    assert 0 < check.kernel_seconds < check.seconds
+    assert not trial.checks[0].loose
 
 
 def test_recorded_launches_are_made_again_without_the_application(bed: Bed) -> None:

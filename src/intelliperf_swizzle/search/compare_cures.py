@@ -138,8 +138,7 @@ def compare_cures(
     time, least = before.modelled_time_ms or 0.0, least_gain(before)
     if time < setup.target.launch_us / 1e3:
         return None
-    timed = setup.device is None or subject.baseline.time_ms is not None
-    hopeless = timed and subject.baseline.bound_by_arithmetic
+    hopeless = subject.baseline.bound_by_arithmetic
     if hopeless or subject.baseline.only_compulsory:
         return records.Cures(before.l2_hit_rate, time, (), BOUND if hopeless else COMPULSORY)
     progress.phase(f"comparing cures for {subject.kernel} (model)")

@@ -10,7 +10,7 @@ process. The lines of the journal:
                                     from now on, nothing may take longer than that
     {"event": "checked", "launch": l, "candidate": c, …}      fields of `trial.Check`
     {"event": "failed", "launch": l, "candidate": c, …}       fields of `trial.Failure`
-    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n}
+    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …]}
                                     a row of a round: the original first, then the candidates
     {"event": "not raced", "launch": l, "text": …}
     {"event": "idle"}               the application goes on

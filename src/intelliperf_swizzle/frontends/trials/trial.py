@@ -21,23 +21,11 @@ class Check:
         same: whether all bytes agree.
         difference: the first difference in words, None where there is none.
         loose: whether floats that atomics add up were compared within the tolerance.
-        seconds: all of it, without compiling.
-        kernel_seconds: of it, the two kernels.
-        tensor_bytes: of all storages of the launch.
-        extra_bytes: device memory that it took besides them.
-        written_bytes: of the storages that the launch writes.
-        moved_bytes: read and written, besides what the two kernels do.
     """
 
     same: bool
     difference: str | None
     loose: bool
-    seconds: float
-    kernel_seconds: float
-    tensor_bytes: int
-    extra_bytes: int
-    written_bytes: int
-    moved_bytes: int
 
 
 @dataclass(frozen=True)

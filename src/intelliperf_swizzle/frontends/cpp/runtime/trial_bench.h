@@ -147,9 +147,10 @@ class Bench {  // one launch on the program's own memory, which is put back
   }
 
   // The first difference of what a kernel leaves, in words; empty where all bytes agree.
-  std::string compare(const Loaded& kernel, float* ms) {
+  std::string compare(const Loaded& kernel) {
+    float ms = 0;
     restore(kernel);
-    if (Error error = timed(kernel, ms)) return "!" + words(error);
+    if (Error error = timed(kernel, &ms)) return "!" + words(error);
     std::string said;
     for (auto& one : regions_) {
       const uint8_t* at = one.variable < 0 ? one.at : (uint8_t*)kernel.variables[one.variable];
@@ -177,14 +178,6 @@ class Bench {  // one launch on the program's own memory, which is put back
     wait();
   }
 
-  std::string facts(float ms, double seconds) const {
-    size_t all = 0, written = 0, extra = 0;
-    for (auto& one : regions_)
-      all += one.bytes, written += one.written ? one.bytes : 0, extra += one.kept ? one.bytes : 0;
-    return number("seconds", seconds) + number("kernel_seconds", original_seconds + ms / 1e3) +
-           number("tensor_bytes", all) + number("extra_bytes", extra) +
-           number("written_bytes", written) + number("moved_bytes", all + written);
-  }
   bool loose() const {
     return std::any_of(regions_.begin(), regions_.end(),
                        [](auto& one) { return one.type != "-" && one.written; });

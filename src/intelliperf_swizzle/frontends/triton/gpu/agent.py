@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -208,7 +207,7 @@ class Agent:
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
-            raced = race(
+            rounds = race(
                 kernels,
                 arguments,
                 live.memory,
@@ -221,9 +220,7 @@ class Agent:
             self._report.tell("not raced", launch=number, text=in_words(error))
             self._leave_if_lost()
             return
-        self._report.tell(
-            "raced", launch=number, candidates=candidates, **dataclasses.asdict(raced)
-        )
+        self._report.tell("raced", launch=number, candidates=candidates, rounds_ns=rounds)
 
 
 def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:

@@ -9,17 +9,12 @@ Kernels write to copies of what the launch writes. They are filled with poison, 
 application's memory holds where the launch reads it, too. So both kernels begin with the same bytes
 in memory, and what one of them leaves untouched agrees only where the other does too. The
 application's own tensors are read only, and there is nothing to restore.
-
-A validation costs two kernel runs; two passes over what is only read; four over what is only
-written (fill, fill, compare two), six over what is read and written (the fills copy); and twice the
-written memory. Nothing waits for the host in between.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import torch
 
@@ -28,8 +23,6 @@ from intelliperf_swizzle.frontends.triton.gpu import passes
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, device_of, moved
 from intelliperf_swizzle.frontends.triton.gpu.order import Task
 from intelliperf_swizzle.records import TensorArgument
-
-_Events: TypeAlias = tuple[torch.cuda.Event, torch.cuda.Event]
 
 BOUNDARY = 512
 """Bytes; where PyTorch puts tensors, so that copies are as aligned as what they are copies of."""
@@ -71,18 +64,15 @@ class Bench:
         self._original = original
         self._tolerance = tolerance
         passes.warm_up(self._device)
-        begun = _now()
         self._expected, self._outcome = self._copies()
         self._digests = self._counters(self._inputs)
         self._add_digests(self._digests)
-        events = self._run(original, self._expected)
-        self._seconds = _now() - begun
-        self._kernel_seconds = _seconds(events)
-
-    @property
-    def original_seconds(self) -> float:
+        torch.cuda.synchronize()
+        begun = time.perf_counter()
+        self._run(original, self._expected)
+        torch.cuda.synchronize()
+        self.original_seconds = time.perf_counter() - begun
         """Of the original's run; the first one, which may have been slow."""
-        return self._kernel_seconds
 
     def compare(self, candidate: Launch) -> Check:
         """Runs a candidate and compares every byte.
@@ -90,8 +80,7 @@ class Bench:
         Raises:
             InputChangedError: it wrote to an input; `args` holds the check.
         """
-        begun = _now()
-        events = self._run(candidate, self._outcome)
+        self._run(candidate, self._outcome)
         digests = self._counters(self._inputs)
         self._add_digests(digests)
         difference = self._difference()
@@ -101,29 +90,10 @@ class Bench:
         changed = [number for number, now, before in pairs if now != before]
         if changed:
             difference = f"it writes to {self._names(changed[0])}, which is an input"
-        check = self._check(difference, self._seconds + _now() - begun, _seconds(events))
+        check = Check(difference is None, difference, loose=bool(self._task.summed))
         if changed:
             raise InputChangedError(check)
         return check
-
-    def _check(self, difference: str | None, seconds: float, kernel_seconds: float) -> Check:
-        written = self._bytes(self._written)
-        also_read = self._bytes([n for n in self._written if n in self._task.read])
-        inputs = self._bytes(self._inputs)
-        return Check(
-            same=difference is None,
-            difference=difference,
-            loose=bool(self._task.summed),
-            seconds=seconds,
-            kernel_seconds=self._kernel_seconds + kernel_seconds,
-            tensor_bytes=written + inputs,
-            extra_bytes=2 * written,
-            written_bytes=written,
-            moved_bytes=4 * written + 2 * also_read + 2 * inputs,
-        )
-
-    def _bytes(self, numbers: Sequence[int]) -> int:
-        return sum(self._memory[number].nbytes for number in numbers)
 
     def _copies(self) -> tuple[dict[int, torch.Tensor], dict[int, torch.Tensor]]:
         """Memory for each storage that is written, twice, in one allocation: each costs 0.1 ms."""
@@ -144,8 +114,8 @@ class Bench:
         for number, digest in zip(self._inputs, digests, strict=True):
             passes.add_digest(self._memory[number], digest)
 
-    def _run(self, kernel: Launch, copies: Mapping[int, torch.Tensor]) -> _Events:
-        """Has a kernel write to copies of what it writes; events before and behind it."""
+    def _run(self, kernel: Launch, copies: Mapping[int, torch.Tensor]) -> None:
+        """Has a kernel write to copies of what it writes."""
         for number, copy in copies.items():
             if number in self._task.read:
                 copy.copy_(self._memory[number])
@@ -153,11 +123,7 @@ class Bench:
                 passes.poison(copy)
         places = {self._memory[number].data_ptr(): copy for number, copy in copies.items()}
         args, kwargs = moved(self._arguments, places)
-        events = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        events[0].record()
         kernel(args, kwargs)
-        events[1].record()
-        return events
 
     def _difference(self) -> str | None:
         """The first difference between the two copies; waits until all is done."""
@@ -211,14 +177,3 @@ _FLOATS = {
 def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:
     """Names and views of the arguments that lie in a storage."""
     return [one for one in task.launch.tensors() if one[1].storage == number]
-
-
-def _now() -> float:
-    """The time when all that was launched is done."""
-    torch.cuda.synchronize()
-    return time.perf_counter()
-
-
-def _seconds(events: _Events) -> float:
-    """Between two events that have happened."""
-    return float(events[0].elapsed_time(events[1])) / 1e3

@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
@@ -32,19 +31,6 @@ _HOST_CYCLES = 60_000
 """About 30 µs of a GPU's clock: what the host may take to launch one kernel, or one copy."""
 
 
-@dataclass(frozen=True)
-class Raced:
-    """What a race took.
-
-    Attributes:
-        rounds_ns: a row of nanoseconds per round, in the order of the kernels.
-        sets: of tensors that the launches took in turn.
-    """
-
-    rounds_ns: list[list[int]]
-    sets: int
-
-
 def race(
     kernels: Sequence[Launch],
     arguments: Arguments,
@@ -54,7 +40,7 @@ def race(
     seconds: float,
     on_gpu: bool,
     task: Task,
-) -> Raced:
+) -> list[list[int]]:
     """Times kernels on copies of the arguments.
 
     Args:
@@ -93,8 +79,7 @@ def race(
     rounds = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(1e9 * seconds / sum(warm[-1]))))
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
     draw = random.Random(0)
-    times = [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
-    return Raced(times, count)
+    return [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
 
 
 def _sets(bytes_: int, cache_bytes: int) -> int:
