@@ -153,7 +153,7 @@ def examined(kernel: Kernel, target: str) -> Iterator[tuple[Setup, Subject]]:
         progress = Lines(sys.stderr)
         setup = prepare(options, (f"./{kernel.name}", str(kernel.size)), progress)
         with record_application(setup, progress) as recorded:
-            yield setup, choose_kernel(recorded, setup, progress, to_edit=True)
+            yield setup, choose_kernel(recorded, setup, progress)
 
 
 def proved(kernel: Kernel, name: str, setup: Setup, subject: Subject) -> Swizzle:

@@ -541,10 +541,8 @@ def costs(records: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     for one in records:
         cells = [ratio_cell(one, name) for name in IDENTITIES]
-        costs = [
-            check for check in one["validations"] if "tensor_bytes" in check
-        ]  # of early visits
-        check = max(costs, key=lambda c: c["tensor_bytes"], default=None)
+        told = (c for c in one["validations"] if "tensor_bytes" in c)  # by visits until then
+        check = max(told, key=lambda c: c["tensor_bytes"], default=None)
         cells += ["–"] * 6 if check is None else validation_cells(check)
         lines.append(f"| {one['case']} | {' | '.join(cells)} |")
     return lines

@@ -10,12 +10,7 @@ from functools import partial
 
 import torch
 
-from intelliperf_swizzle.frontends.triton.gpu.passes import (
-    add_differing,
-    add_digest,
-    poison,
-    warm_up,
-)
+from intelliperf_swizzle.frontends.triton.gpu.passes import add_differing, add_digest, poison
 
 SIZES = (64 << 20, 1 << 30)
 _HOST_CYCLES = 2_000_000
@@ -36,7 +31,6 @@ def milliseconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Times each pass once."""
     device = torch.device("cuda")
-    warm_up(device)
     found = torch.zeros((), dtype=torch.int64, device=device)
     for size in SIZES:
         one, other = (torch.zeros(size, dtype=torch.uint8, device=device) for _ in range(2))

@@ -252,7 +252,7 @@ def rates(wanted: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 def rates_of(setup: Setup, recorded: Any, folder: Path) -> dict[str, Any]:
     """Of each order that is a permutation."""
-    subject = choose_kernel(recorded, setup, Lines(sys.stderr), to_edit=True)
+    subject = choose_kernel(recorded, setup, Lines(sys.stderr))
     launch = subject.traced[0].launch
     screen = ModelScreen(subject.traced, setup.target)
     rows: dict[str, Any] = {}

@@ -67,7 +67,7 @@ def search(inputs: Inputs) -> dict[str, Any]:
         tempfile.TemporaryDirectory(prefix="swizzle-bench-") as folder,
         record_application(setup, Silent()) as recorded,
     ):
-        [subject, *_], _ = examine_kernels(recorded, setup, Silent(), to_edit=True)
+        [subject, *_], _ = examine_kernels(recorded, setup, Silent())
         proposers = [proposer_of(inputs)]
         one = Search(subject, setup, subject.kernel)
         run = optimize_kernel(one, recorded, proposers, Path(folder), Silent()).run

@@ -16,7 +16,6 @@ import io
 import json
 import linecache
 import os
-import pickle
 import random
 import runpy
 import subprocess
@@ -329,10 +328,8 @@ class _WarmHere:
         """It is imported when it is called."""
 
     def call(self, folder: Path, function: str, output: IO[bytes]) -> _Ended:
-        if function.endswith(":compile_all"):
-            build = asdict(Build(None, None, None, 0, 4, 0.0))
-            request = pickle.loads((folder / children.REQUEST).read_bytes())
-            warm.answer(folder, [build for _ in request[-1]])
+        if function.endswith(":compile_here"):
+            warm.answer(folder, asdict(Build(None, None, None, 0, 4, 0.0)))
             return _Ended(0)
         with _one_at_a_time, _undone_afterwards():
             try:

@@ -83,8 +83,8 @@ def combine(edits: Sequence[Edit], roots: Sequence[Path]) -> Edit:
         path: _merge(path, text, [edit.files[path] for edit in edits if path in edit.files])
         for path, text in before.items()
     }
-    [root, *others] = {patch_root(path, roots) for path in after}
-    if others:
+    root, *others = {patch_root(path, roots) for path in after} or roots
+    if others and after:
         raise SpliceError(f"{root} and {others[0]} have no folder in common that a patch is for")
     return Edit(
         functions={key: text for edit in edits for key, text in edit.functions.items()},

@@ -7,6 +7,8 @@ The library raises these and never prints or exits; `cli` turns them into one li
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SwizzleError(Exception):
     """Something the user can understand went wrong.
@@ -15,9 +17,13 @@ class SwizzleError(Exception):
         fact: what is wrong, with the value, as one lower-case sentence without a full stop.
         hint: what would fix it, or None.
         details: further lines for the user (a witness, the last lines of an application).
+
+    Attributes:
+        kernels: rows of the table of kernels, if not one of those that were recorded can be traced.
     """
 
     exit_code = 1
+    kernels: tuple[Any, ...] = ()
 
     def __init__(self, fact: str, *, hint: str | None = None, details: tuple[str, ...] = ()):
         super().__init__(fact)

@@ -20,6 +20,7 @@ import pytest
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture, recording
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import (
     Capture,
@@ -162,6 +163,38 @@ def test_kernels_that_wait_and_descriptors(pipeline: Capture) -> None:
     assert isinstance(described, DescriptorArgument)
     assert described.block_shape == (8, 16)
     assert described.base == TensorArgument(0, "fp16", (32, 16), (16, 1), 0)
+
+
+DESCRIBED = """
+import os, sys
+os.environ["TRITON_CACHE_DIR"] = sys.argv[1]
+import torch, triton
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def doubled(x, y):
+    at = [triton.language.program_id(0) * 8, 0]
+    y.store(at, x.load(at) * 2)
+
+x = torch.ones(32, 16, device="cuda", dtype=torch.float16)
+x, y = (TensorDescriptor(one, one.shape, one.stride(), [8, 16]) for one in (x, x + 1))
+doubled[(4,)](x, y)
+"""
+
+
+def test_host_descriptors_are_pointers_whatever_the_gpu_and_the_users_cache_stays(
+    tmp_path: Path,
+) -> None:
+    script, cache = tmp_path / "app.py", tmp_path / "cache"
+    script.write_text(DESCRIBED)
+    command, lines = [sys.executable, str(script), str(cache)], []
+    for name in ("mi300x", "h100"):
+        folder = tmp_path / name
+        request = RecordRequest(command, folder=folder, cwd=tmp_path, target=load_target(name))
+        [launch] = capture(request).launches
+        lines.append(trace(launch).shape_line.tolist())
+    assert lines == [[0, 1, 0, 1]] * 2
+    assert not cache.exists(), "kernels that end with TTIR are for nobody else"
 
 
 def test_a_record_suffices_to_run_the_launch(

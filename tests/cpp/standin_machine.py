@@ -26,16 +26,14 @@ def machine(folder: Path, language: str) -> dict[str, str]:
     )
     (folder / "libcuda.so.1").symlink_to(soname)
     (bin_folder := folder / "bin").mkdir()
-    tools = {"nvcc": "nvcc.py", "hipcc": "nvcc.py", "cuobjdump": "cuobjdump.py"}
-    for tool, script in tools.items():
+    for tool in ("nvcc", "hipcc"):
         (bin_folder / tool).write_text(
-            f'#!/bin/sh\nexec {sys.executable} "{STANDIN}/{script}" "$@"\n'
+            f'#!/bin/sh\nexec {sys.executable} "{STANDIN}/nvcc.py" "$@"\n'
         )
         (bin_folder / tool).chmod(0o755)
     return {
         **os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "FAKE_CUDA": str(folder),
-        "FAKE_LANGUAGE": language, "FAKE_CODE": "sm_90 _Z5otherv",
-        "LD_LIBRARY_PATH": str(folder),
+        "FAKE_LANGUAGE": language, "LD_LIBRARY_PATH": str(folder),
     }  # fmt: skip
 
 

@@ -9,7 +9,6 @@ code; all else is real: processes, the preloaded library, builds. `test_cuda_on_
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,20 +18,16 @@ from standin_machine import STANDIN, as_hip, machine
 
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
+from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
 from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP, Cpp
-from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel, recording_of
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.hardware import Device, load_target
-from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Launch, Trace
 from intelliperf_swizzle.search import setup
-from intelliperf_swizzle.search.setup import choose_language
 
 pytestmark = pytest.mark.hip
 INDEX = "blockIdx.x * blockDim.x + threadIdx.x;"
@@ -80,7 +75,7 @@ class Bed:
 
     def enter(self, patch: pytest.MonkeyPatch, **variables: str) -> None:
         """Makes this process's environment that of the machine, with other variables."""
-        for name in ("PATH", "FAKE_CUDA", "FAKE_LANGUAGE", "FAKE_CODE", "LD_LIBRARY_PATH"):
+        for name in ("PATH", "FAKE_CUDA", "FAKE_LANGUAGE", "LD_LIBRARY_PATH"):
             patch.setenv(name, (self.environment | variables)[name])
 
     def edit(self, old: str, new: str) -> Edit:
@@ -196,7 +191,7 @@ def test_a_static_runtime_is_refused_by_name(bed: Bed, tmp_path: Path) -> None:
     refusal = runs.validate_and_time({0: bed.edit(*CHANGES["reverses"])})[0].refusal
     assert refusal is not None
     assert refusal[0] == "not validated"
-    assert "nothing was launched through a shared runtime or by" in refusal[1]
+    assert "nothing was launched through a shared runtime" in refusal[1]
 
 
 @pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
@@ -210,33 +205,6 @@ def test_a_static_runtime_is_linked_as_the_shared_one(bed: Bed, tmp_path: Path) 
     )
     assert outcomes[0].refusal is None
     assert outcomes[0].timing is not None
-
-
-def test_a_program_that_calls_the_driver_alone(tmp_path: Path) -> None:
-    """It loads its kernel from a file that is built by itself."""
-    (project := tmp_path / "project").mkdir()
-    for name in ("driver.cu", "scale.cu"):
-        shutil.copy(STANDIN / name, project)
-    build = "nvcc -fatbin scale.cu -o scale.fatbin && nvcc driver.cu -o app -lcuda"
-    assert choose_language(Options(build_command=build), ["./app"], project, Silent()) is CUDA
-    bed = Bed(CUDA, project / "scale.cu", machine(tmp_path, "CUDA"), [])
-    request = RecordRequest(
-        ["./app"], project, tmp_path / "capture", bed.device.target, build_command=build
-    )
-    launches = CUDA.record(request).launches
-    bed.traced.extend((one, trace_here(one, project)) for one in launches)
-    edits = {n: bed.edit(*CHANGES[name]) for n, name in enumerate(DRIVEN)}
-    outcomes = bed.runs(tmp_path / "runs", build).validate_and_time(edits)
-    for outcome, said in zip(outcomes.values(), DRIVEN.values(), strict=True):
-        assert said in (outcome.refusal or ("", "same bytes"))[1]
-    assert outcomes[0].timing is not None
-
-
-DRIVEN = {
-    "reverses": "same bytes",
-    "drops a tile": "`out` differs in ",
-    "changes a variable": "it writes to `factor`, which is an input",
-}
 
 
 def test_a_section_for_device_code_may_hold_none(tmp_path: Path) -> None:
@@ -271,52 +239,3 @@ def test_the_plain_command_measures(
     assert timed
     assert all(one.validation and one.validation.method == "gpu" for one in timed)
     assert run.baseline.time_ms is not None
-
-
-@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
-@pytest.mark.parametrize("arch", ["sm_90", "sm_75"])
-def test_what_nvcc_makes_decides_how_many_workgroups_an_sm_holds(
-    bed: Bed, arch: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also if the program has only PTX for the GPU; LLVM's code takes fewer registers."""
-    launch, target = bed.traced[0][0], load_target("h200")
-    bed.enter(monkeypatch, FAKE_CODE=f"{arch} {read_kernel(launch).code.symbol}")
-    edit = bed.edit(*CHANGES["reverses"])
-    for build in (CUDA.build(launch, target), CUDA.build(launch, target, edit)):
-        assert (build.registers, build.stack_bytes, build.lds_bytes) == (64, 8, 8448)
-
-
-@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
-def test_without_nvccs_code_llvms_decides(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nvcc builds has no such kernel, or there is no nvcc."""
-    launch, target = bed.traced[0][0], load_target("h200")
-    bed.enter(monkeypatch)
-    other = CUDA.build(launch, target)
-    bed.enter(monkeypatch, PATH="/usr/bin:/bin")
-    assert CUDA.build(launch, target) == other
-    assert other.registers == read_kernel(launch).code.registers
-
-
-@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
-def test_it_is_said_if_nvcc_does_not_build(
-    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launch, target = bed.traced[0][0], load_target("h200")
-    recording = recording_of(launch)
-    shutil.copytree(recording, tmp_path / "copy", ignore=shutil.ignore_patterns("gpu", "around"))
-    moved = launch.options["device_kernel"].replace(str(recording), str(tmp_path / "copy"))
-    bed.enter(monkeypatch, FAKE_LANGUAGE="none")
-    build = CUDA.build(replace(launch, options={**launch.options, "device_kernel": moved}), target)
-    assert build.registers == read_kernel(launch).code.registers
-    assert (build.caution or "").startswith("registers and shared memory are those of LLVM's code")
-    assert CUDA.build(launch, target).caution is None
-
-
-@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
-def test_an_edit_that_nvcc_does_not_compile_is_refused(
-    bed: Bed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launch, target = bed.traced[0][0], load_target("h200")
-    bed.enter(monkeypatch, FAKE_CODE=f"sm_90 {read_kernel(launch).code.symbol}")
-    with pytest.raises(BuildError, match="fails with the compiler for the GPU"):
-        CUDA.build(launch, target, bed.edit(*CHANGES["does not compile"]))

@@ -21,8 +21,8 @@ from printed import compiled
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbering, compare
-from intelliperf_swizzle.frontends.triton.ir.scalars import arguments_of, evaluate
 from intelliperf_swizzle.frontends.triton.source import splice
+from intelliperf_swizzle.frontends.triton.walk.scalars import Scalars
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate as evaluate_swizzle
 from intelliperf_swizzle.language import parse
@@ -61,7 +61,7 @@ def test_what_stands_for_a_number_computes_the_mapping(tmp_path: Path, swizzle: 
     assert isinstance(found, Renumbering), found
     [one] = found.stands
     programs = np.arange(launch.programs)
-    computed = evaluate(edited, one.value, arguments_of(launch, edited), programs, launch.grid)
+    computed = Scalars(launch, edited).value(one.value, programs)
     mapping = evaluate_swizzle(
         parse(swizzle), launch.grid, launch.constants, num_xcds=8, cus_per_xcd=38
     )
@@ -100,7 +100,33 @@ def test_functions_that_are_not_inlined_are_compared_too(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("    rows = pid_m", "    n = pid_n * BLOCK + tl.arange(0, BLOCK)\n    rows = pid_m"),
+        ("group = GROUP", "seven, one = 7, 1.0\n    group = GROUP"),
+        ("k = tl.arange", "ahead = rows[:, None] * K\n    k = tl.arange"),
+    ],
+)
+def test_neither_the_order_of_what_computes_values_nor_its_block_is_a_difference(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    launch = gemm_launch(tmp_path)
+    key, text = launch.source.kernel, launch.source.entry.text
+    assert old in text
+    other = text.replace(old, new)
+    if "ahead = " in other:
+        other = other.replace("a_ptr + rows[:, None] * K", "a_ptr + ahead")
+    original, edited = kernels(launch, {key: other})
+    found = compare(original, edited)
+    assert isinstance(found, Renumbering), found
+    [one] = found.stands
+    [read] = [op for op in edited.ops() if op.name == "tt.get_program_id"]
+    assert one.value in read.results
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
         ("other=0.0", "other=1.0"),
+        ("other=0.0", 'other=0.0, eviction_policy="evict_last"'),
         ("range(0, tl.cdiv", "range(1, tl.cdiv"),
         ("rows[:, None] < M) & (inner", "rows[:, None] < N) & (inner"),
         ("accumulator.to(tl.float16), mask", "-accumulator.to(tl.float16), mask"),

@@ -20,7 +20,7 @@ from launches_by_hand import (
 )
 
 from intelliperf_swizzle.errors import BuildError
-from intelliperf_swizzle.frontends.triton.source import build, build_all, splice
+from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.language import parse
@@ -38,14 +38,10 @@ def needs(
 
 def test_edited_gemm_compiles_for_gfx942_and_needs_hardly_more(tmp_path: Path) -> None:
     launch = gemm_launch(tmp_path)
-    edits = [
-        splice(launch.source, parse(text), target=MI300X, launches=[launch]).functions
-        for text in (CONTIGUOUS, GROUPED)
-    ]
-    before, *after = build_all(launch, MI300X, [{}, *edits])
-    assert isinstance(before, Build)
-    for built in after:
-        assert isinstance(built, Build)
+    before = build(launch, MI300X)
+    for text in (CONTIGUOUS, GROUPED):
+        edit = splice(launch.source, parse(text), target=MI300X, launches=[launch])
+        built = build(launch, MI300X, edit)
         assert built.num_warps == before.num_warps == 4
         assert built.lds_bytes == before.lds_bytes
         assert built.stack_bytes == 0
@@ -63,15 +59,15 @@ def test_other_arguments_compile_with_a_swizzle(
 
 def test_a_helper_is_compiled_with_its_edit(tmp_path: Path) -> None:
     launch = helper_launch(tmp_path)
-    (key,) = splice(launch.source, parse("pid = pid"), target=H100, launches=[launch]).functions
+    edit = splice(launch.source, parse("pid = pid"), target=H100, launches=[launch])
+    (key,) = edit.functions
     broken = launch.source.functions[key].text.replace("tl.program_id(0)", "tl.no_such_thing(0)")
-    fine, wrong = build_all(launch, H100, [{}, {key: broken}])
-    assert isinstance(fine, Build)
+    fine = build(launch, H100)
     assert fine.registers
     assert fine.scalar_registers is None
-    assert isinstance(wrong, BuildError)
-    assert "`scale_rows` does not compile for h100" in wrong.fact
-    assert "no_such_thing" in str(wrong)
+    with pytest.raises(BuildError, match="`scale_rows` does not compile for h100") as wrong:
+        build(launch, H100, replace(edit, functions={key: broken}))
+    assert "no_such_thing" in str(wrong.value)
 
 
 def test_options_of_another_vendor_are_left_out(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from intelliperf_swizzle.errors import SpliceError, TraceError
+from intelliperf_swizzle.cli import main
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.hardware import load_target
@@ -137,6 +139,17 @@ def test_what_writes_nowhere_is_refused(tmp_path: Path) -> None:
         optimize(setup_of(tmp_path), [OfflineProposer()], tmp_path / "out")
 
 
+def test_the_command_lists_kernels_of_which_not_one_can_be_traced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "app.py").write_text(NOWHERE)
+    assert main(["-p", str(tmp_path), "--", sys.executable, "app.py"]) == 0
+    told = capsys.readouterr()
+    assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", told.out)
+    assert "app.py:" in told.out
+    assert "run it on others" in told.err
+
+
 class Heard(Silent):
     """Keeps the notes."""
 
@@ -147,13 +160,18 @@ class Heard(Silent):
         self.notes.append(sentence)
 
 
-def test_a_file_that_cannot_be_edited_is_refused_before_the_search(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_edited_is_modelled_and_not_searched(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_bytes(
         b"# -*- coding: latin-1 -*-\n# caf\xe9\n" + NAMESAKES.encode()
     )
-    with pytest.raises(SpliceError, match="is not UTF-8"):
-        optimize(setup_of(tmp_path), [OfflineProposer()], tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+    outcome = optimize(setup_of(tmp_path), [OfflineProposer()], tmp_path / "out")
+    for row in outcome.run.kernels:
+        assert row.baseline_l2_hit_rate is not None
+        assert row.ceiling_l2_hit_rate is not None
+        assert re.search("is not UTF-8; .* of 100 requests miss", row.said)
+    assert outcome.combined is None
+    assert "Nothing was tried" in message(outcome.run)
+    assert "no swizzle can be put into its source" in message(outcome.run)
 
 
 @pytest.mark.parametrize("target", ["mi300x", "h100"])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from intelliperf_swizzle.edit import Edit
@@ -17,6 +18,7 @@ from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.records import MappedLaunch
 
 APPLICATION = """\
 import sys
@@ -85,6 +87,25 @@ def test_the_module_can_be_taken_along(swizzles: Path, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(text)
     ended = run(tmp_path, sys.executable, "app.py", str(swizzles), "compile")
     assert ended.stdout == "swizzled\n", ended.stderr
+
+
+def test_a_helper_of_another_file_changes_for_this_kernel_alone(tmp_path: Path) -> None:
+    helper = "import triton, triton.language as tl\n\n@triton.jit\ndef tile():\n"
+    (tmp_path / "elsewhere.py").write_text(helper + "    return tl.program_id(0)\n")
+    text = APPLICATION.replace("tl.program_id(0)", "tile()")
+    (tmp_path / "app.py").write_text("from elsewhere import tile\n" + text)
+    request = RecordRequest([sys.executable, "app.py"], tmp_path, tmp_path / "r", compute="never")
+    launches = TRITON.record(request).launches
+    target = load_target("mi300x")
+    order = parse("pid = num_pids - 1 - pid")
+    edit = TRITON.edit(launches, order, target, name="any", roots=[tmp_path])
+    assert (edit.files, edit.diff) == ({}, "")
+    tile = np.arange(64)[::-1]
+    mapped = MappedLaunch(launches[0], TRITON.trace(launches[0]), tile)
+    assert TRITON.validate([mapped], edit, tolerance=0.0, budget_seconds=10).same_bits
+    (tmp_path / "s.json").write_text(edit.swizzles)
+    compiled = ("s.json", "--", sys.executable, "app.py", "compile")
+    assert applied(tmp_path, *compiled).stdout == "swizzled\n"
 
 
 def test_what_cannot_be_applied_is_said(swizzles: Path) -> None:

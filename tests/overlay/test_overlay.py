@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,9 +57,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlay, "_warned", set())
 
 
-def compiled(kernel: Any, **signature: str) -> CompiledKernel:
+def compiled(kernel: Any, B: int = 5, **signature: str) -> CompiledKernel:
     types = {"x": "*fp32", "M": "i32", "N": "i32", "B": "constexpr", **signature}
-    return triton.compile(ASTSource(kernel, types, {(3,): 5}), target=MI300X)
+    return triton.compile(ASTSource(kernel, types, {(3,): B}), target=MI300X)
 
 
 def instructions(kernel: CompiledKernel) -> list[str]:
@@ -120,6 +121,40 @@ def test_a_method_of_an_aggregate_is_swizzled_and_part_of_the_source(tmp_path: P
         assert "tt.get_num_programs" in compiled(kernel).asm["ttir"]
         with pytest.warns(UserWarning, match="its source has changed"):
             assert "tt.get_num_programs" not in compiled(planned(next_number)).asm["ttir"]
+
+
+def test_a_kernel_has_an_order_for_each_configuration(tmp_path: Path) -> None:
+    plain = instructions(compiled(rows))
+    files = [
+        swizzles(tmp_path, rows, f"pid_{axis} = grid_{axis} - 1 - pid_{axis}", configs=[{"B": B}])
+        for axis, B in ((1, 4), (0, 5))
+        if (tmp_path := tmp_path / str(B)).mkdir() is None
+    ]
+    both = [json.loads(file.read_text())["kernels"][0] for file in files]
+    files[0].write_text(json.dumps({"format": 1, "kernels": both}))
+    with overlay.applied(files[0]):
+        assert instructions(compiled(rows)) == instructions(compiled(reversed_rows))
+        assert "tt.get_num_programs y" in compiled(rows, B=4).asm["ttir"]
+        assert "tt.get_num_programs" not in compiled(rows, B=6).asm["ttir"]
+    assert instructions(compiled(rows)) == plain
+
+
+def test_what_torch_generates_is_known_by_its_text_under_any_name(tmp_path: Path) -> None:
+    text = (
+        "import triton, triton.language as tl\n@triton.jit\ndef NAME(x, M, N, B: tl.constexpr):\n"
+    )
+    text += "    tl.store(x + tl.program_id(0) * M + N, B)\n"
+    kernels = []
+    for number in range(3):
+        name = f"triton_tem_fused_mm_{number}"
+        own = text.replace("NAME", name).replace("+ N", "- N" if number == 2 else "+ N")
+        (tmp_path / f"{name}.py").write_text(own)
+        kernels.append(runpy.run_path(str(tmp_path / f"{name}.py"))[name])
+        kernels[-1].fn.__module__ = f"torch._inductor.runtime.compile_tasks.c{number}"
+    with overlay.applied(swizzles(tmp_path, kernels[0], "pid_0 = grid_0 - 1 - pid_0",
+                                  module="torch._inductor")):  # fmt: skip
+        found = ["tt.get_num_programs" in compiled(one).asm["ttir"] for one in kernels]
+    assert found == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What would help, in words: a time is called measured if a GPU took it, and modelled else."""
+"""What would help, in words: modelled numbers are called so, and never beside measured ones."""
 
 from __future__ import annotations
 

@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from intelliperf_swizzle import drawing
 from intelliperf_swizzle.context.locality import describe_causes
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.pages import render
+from intelliperf_swizzle.report.pages import DOMAIN_COLOURS, Colour, ink, render
 from intelliperf_swizzle.search.conclude import Outcome
 
 VOID = {"meta", "link", "br", "input"}
@@ -260,8 +259,8 @@ def test_500_attempts_make_no_more_than_2_megabytes(run_of_500: Run) -> None:
     assert len(page.encode()) < 2_000_000
 
 
-def contrast(one: drawing.Colour, other: drawing.Colour) -> float:
-    def luminance(colour: drawing.Colour) -> float:
+def contrast(one: Colour, other: Colour) -> float:
+    def luminance(colour: Colour) -> float:
         parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
                  for c in (channel / 255 for channel in colour)]  # fmt: skip
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
@@ -270,7 +269,7 @@ def contrast(one: drawing.Colour, other: drawing.Colour) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def rgb(text: str) -> drawing.Colour:
+def rgb(text: str) -> Colour:
     digits = text.lstrip("#")
     digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
     return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
@@ -289,5 +288,5 @@ def test_text_can_be_read_in_both_schemes_and_on_every_colour(run: Run) -> None:
             assert contrast(colours["ink"], colours[ground]) >= 4.5
         for bar in ("before", "after"):
             assert contrast(colours[bar], colours["paper"]) >= 3
-    for colour in drawing.DOMAIN_COLOURS:
-        assert contrast(rgb(drawing.ink(colour)), colour) >= 4.5
+    for colour in DOMAIN_COLOURS:
+        assert contrast(rgb(ink(colour)), colour) >= 4.5

@@ -51,7 +51,7 @@ def optimize(arguments: Sequence[str]) -> int:
     options = read_options(namespace)
 
     from intelliperf_swizzle.report.files import STDOUT, check_output, writable
-    from intelliperf_swizzle.report.terminal import show, summary
+    from intelliperf_swizzle.report.terminal import kernels, show, summary
     from intelliperf_swizzle.search.conclude import deliver
     from intelliperf_swizzle.search.run import optimize
     from intelliperf_swizzle.search.setup import choose_proposers, invocation, prepare, run_build
@@ -62,7 +62,14 @@ def optimize(arguments: Sequence[str]) -> int:
         setup = prepare(options, command, progress, invocation=invocation(PROGRAM, arguments))
         proposers = choose_proposers(options, progress)
         run_build(setup)
-        outcome = optimize(setup, proposers, folder, progress)
+        try:
+            outcome = optimize(setup, proposers, folder, progress)
+        except SwizzleError as error:
+            if not error.kernels:
+                raise
+            show(kernels(error.kernels), sys.stdout)
+            say(f"not one kernel can be traced: {error}")
+            return 0
     written, failure = [], None
     try:
         written = deliver(outcome, options)

@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
     runs = verb in ("optimize", "score", "explain")
-    module = "applications" if runs else "proofs" if verb == "prove" else "verbs"
+    module = "applications" if runs else "verbs"
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 

@@ -247,7 +247,6 @@ class Build:
         lds_bytes: shared memory of a workgroup.
         num_warps: warps (wavefronts) of a workgroup.
         seconds: time to compile.
-        caution: why these may not be the numbers of the application's own build; None if they are.
     """
 
     registers: int | None
@@ -256,7 +255,6 @@ class Build:
     lds_bytes: int
     num_warps: int
     seconds: float
-    caution: str | None = None
 
 
 def occupancy(build: Build, target: Target) -> int:

@@ -67,8 +67,8 @@ def answer(verb: str, arguments: dict[str, Any], progress: Progress) -> dict[str
         del result["swizzle"][name]
     return {
         **{name: result[name] for name in result if name not in ("initial", "optimized")},
-        "diff": found.edit.diff if found.edit else "",
-        "apply_in": str(patch_root(next(iter(found.edit.files)), roots)) if found.edit else None,
+        "diff": (diff := found.edit.diff if found.edit else ""),
+        "apply_in": str(patch_root(next(iter(found.edit.files)), roots)) if diff else None,
         "times": _times(found.baseline, found.best.measurement if found.best else None),
         "result_file": arguments["output_file"],
         "cures": list(cures(found)),

@@ -206,6 +206,7 @@ class KernelSummary:
         verdict: what came of the search, or why there was none, in a few words.
         note: why it could not be traced, edited or searched, or None.
         place: of its source, `package/module.py:line` or `file.py:line`.
+        causes: of the unmodified kernel's misses, in words; empty if they are not known.
     """
 
     kernel: str
@@ -221,6 +222,12 @@ class KernelSummary:
     verdict: str = ""
     note: str | None = None
     place: str = ""
+    causes: str = ""
+
+    @property
+    def said(self) -> str:
+        """What came of it, and why it misses."""
+        return "; ".join(filter(None, (self.note or self.verdict, self.causes)))
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def kernels(rows: Sequence[KernelSummary]) -> Table:
             _rate(row.ceiling_l2_hit_rate),
             _rate(row.best_l2_hit_rate),
             _rate(row.time_saved),
-            row.note or row.verdict,
+            row.said,
         )
         for row in rows
     )

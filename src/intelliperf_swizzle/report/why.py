@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
@@ -182,56 +180,17 @@ def sizes(run: Run) -> list[str]:
     return told
 
 
-@dataclass(frozen=True)
-class CausePart:
-    """A stretch of a stacked bar: a class, its misses, and their share of all requests, 0 to 1."""
-
-    cause: str
-    name: str
-    misses: int
-    share: float
+def cause_names(run: Run) -> list[str]:
+    """The classes of misses, as they are called on this GPU."""
+    return [name.format(run.domain_name) for name in CLASSES.values()]
 
 
-@dataclass(frozen=True)
-class Stack:
-    """The misses of a tensor, before or after."""
-
-    names: tuple[str, ...]
-    when: str
-    parts: tuple[CausePart, ...]
-
-    @property
-    def missed(self) -> float:
-        """Its misses' share of all requests, 0 to 1."""
-        return sum(part.share for part in self.parts)
-
-
-def named_classes(run: Run) -> list[tuple[str, str]]:
-    """The classes, and how they are called on this GPU."""
-    return [(cause, name.format(run.domain_name)) for cause, name in CLASSES.items()]
-
-
-def stacks(run: Run) -> list[Stack]:
-    """A bar for each tensor, before and after, drawn to one scale: requests of the kernel."""
-    before, after = _causes(run)
-    later = {one.names: one for one in after or ()}
-    pairs = [
-        (when, one, causes)
-        for tensor in before or ()
-        for when, one, causes in (
-            ("unmodified", tensor, before),
-            ("with the swizzle", later.get(tensor.names), after),
-        )
-    ]
-    return [_stack(when, one, causes, run.domain_name) for when, one, causes in pairs
-            if one and causes]  # fmt: skip
-
-
-def _stack(when: str, one: MissCauses, causes: Sequence[MissCauses], domain_name: str) -> Stack:
-    requests = sum(each.requests for each in causes)
-    parts = tuple(
-        CausePart(cause, name.format(domain_name), misses, misses / requests)
-        for cause, name in CLASSES.items()
-        if (misses := getattr(one, cause))
-    )
-    return Stack(one.names, when, parts)
+def cause_rows(run: Run) -> list[tuple[str, ...]]:
+    """Each tensor's misses by class, before and after, in percent of all requests."""
+    rows: list[tuple[str, ...]] = []
+    for when, causes in zip(("unmodified", "with the swizzle"), _causes(run), strict=True):
+        requests = sum(one.requests for one in causes or ()) or 1
+        for one in causes or ():
+            shares = (percent(getattr(one, name) / requests) for name in CLASSES)
+            rows.append((", ".join(one.names), when, *shares))
+    return rows

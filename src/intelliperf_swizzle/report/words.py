@@ -62,6 +62,12 @@ def outcome(run: Run, patch: str = "best.patch") -> list[str]:
     return [f"{modelled}{lines[0]}{accuracy(run)}", *lines[1:]]
 
 
+NO_PATCH = (
+    "Patch: none, as others may use what would change; `intelliperf-swizzle apply swizzles.json` "
+    "changes this kernel alone."
+)
+
+
 def _verdict(run: Run, patch: str) -> list[str]:
     best, (todo, what) = run.best, recommended(run)
     if best is not None and best.measurement is not None:
@@ -70,7 +76,7 @@ def _verdict(run: Run, patch: str) -> list[str]:
             f"Better. Recommended: {what}. {run.kernel} on {run.target} with the swizzle "
             f"`{best.candidate.name}`: {headline(found.change)}.{_time(best.measurement)}",
             *sentences(found),
-            f"Patch: {patch_command(run, patch)}" if best.diff else "Patch: none was written.",
+            f"Patch: {patch_command(run, patch)}" if best.diff else NO_PATCH,
         ]
     if run.interrupted:
         return [
@@ -89,10 +95,9 @@ def _verdict(run: Run, patch: str) -> list[str]:
     if run.nothing_to_gain:
         return [f"nothing to gain. {state} {bound_by_arithmetic(run.baseline)}".rstrip()]
     advice = "" if todo == "none" else f"Recommended: {what}. "
-    return [
-        f"nothing found. {advice}{state} None of {len(run.attempts)} attempts is eligible and "
-        f"better. {outcomes(run)}{_obstacle(run)}"
-    ]
+    tried = f"None of {len(run.attempts)} attempts is eligible and better. {outcomes(run)}"
+    tried = tried if run.attempts else "Nothing was tried."
+    return [f"nothing found. {advice}{state} {tried}{_obstacle(run)}"]
 
 
 def accuracy(run: Run) -> str:

@@ -48,7 +48,7 @@ def compiled_as(launch: records.Launch) -> str:
 def compile_variants(
     launches: Sequence[records.Launch], setup: Setup
 ) -> tuple[dict[str, Build], tuple[str, ...]]:
-    """The builds by how the kernel is compiled, and why there is none or another compiler's."""
+    """The builds by how the kernel is compiled, and why there is none."""
     builds: dict[str, Build] = {}
     cautions: list[str] = []
     gpu = setup.target
@@ -61,7 +61,6 @@ def compile_variants(
             )
         except BuildError as error:
             cautions.append(f"one workgroup a {gpu.cu_name} is assumed: {error.fact}")
-    cautions += [one.caution for one in builds.values() if one.caution]
     return builds, tuple(dict.fromkeys(cautions))
 
 

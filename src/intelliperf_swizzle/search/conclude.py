@@ -79,7 +79,7 @@ def conclude(
         history: the attempts.
     """
     largest = subject.traced[0].launch
-    hopeless = not is_promising(setup, subject)
+    hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
     untested_note = "the unit test was not run, as `--compute never` forbids it"
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
@@ -169,6 +169,8 @@ def kernel_row(
         return replace(subject.summary, time_share=share, note=result.fact)
     if isinstance(result, Interrupted):
         return replace(subject.summary, time_share=share, note=f"not searched: {result}")
+    if result is None and subject.refusal:
+        return replace(subject.summary, time_share=share, verdict="not searched")
     if result is None:
         why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"
         return replace(subject.summary, time_share=share, verdict=why)

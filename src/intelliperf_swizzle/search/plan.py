@@ -101,8 +101,12 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
 
 
 def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
-    """The kernels in the order of the time that they could save, then of the hits to gain."""
-    return sorted(subjects, key=lambda s: (-could_save_ms(s, target), -s.to_gain, s.kernel))
+    """The kernels in the order of the time that they could save, then of the hits to gain.
+
+    Those whose source cannot carry a swizzle come last.
+    """
+    ranked = sorted(subjects, key=lambda s: (-could_save_ms(s, target), -s.to_gain, s.kernel))
+    return sorted(ranked, key=lambda s: s.refusal is not None)
 
 
 def could_save_ms(subject: Subject, target: Target) -> float:
@@ -126,8 +130,11 @@ def is_promising(setup: Setup, subject: Subject) -> bool:
 
     Not where all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
     clearly longer than memory, unless the formula does not rank by time; nor, on a GPU, before a
-    time is known that is not far above both. A kernel whose work is uneven may gain in any case.
+    time is known that is not far above both. A kernel whose work is uneven may gain in any case; one
+    whose source cannot carry a swizzle in none.
     """
+    if subject.refusal:
+        return False
     if setup.options.all or setup.options.kernel or _uneven(subject) >= LEAST_GAIN:
         return True
     read, headroom = subject.baseline, subject.headroom
@@ -295,10 +302,8 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         yield recorded
 
 
-def choose_kernel(
-    recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
-) -> Subject:
-    """The kernel that could save most time, of those that can be edited if that is wanted.
+def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subject:
+    """The kernel that could save most time, if possible one that can be edited.
 
     On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
 
@@ -306,18 +311,17 @@ def choose_kernel(
         UsageError: no launch of the kernel that is asked for was recorded.
         SwizzleError: not one kernel could be traced; its reason.
     """
-    subjects, _ = examine_kernels(recorded, setup, progress, to_edit=to_edit)
-    return look_closely(subjects[0], setup, progress)
+    return look_closely(examine_kernels(recorded, setup, progress)[0][0], setup, progress)
 
 
 def examine_kernels(
-    recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
+    recorded: Capture, setup: Setup, progress: Progress
 ) -> tuple[list[Subject], list[KernelSummary]]:
     """Traces and models the recorded kernels; the one that could save most time comes first.
 
     Returns:
-        The subjects, and a row for each kernel that was not traced, or that cannot be edited if
-        that is wanted.
+        The subjects, and a row for each kernel that was not traced. Those whose source cannot
+        carry a swizzle say why, and come last.
 
     Raises:
         UsageError, SwizzleError: as of `choose_kernel`.
@@ -338,14 +342,15 @@ def examine_kernels(
     for launches in chosen[: setup.options.top_n]:
         progress.phase(f"tracing {launches[0].kernel}")
         try:
-            subject = _examine_numbered(launches, setup, progress, to_edit=to_edit)
+            subject = _examine_numbered(launches, setup, progress)
             cautions = (*recorded.cautions, *subject.cautions)
             baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
             subjects.append(replace(subject, cautions=cautions, baseline=baseline))
-        except (SpliceError, TraceError, ProfileError) as error:
+        except (TraceError, ProfileError) as error:
             failures.append(error)
             rows.append(row_of(launches, error.fact))
     if not subjects:
+        failures[0].kernels = tuple(rows) if isinstance(failures[0], TraceError) else ()
         raise failures[0]
     _check_renumbered(subjects, setup.options.renumber)
     beyond = f"not looked at: --top_n {setup.options.top_n}"
@@ -360,13 +365,10 @@ def _time_ms(recorded: Capture, subject: Subject) -> float | None:
     return sum(times) if len(times) == len(known) else subject.baseline.time_ms
 
 
-def _examine_numbered(
-    launches: Sequence[Launch], setup: Setup, progress: Progress, *, to_edit: bool
-) -> Subject:
+def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:
     """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
 
     Raises:
-        SpliceError: it cannot be edited, and that is wanted.
         SwizzleError: as of `examine_kernel`.
     """
     asked = setup.options.renumber
@@ -380,8 +382,7 @@ def _examine_numbered(
             note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
             note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
             try:
-                if to_edit:
-                    check_editable(setup, looped)
+                check_editable(setup, looped)
                 subject = examine_kernel(looped, setup, progress)
                 if loop.read_from:
                     told = READ.format("`, `".join(loop.read_from))
@@ -390,10 +391,14 @@ def _examine_numbered(
             except (SpliceError, TraceError) as error:
                 reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "
                                      f"{error.fact}")  # fmt: skip
-    if to_edit:
-        check_editable(setup, launches)
     subject = examine_kernel(launches, setup, progress)
-    return replace(subject, notes=(*reasons, *subject.notes))
+    subject = replace(subject, notes=(*reasons, *subject.notes))
+    try:
+        check_editable(setup, launches)
+    except SpliceError as error:
+        told = f"no swizzle can be put into its source: {error.fact}"
+        subject = replace(subject, refusal=error.fact, cautions=(*subject.cautions, told))
+    return subject
 
 
 def _with_loops(

@@ -11,6 +11,7 @@ from signal import SIGALRM
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.ports import GpuLanguage
 from intelliperf_swizzle.history import History
@@ -37,7 +38,7 @@ from intelliperf_swizzle.search.plan import (
 )
 from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.stages import Evaluator, Setting
+from intelliperf_swizzle.search.stages import Edited, Evaluator, Setting
 from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.stopping import Interrupted, apart, begin_part, hold, limit
 
@@ -76,7 +77,7 @@ def optimize_kernel(
         setup = replace(setup, device=None, profiler=None)  # nothing is timed or counted
     subject = apart(lambda: look_closely(one.subject, setup, progress))
     folder = kernel_folder(folder / one.folder, setup, subject)
-    initial = subject.read_file()
+    initial = "" if subject.refusal else subject.read_file()
     with (
         lock_folder(folder, subject) as lock,
         open_history(setup, subject, proposers, folder, progress) as history,
@@ -138,17 +139,20 @@ def optimize(
     interrupted: Interrupted | None = None
     limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
-        subjects, rows = apart(lambda: examine_kernels(recorded, setup, progress, to_edit=True))
+        subjects, rows = apart(lambda: examine_kernels(recorded, setup, progress))
         searches = plan_searches(subjects, setup)
         try:
             for number, one in enumerate(searches, 1):
                 begin_part(len(searches) - number + 1)
                 if len(searches) > 1:
                     progress.note(f"kernel {number} of {len(searches)}: {one.subject.kernel}")
-                result = _try_kernel(one, recorded, proposers, folder, progress)
-                results[one.subject] = result
-                if isinstance(result, Outcome) and result.interrupted:
-                    interrupted = result.interrupted
+                try:
+                    result = optimize_kernel(one, recorded, proposers, folder, progress)
+                except SwizzleError as error:
+                    results[one.subject] = error
+                    continue
+                results[one.subject], interrupted = result, result.interrupted
+                if interrupted:
                     break
             hold()
         except Interrupted as signal:
@@ -160,16 +164,6 @@ def optimize(
         interrupted.exit_code *= interrupted.number != SIGALRM
         results = {**{one.subject: interrupted for one in searches}, **results}
     return gather([(one, results.get(one)) for one in subjects], rows, interrupted, setup)
-
-
-def _try_kernel(
-    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
-) -> Outcome | SwizzleError:
-    """As `optimize_kernel`; an error is returned."""
-    try:
-        return optimize_kernel(one, recorded, proposers, folder, progress)
-    except SwizzleError as error:
-        return error
 
 
 def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
@@ -203,7 +197,10 @@ def _score(
     evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
     attempts = Attempts(setup, subject, history)
     screened = attempts.screen([candidate], attempts.prove([candidate]))
-    evaluator.evaluate(attempts.edit(attempts.promising(screened, least=0.0)))
+    promising = attempts.promising(screened, least=0.0)
+    needed = setup.device or setup.profiler  # to the model the mapping is enough
+    plain = [Edited(one.proved, one.attempt, Edit({}, {}, {}, "", 0)) for one in promising]
+    evaluator.evaluate(attempts.edit(promising) if needed else plain)
     [attempt] = attempts.current(screened)
     history.close()
     return replace(subject, baseline=evaluator.baseline), attempts.explained(attempt)

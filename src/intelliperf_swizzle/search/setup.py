@@ -396,6 +396,8 @@ class UnitTest:
         """
         if not self.runs:
             return None
+        if edit and not edit.files:
+            return "it is run on a patch, and this swizzle is for `apply` alone"
         if edit is None:
             return self._run(None, LIMIT_SECONDS)
         if self._limit_seconds is None:

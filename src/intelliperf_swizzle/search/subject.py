@@ -15,6 +15,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.model import accuracy_of
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.context import HardwareContext, hardware_context
+from intelliperf_swizzle.context.locality import describe_causes
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
 from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
@@ -94,6 +95,7 @@ class Subject:
         notes: sentences for the report.
         cautions: what makes its numbers doubtful, for beside the verdict.
         dependences: how programs of the untraced launches depend on each other, by ordinal.
+        refusal: why its source cannot carry a swizzle, or None.
     """
 
     kernel: str
@@ -104,6 +106,7 @@ class Subject:
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
     dependences: Mapping[int, Dependence] = field(default_factory=dict)
+    refusal: str | None = None
 
     @property
     def headroom(self) -> float:
@@ -185,10 +188,11 @@ class Subject:
     def summary(self) -> records.KernelSummary:
         """Its row in the table of kernels."""
         return replace(
-            row_of(self.launches),
+            row_of(self.launches, self.refusal),
             baseline_l2_hit_rate=self.baseline.l2_hit_rate,
             ceiling_l2_hit_rate=self.ceiling.l2_hit_rate,
             l2_requests=self.baseline.l2_requests,
+            causes=describe_causes(causes) if (causes := self.baseline.causes) else "",
         )
 
 

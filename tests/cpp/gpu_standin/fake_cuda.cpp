@@ -80,18 +80,5 @@ int cuModuleGetGlobal_v2(void** at, size_t* bytes, void* module, const char* nam
   *bytes = sizeof(float);
   return (*at = dlsym(module, name)) ? 0 : 500;
 }
-int cuInit(unsigned) { return 0; }
-int cuDeviceGet(CUdevice* device, int) { *device = 0; return 0; }
-int cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { *context = context; return 0; }
-int cuCtxSetCurrent(CUcontext) { return 0; }
-int cuModuleLoad(CUmodule* module, const char* file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return cuModuleLoadData(module, text.str().data());
-}
-int cuMemAlloc_v2(CUdeviceptr* at, size_t bytes) { return cudaMalloc((void**)at, bytes); }
-int cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) { memmove((void*)to, from, bytes); return 0; }
-int cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) { memmove(to, (void*)from, bytes); return 0; }
 int cuMemGetAddressRange_v2(uintptr_t*, size_t*, uintptr_t) { return 1; }
 }

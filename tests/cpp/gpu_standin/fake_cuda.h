@@ -24,24 +24,6 @@ int cudaDeviceSynchronize();
 void __cudaRegisterFunction(void**, const void*, char*, const char*, int, void*, void*, void*, void*, int*);
 void __cudaRegisterVar(void**, void*, char*, const char*, int, size_t, int, int);
 }
-typedef int CUdevice;
-typedef void *CUcontext, *CUmodule, *CUfunction;
-typedef unsigned long CUdeviceptr;
-extern "C" {
-int cuInit(unsigned);
-int cuDeviceGet(CUdevice*, int);
-int cuDevicePrimaryCtxRetain(CUcontext*, CUdevice);
-int cuCtxSetCurrent(CUcontext);
-int cuModuleLoad(CUmodule*, const char*);
-int cuModuleGetFunction(CUfunction*, CUmodule, const char*);
-int cuMemAlloc_v2(CUdeviceptr*, size_t);
-int cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
-int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
-int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
-}
-#define cuMemAlloc cuMemAlloc_v2
-#define cuMemcpyHtoD cuMemcpyHtoD_v2
-#define cuMemcpyDtoH cuMemcpyDtoH_v2
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 #define REGISTERED(kernel, name, variable) \
   static struct Registration { \

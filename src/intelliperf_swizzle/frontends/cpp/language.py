@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.frontends.cpp.code_resources import read_build
 from intelliperf_swizzle.frontends.cpp.compare.validate import find_flaw, validate
 from intelliperf_swizzle.frontends.cpp.compile import flavours
 from intelliperf_swizzle.frontends.cpp.compile.building import (
@@ -18,6 +17,7 @@ from intelliperf_swizzle.frontends.cpp.compile.building import (
 )
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
+from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
 from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace, trace_each

@@ -27,10 +27,11 @@ class Journal:
 
     Args:
         folder: of the capture.
+        file: in it.
     """
 
-    def __init__(self, folder: Path):
-        self._path = folder / FILE
+    def __init__(self, folder: Path, file: str = FILE):
+        self._path = folder / file
         self._position = 0
 
     def unread(self) -> list[dict[str, Any]]:

@@ -24,14 +24,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.applications import PATIENCE_SECONDS, how_ended
 from intelliperf_swizzle.frontends.trials.outcomes import timing
 from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind, Trial
 
-PATIENCE_SECONDS = 2.0
-"""Between asking the application to end and killing it."""
 _POLL_SECONDS = 0.05
 
 
@@ -138,7 +137,9 @@ def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
     if watch.working is None:
         if not record.anything and child.exit_code:
             lines = tuple(process.last_lines())
-            raise ValidationError(f"the application failed: {how_ended(child)}", details=lines)
+            raise ValidationError(
+                f"the application failed: the process {how_ended(child.exit_code)}", details=lines
+            )
         return True
     _note_loss(process, record, watch.working, late=late)
     return False
@@ -154,7 +155,7 @@ def _note_loss(
     if working["launch"] in record.unraced:
         record.rounds[working["launch"]] = {}
         return
-    how = "took too long" if late else how_ended(process.child)
+    how = "took too long" if late else f"the process {how_ended(process.child.exit_code)}"
     lines = tuple(process.last_lines())
     if candidate is None:
         if what != "timing":
@@ -276,11 +277,3 @@ def _kind(what: str, late: bool) -> FailureKind:
     if what == "building":
         return "not validated" if late else "does not build"
     return "hung" if late else "faulted"
-
-
-def how_ended(application: Child) -> str:
-    """How a process ended."""
-    code = application.exit_code
-    if code is not None and code < 0:
-        return f"the process was killed by {signal_name(-code)}"
-    return f"the process ended with exit status {code}"

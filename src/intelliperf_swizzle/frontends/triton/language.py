@@ -9,12 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.ports import Compiler
 from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.frontends.triton.overlay.rules import applying, rules_of
 from intelliperf_swizzle.frontends.triton.source import build, splice
+from intelliperf_swizzle.frontends.triton.source.configs import recorded_configs
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
     prove_calls,
     prove_launches,
@@ -74,7 +76,11 @@ class Triton:
         source = launches[0].source
         edit = splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
         most = max(launches, key=lambda one: one.programs)
-        return replace(edit, rules=rules_of(most, swizzle, target))
+        rules = rules_of(most, swizzle, target, recorded_configs(launches))
+        if not (edit.files or rules):
+            raise SpliceError("a function of another file reads `program_id`, and the kernel cannot"
+                              " be known again to change it for this kernel alone")  # fmt: skip
+        return replace(edit, rules=rules)
 
 
 TRITON = Triton()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.edit import Edit
@@ -62,9 +61,9 @@ class TritonOnGpu:
         Raises:
             ValidationError: the application failed before anything was tried, or at the original.
         """
-        functions = {number: edit.functions for number, edit in edits.items()}
-        trials = self._try_out(self._tasks, functions)
-        return {number: self._outcome(trial, self._tasks) for number, trial in trials.items()}
+        tiles = [one.launch.tiles for one in self._tasks]
+        trials = self._try_out({number: edit.functions for number, edit in edits.items()})
+        return {number: outcome_of(one, tiles, self._tolerance) for number, one in trials.items()}
 
     def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
         """Compares and times edits in the application itself, on what its tensors hold."""
@@ -80,14 +79,12 @@ class TritonOnGpu:
         functions = {number: edit.functions for number, edit in enumerate(edits)}
         return self._rig.counted(self._tasks, functions, repeats)
 
-    def _try_out(
-        self, tasks: Sequence[Task], functions: Mapping[int, Mapping[str, str]], **options: Any
-    ) -> dict[int, Trial]:
+    def _try_out(self, functions: Mapping[int, Mapping[str, str]]) -> dict[int, Trial]:
         """In a process of ours; in the application, if a launch cannot be tried there."""
-        options |= {"tolerance": self._tolerance, "race_seconds": RACE_SECONDS}
+        given = self._tasks, functions, self._tolerance, RACE_SECONDS
         if self.why_not_replayed is None:
             try:
-                trials = replace(self._rig, command=()).try_out(tasks, functions, **options)
+                trials = replace(self._rig, command=()).try_out(*given)
                 failures = [one.failure for one in trials.values()]
                 lost = [one.text for one in failures if one and one.kind == "not validated"]
                 if len(lost) < len(trials):
@@ -95,10 +92,7 @@ class TritonOnGpu:
                 self.why_not_replayed = lost[0]
             except ValidationError as error:
                 self.why_not_replayed = error.fact
-        return self._rig.try_out(tasks, functions, **options)
-
-    def _outcome(self, trial: Trial, tasks: Sequence[Task]) -> GpuOutcome:
-        return outcome_of(trial, [one.launch.tiles for one in tasks], self._tolerance)
+        return self._rig.try_out(*given)
 
 
 def task_of(launch: Launch, trace: Trace) -> Task:

@@ -31,8 +31,6 @@ _BUNDLE_ALIGNMENT = 4096
 _NOTES = 7
 """Kind of a section."""
 _METADATA_NOTE = 32
-_AMDGPU, _CUDA = 224, 190
-"""ELF's number of the machine."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def section_names(file: Path) -> set[str]:
 
 
 def read_code_objects(file: Path) -> list[CodeObject]:
-    """The code objects in an executable, a library, or a file of device code alone.
+    """The code objects in an executable, a library, or a wrapped module.
 
     Raises:
         BuildError: the fat binary is compressed.
@@ -127,15 +125,10 @@ def read_code_objects(file: Path) -> list[CodeObject]:
     raw = file.read_bytes()
     if raw.startswith(_WRAPPER):
         return list(_wrapped(file, raw))
-    if raw[:4] != b"\x7fELF":
-        bundled = raw
-    elif _machine(raw) == _AMDGPU:
-        return [_code_object(file, "", raw)]
-    else:
-        parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
-        if ".nv_fatbin" in parts:
-            return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", ())]
-        bundled = parts.get(".hip_fatbin", b"")
+    parts = _fat_sections(raw)
+    if ".nv_fatbin" in parts:
+        return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", ())]
+    bundled = parts.get(".hip_fatbin", b"")
     if bundled[:4] == COMPRESSED:
         raise BuildError(
             f"the device code in {file.name} is compressed",
@@ -149,10 +142,7 @@ def read_fat_binaries(file: Path) -> list[bytes]:
 
     Source: CUDA's `fatbinary_section.h` (magic, version, bytes of the header, bytes behind it).
     """
-    raw = file.read_bytes()
-    if raw[:4] != b"\x7fELF" or _machine(raw) in (_AMDGPU, _CUDA):
-        return [raw]
-    parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
+    parts = _fat_sections(file.read_bytes())
     if ".nv_fatbin" in parts:
         return list(_fat_binaries(parts[".nv_fatbin"]))
     data = parts.get(".hip_fatbin", b"")
@@ -197,8 +187,8 @@ def _unbundled(data: bytes) -> Iterator[tuple[str, bytes]]:
         start = data.find(BUNDLE, at)
 
 
-def _machine(raw: bytes) -> int:
-    return int(struct.unpack_from("<H", raw, 18)[0])
+def _fat_sections(raw: bytes) -> dict[str, bytes]:
+    return {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
 
 
 def _sections(raw: bytes | mmap.mmap) -> list[_Section]:
@@ -283,49 +273,11 @@ def _kernel(described: Mapping[str, Any]) -> KernelCode:
 
 
 def _unpacked(data: bytes) -> Any:
-    """MessagePack, as far as the metadata use it. Source: github.com/msgpack, spec.md."""
-    return _Unpacker(data).value()
-
-
-class _Unpacker:
-    def __init__(self, data: bytes):
-        self._data = data
-        self._at = 0
-
-    def value(self) -> Any:
-        """The next value."""
-        tag = self._number(1)
-        if tag < 0x80:
-            return tag
-        if tag < 0x90:
-            return self._map(tag & 15)
-        if tag < 0xA0:
-            return [self.value() for _ in range(tag & 15)]
-        if tag < 0xC0:
-            return self._text(tag & 31)
-        if tag >= 0xE0:
-            return tag - 256
-        if tag in (0xC0, 0xC2, 0xC3):
-            return {0xC0: None, 0xC2: False, 0xC3: True}[tag]
-        if 0xCC <= tag <= 0xCF:
-            return self._number(1 << tag - 0xCC)
-        if 0xD0 <= tag <= 0xD3:
-            return self._number(1 << tag - 0xD0, signed=True)
-        if tag in (0xD9, 0xDA, 0xDB):
-            return self._text(self._number(1 << tag - 0xD9))
-        if tag in (0xDC, 0xDD):
-            return [self.value() for _ in range(self._number(2 << tag - 0xDC))]
-        if tag in (0xDE, 0xDF):
-            return self._map(self._number(2 << tag - 0xDE))
-        raise BuildError(f"the metadata of a code object hold a value of kind {tag:#x}")
-
-    def _map(self, count: int) -> dict[Any, Any]:
-        return {self.value(): self.value() for _ in range(count)}
-
-    def _text(self, count: int) -> str:
-        self._at += count
-        return self._data[self._at - count : self._at].decode()
-
-    def _number(self, count: int, *, signed: bool = False) -> int:
-        self._at += count
-        return int.from_bytes(self._data[self._at - count : self._at], "big", signed=signed)
+    """MessagePack, as AMD's metadata are."""
+    try:
+        import msgpack
+    except ImportError:
+        raise BuildError(
+            "msgpack is not installed", hint="pip install 'intelliperf-swizzle[cpp]'"
+        ) from None
+    return msgpack.unpackb(data, strict_map_key=False)

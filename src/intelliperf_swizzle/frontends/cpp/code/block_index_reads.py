@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.frontends.cpp.code.inline_ptx import ASSEMBLY
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+from intelliperf_swizzle.frontends.ssa import reached
 
 _NAME = r'"[^"]+"|[\w.$]+'
 _DEFINED = re.compile(rf"(?ms)^define [^\n]*?@({_NAME})\(.*?^\}}$")
@@ -93,13 +94,7 @@ class CallGraph:
         return [one for one in self._reach(kernel) if one not in self._bodies]
 
     def _reach(self, kernel: str) -> dict[str, None]:
-        found = dict.fromkeys([kernel])
-        todo = [kernel]
-        while todo:
-            new = [one for one in sorted(self._mentions.get(todo.pop(), ())) if one not in found]
-            found |= dict.fromkeys(new)
-            todo += new
-        return found
+        return reached([kernel], lambda one: sorted(self._mentions.get(one, ())))
 
     def prints(self, kernel: str) -> bool:
         """Whether a kernel may call `printf`."""

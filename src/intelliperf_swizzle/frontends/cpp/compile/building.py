@@ -273,7 +273,7 @@ def names_device_code(command: Sequence[str], project: Path, language: str) -> b
 def device_files(
     command: Sequence[str], place: Path, flavour: Flavour, *, below: bool
 ) -> list[Path]:
-    """Programs, libraries and files of device code that a command names, or are in its folder.
+    """Programs and libraries with device code that a command names, or are in its folder.
 
     Another program than the one that the command names is none of its business.
     """
@@ -293,22 +293,19 @@ def _named(command: Sequence[str], place: Path, language: str) -> Iterator[Path]
 
 
 def _below(place: Path, flavour: Flavour) -> Iterator[Path]:
-    """Programs, libraries and files of device code in a folder."""
+    """Programs and libraries in a folder."""
     for file in sorted(place.rglob("*")):
-        alone = file.suffix in flavour.suffixes
-        if _is_linked(file, alone) and (alone or holds_device_code(file, flavour.name)):
+        if _is_linked(file) and holds_device_code(file, flavour.name):
             yield file.resolve()
 
 
-def _is_linked(file: Path, alone: bool) -> bool:
+def _is_linked(file: Path) -> bool:
     """Whether it is no object file and no link."""
     if file.is_symlink() or not file.is_file() or not 64 < file.stat().st_size < _MOST_BYTES:
         return False
     with file.open("rb") as stream:
         head = stream.read(18)
-    if head[:4] != b"\x7fELF":
-        return alone
-    return bool(struct.unpack_from("<H", head, 16)[0] != 1)
+    return head[:4] == b"\x7fELF" and struct.unpack_from("<H", head, 16)[0] != 1
 
 
 def _read(files: Sequence[Path], arch: str) -> tuple[list[CodeObject], set[str]]:

@@ -24,7 +24,6 @@ class Flavour:
         default_target: where no GPU is named and none is there.
         default_arch: of which code objects are taken if the target has no name for it.
         vendors: what the vendor's own software is called.
-        suffixes: of files that hold device code alone.
         sources: of files that are of this kind alone.
         keeping: why a build may not have kept bitcode.
         find_toolchain: what its programs are built and run with.
@@ -37,7 +36,6 @@ class Flavour:
     default_target: str
     default_arch: str
     vendors: str
-    suffixes: tuple[str, ...]
     sources: tuple[str, ...]
     keeping: str
     find_toolchain: Callable[[Mapping[str, str]], Toolchain]
@@ -51,7 +49,6 @@ HIP = Flavour(
     default_target="mi300x",
     default_arch="gfx942",
     vendors="ROCm",
-    suffixes=(".hsaco", ".co"),
     sources=(".hip",),
     keeping="CCC_OVERRIDE_OPTIONS must reach clang, which must be 18 or newer and not link device "
     "code itself (-fgpu-rdc)",
@@ -65,7 +62,6 @@ CUDA = Flavour(
     default_target="h200",
     default_arch="sm_90",
     vendors="the CUDA toolkit",
-    suffixes=(".fatbin", ".cubin", ".ptx"),
     sources=(".cu", ".cuh"),
     keeping="the build must call `nvcc` by this name or as $CUDA_PATH/bin/nvcc, not by another "
     "path, so that it finds ours",

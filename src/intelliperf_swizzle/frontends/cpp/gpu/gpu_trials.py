@@ -15,19 +15,22 @@ from functools import cached_property
 from os import cpu_count
 from pathlib import Path
 
+from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
+from intelliperf_swizzle.frontends.applications import LOG, last_lines
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     GPU_BUILDS,
     GpuProgram,
     build_program,
     build_shim,
     gpu_environment,
+    preloaded,
 )
-from intelliperf_swizzle.frontends.cpp.gpu.gpu_process import start_program, why_absent
 from intelliperf_swizzle.frontends.cpp.gpu.recorded_calls import RecordedCall, recorded_calls
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.trials.processes import (
     Known,
@@ -162,14 +165,14 @@ class CppOnGpu:
         calls = [line for one in self._calls for line in one.lines()]
         lines = [f"cache_bytes {caches}", *calls, *order, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        return start_program(program, self._shim, folder, self._environment)
+        return _start_program(program, self._shim, folder, self._environment)
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""
         if outcome.refusal is None or not outcome.refusal[1].endswith("did not come again"):
             return outcome
         kind, text = outcome.refusal
-        return replace(outcome, refusal=(kind, f"{text}: {why_absent(self._journal)}"))
+        return replace(outcome, refusal=(kind, f"{text}: {_why_absent(self._journal)}"))
 
 
 def on_gpu(
@@ -181,3 +184,38 @@ def on_gpu(
 ) -> CppOnGpu:
     """Runs edits in the program's own process, beside the unmodified kernel."""
     return CppOnGpu(request, gpu, traced, tolerance)
+
+
+def _start_program(
+    program: GpuProgram, shim: Path, folder: Path, environment: Mapping[str, str]
+) -> Process:
+    """Starts a program; its order is in the folder, its journal and what it prints go there.
+
+    Raises:
+        ValidationError: it cannot be started.
+    """
+    variables = preloaded(
+        shim, {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
+    )
+    try:
+        with (folder / LOG).open("wb") as log:
+            child = Child(program.command, cwd=program.folder, environment=variables, output=log)
+    except OSError as error:
+        raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
+    return Process(child, Journal(folder).unread, lambda: last_lines(folder))
+
+
+def _why_absent(folder: Path | None) -> str:
+    """What a process launched instead of the recorded launches, by its folder."""
+    events = Journal(folder).unread() if folder else []
+    for event in reversed(events):
+        if event["event"] == "note":
+            return str(event["text"])
+        if event["event"] == "seen":
+            return f"launched were {', '.join(event['launched'][:6]) or 'none'}"
+    if events:
+        return "the program has ended before"
+    return (
+        "nothing was launched through a shared runtime: the program may call the driver, or have "
+        "been linked with the static runtime by another linker than ld"
+    )

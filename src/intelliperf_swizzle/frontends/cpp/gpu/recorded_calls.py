@@ -36,16 +36,9 @@ class RecordedCall:
     values: tuple[str, ...]
     trace: Trace
 
-    @property
-    def written_bytes(self) -> int:
-        """Of the storages that it writes."""
-        written = touched_storages(self.launch, self.trace, (Access.WRITE, Access.ATOMIC))
-        return sum(self.launch.storages[one].bytes for one in written)
-
     def lines(self) -> list[str]:
         """What the preloaded library is told of it, a line each."""
-        kernel, launch = read_kernel(self.launch), self.launch
-        code = kernel.code
+        code, launch = read_kernel(self.launch).code, self.launch
         shape = (*launch.grid, *launch.options["block"], launch.options["shared"], self.index)
         found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
         read = touched_storages(launch, self.trace, (Access.READ, Access.ATOMIC))
@@ -63,8 +56,7 @@ class RecordedCall:
                     fresh = launch.storages[tensor.storage].bytes
             row = (parameter.bytes, element, parameter.name or "-", kind, fresh, value or "-")
             found.append("parameter " + " ".join(map(str, row)))
-        places = kernel.variables.items()
-        return [*found, *(f"variable {name} {at} {size}" for name, (at, size) in places)]
+        return found
 
 
 def recorded_calls(traced: Sequence[tuple[Launch, Trace]]) -> tuple[RecordedCall, ...]:

@@ -240,7 +240,7 @@ class _Preparation:
         for number, (symbol, kernel) in enumerate(self._kernels.items()):
             kernel = replace(kernel, foreign=self._foreign.get(symbol))
             (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
-            parameters = (f"{one.offset}:{one.bytes}" for one in kernel.code.parameters)
+            parameters = (str(one.bytes) for one in kernel.code.parameters)
             rows.append(" ".join((symbol, contents_of(kernel.slice), *parameters)))
         lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
         (folder / "globals.txt").write_text("".join(lines), "utf-8")

@@ -14,7 +14,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.compile.building import (
     PROJECT,
     Built,
@@ -23,7 +23,16 @@ from intelliperf_swizzle.frontends.cpp.compile.building import (
     built,
 )
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
-from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, PreparationRequest
+from intelliperf_swizzle.frontends.cpp.record.device_code import (
+    STANDIN,
+    PreparationRequest,
+    read_kernel,
+    read_kernels,
+    recording_of,
+)
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware.target import Build
+from intelliperf_swizzle.records import Launch
 
 _RECIPE = "recipe.json"
 _LIMIT_SECONDS = 900.0
@@ -90,3 +99,26 @@ def make_edited(recording: Path, edit: Edit) -> Path:
         finally:
             shutil.rmtree(folder / PROJECT, ignore_errors=True)
         return folder
+
+
+def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
+    """What a kernel takes of a CU by its metadata, with the edit if there is one.
+
+    Raises:
+        BuildError: the edited program does not build, or has another kernel.
+    """
+    code = read_kernel(launch).code
+    if edit is not None:
+        kernels = read_kernels(make_edited(recording_of(launch), edit))
+        if code.symbol not in kernels:
+            raise BuildError(f"the swizzled program has no `{launch.kernel}` of this kind")
+        code = kernels[code.symbol][1].code
+    x, y, z = launch.options["block"]
+    return Build(
+        registers=code.registers,
+        scalar_registers=code.scalar_registers,
+        stack_bytes=code.stack_bytes,
+        lds_bytes=code.lds_bytes + launch.options["shared"],
+        num_warps=-(-x * y * z // target.warp_size),
+        seconds=0.0,
+    )

@@ -12,35 +12,34 @@ import signal
 import struct
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.frontends.applications import LOG, Ending, watch_to_end
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, names_device_code
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import Flavour
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernels
 from intelliperf_swizzle.frontends.cpp.record.gpu_recording import make_on_gpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import make
+from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
 from intelliperf_swizzle.records.launches import save_launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
 
-LOG = "app.log"
 LAUNCHES = "launches.jsonl"
 """What the stand-in says of each launch, in the folder of a recording."""
 LINES_VARIABLE = "SWIZZLE_HIP_LINES"
 """Names a file for the lines that executed workgroups touch: native execution's trace."""
 KEYS = "keys.json"
 """The stand-in's hash of each launch, by ordinal."""
-_PATIENCE_SECONDS = 2.0
 _BUDGET_SECONDS = 20.0
-_LAST_LINES = 20
 _DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
 
@@ -70,21 +69,23 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
     project = str(request.cwd.resolve())
     recipe = Recipe(tuple(request.command), project, request.build_command, arch, flavour.name)
     program, environment = _make(request, recipe, folder)
-    journal = _LaunchJournal(folder)
-    ended_by, exit_code = _run(request, program, folder, environment, journal, begun)
-    ending = last_lines(folder)
+    journal = _LaunchJournal(Journal(folder, LAUNCHES))
+    ending = _run(request, program, folder, environment, journal, begun)
     kernels = read_kernels(folder)
     launches = tuple(_launches(journal, kernels, folder))
     if not launches:
-        raise _no_launch(flavour, journal, ended_by, exit_code, request, ending)
+        raise _no_launch(flavour, journal, ending)
     return Capture(
         launches=launches,
-        ended_by=ended_by,
-        exit_code=exit_code,
+        ended_by=ending.ended_by,
+        exit_code=ending.exit_code,
         seconds=time.monotonic() - begun,
         notes=(*program.notes, *journal.notes, *_computed(journal, kernels)),
-        cautions=journal.cautions(ended_by, exit_code),
-        last_lines=ending,
+        cautions=(
+            *ending.cautions(all(one["computed"] for one in journal.ran.values())),
+            *(f"a launch of {one} was not recorded: it has no bitcode" for one in journal.refused),
+        ),
+        last_lines=ending.last_lines,
         folder=folder,
     )
 
@@ -106,8 +107,6 @@ def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, 
 
 # --- running --------------------------------------------------------------------------------------
 
-_EndedBy = Literal["exit", "limit"]
-
 
 def _run(
     request: RecordRequest,
@@ -116,7 +115,7 @@ def _run(
     environment: Mapping[str, str],
     journal: _LaunchJournal,
     begun: float,
-) -> tuple[_EndedBy, int | None]:
+) -> Ending:
     command = list(program.command)
     try:
         with (folder / LOG).open("wb") as log:
@@ -126,20 +125,17 @@ def _run(
             f"the application `{' '.join(command)}` cannot be started: {error}",
             hint="-b/--build_command builds it",
         ) from error
-    try:
-        exit_code = child.wait(max(0.0, begun + request.limit_seconds - time.monotonic()))
-    finally:
-        child.end(_PATIENCE_SECONDS)
+    ending = watch_to_end(child, request, folder, begun + request.limit_seconds)
     journal.read()
-    return "limit" if exit_code is None else "exit", exit_code
+    return ending
 
 
 @dataclass
 class _LaunchJournal:
     """What the stand-in has written so far."""
 
-    folder: Path
-    new: dict[str, dict[str, Any]] = field(default_factory=dict)
+    journal: Journal
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
     ran: dict[str, dict[str, Any]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     refused: dict[str, None] = field(default_factory=dict)
@@ -147,14 +143,12 @@ class _LaunchJournal:
 
     def read(self) -> None:
         """Takes in complete lines."""
-        path = self.folder / LAUNCHES
-        text = path.read_bytes() if path.exists() else b""
-        for line in text[: text.rfind(b"\n") + 1].splitlines():
-            self._take(json.loads(line))
+        for event in self.journal.unread():
+            self._take(event)
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["event"] == "new":
-            self.new[event["id"]] = event
+            self.records[event["id"]] = event
         elif event["event"] == "ran":
             self.ran[event["id"]] = event
             self.counts[event["id"]] += 1
@@ -162,33 +156,6 @@ class _LaunchJournal:
             self.refused[event["kernel"]] = None
         elif event["event"] == "note":
             self.notes[event["text"]] = None
-
-    def cautions(self, ended_by: _EndedBy, exit_code: int | None) -> tuple[str, ...]:
-        """Why launches may be missing, for beside the verdict."""
-        refused = [
-            f"a launch of {name} was not recorded: it has no bitcode" for name in self.refused
-        ]
-        sentence = _ending(ended_by, exit_code)
-        if ended_by == "exit":
-            sentence += ", after its launches were recorded"
-        if ended_by == "exit" and not all(one["computed"] for one in self.ran.values()):
-            sentence += "; not all of them were computed, so a check of its own may have failed"
-        return (*([] if exit_code == 0 else [sentence]), *refused)
-
-
-def _ending(ended_by: _EndedBy, exit_code: int | None) -> str:
-    if ended_by == "limit":
-        return "the application was ended at the time limit"
-    if exit_code is not None and exit_code < 0:
-        return f"the application was killed by {signal_name(-exit_code)}"
-    return f"the application ended with exit status {exit_code}"
-
-
-def last_lines(folder: Path) -> tuple[str, ...]:
-    """The last lines that the application printed, in the folder that it was started with."""
-    text = (folder / LOG).read_bytes()[-16384:].decode("utf-8", "replace")
-    return tuple("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-                 for line in text.splitlines()[-_LAST_LINES:])  # fmt: skip
 
 
 # --- launches -------------------------------------------------------------------------------------
@@ -200,7 +167,7 @@ def _launches(
     """The recorded launches; processes that launched the same are one."""
     (folder / "launches").mkdir(exist_ok=True)
     by_key: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for name, event in journal.new.items():
+    for name, event in journal.records.items():
         by_key.setdefault(event["key"], (event, []))[1].append(name)
     launches: list[Launch] = []
     keys: list[str] = []
@@ -311,7 +278,7 @@ def _computed(
     why: dict[str, str] = {}
     for name, event in journal.ran.items():
         if not event["computed"] and event["why"] != "off":
-            symbol = journal.new[name]["kernel"]
+            symbol = journal.records[name]["kernel"]
             kernel = kernels[symbol][1]
             source = kernel.source
             reason = "its code for the CPU cannot be loaded"
@@ -344,30 +311,27 @@ _MISSING = (
 def _no_launch(
     flavour: Flavour,
     journal: _LaunchJournal,
-    ended_by: _EndedBy,
-    exit_code: int | None,
-    request: RecordRequest,
-    last_lines: Sequence[str],
+    ending: Ending,
 ) -> CaptureError:
     for pattern, fact, remedy in _MISSING:
-        found = re.search(pattern, "\n".join(last_lines))
+        found = re.search(pattern, "\n".join(ending.last_lines))
         if found:
             return CaptureError(
-                fact.format(found[1], flavour.name), hint=remedy, details=tuple(last_lines)
+                fact.format(found[1], flavour.name), hint=remedy, details=ending.last_lines
             )
     hint = None
     if journal.refused:
         hint = f"{', '.join(journal.refused)}: built without device bitcode; rebuild all of it"
-    elif journal.new:
+    elif journal.records:
         hint = "what cannot be recorded is named above"
-    elif ended_by == "limit":
+    elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
-    elif exit_code == -signal.SIGKILL:
+    elif ending.exit_code == -signal.SIGKILL:
         hint = "this machine's memory may not suffice for it: give it smaller inputs"
-    elif exit_code:
+    elif ending.exit_code:
         hint = "it failed before its first launch; its last lines are above"
     return CaptureError(
-        f"no {flavour.name} launch was recorded: {_ending(ended_by, exit_code)}",
+        f"no {flavour.name} launch was recorded: {ending.sentence}",
         hint=hint or (None if journal.notes else "it launched no kernel"),
-        details=tuple(last_lines) + tuple(journal.notes),
+        details=(*ending.last_lines, *journal.notes),
     )

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// The stand-in for the CUDA runtime and driver: names, and what CUDA alone has.
-#include <cuda.h>
+// The stand-in for the CUDA runtime: names, and what CUDA alone has.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -39,12 +38,6 @@ const char* unfit(const Attribute* attributes, unsigned count) {
       return "a cooperative launch was refused: its workgroups wait for each other";
   }
   return nullptr;
-}
-CUresult driver(Error error) {
-  return error == kSuccess                    ? CUDA_SUCCESS
-         : error == cudaErrorMemoryAllocation ? CUDA_ERROR_OUT_OF_MEMORY
-         : error == cudaErrorSymbolNotFound   ? CUDA_ERROR_NOT_FOUND
-                                              : CUDA_ERROR_INVALID_VALUE;
 }
 }  // namespace
 CALL(LaunchKernelExC)(const cudaLaunchConfig_t* how, const void* host, void** arguments) {
@@ -90,60 +83,50 @@ EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 namespace {
 constexpr const char* kName = "NVIDIA H200 (stand-in)";
 constexpr size_t kMemory = 141ull << 30;
-int attribute_of(int which) {
-  switch (which) {
-    case cudaDevAttrMaxThreadsPerBlock:
-    case cudaDevAttrMaxBlockDimX:
-    case cudaDevAttrMaxBlockDimY: return 1024;
-    case cudaDevAttrMaxBlockDimZ: return 64;
-    case cudaDevAttrMaxGridDimX: return 2147483647;
-    case cudaDevAttrMaxGridDimY:
-    case cudaDevAttrMaxGridDimZ: return 65535;
-    case cudaDevAttrMaxSharedMemoryPerBlock: return 49152;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return 232448;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return 233472;
-    case cudaDevAttrReservedSharedMemoryPerBlock: return 1024;
-    case cudaDevAttrTotalConstantMemory: return 65536;
-    case cudaDevAttrWarpSize: return kWave;
-    case cudaDevAttrMaxRegistersPerBlock:
-    case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
-    case cudaDevAttrClockRate: return 1980000;
-    case cudaDevAttrMemoryClockRate: return 3201000;
-    case cudaDevAttrGlobalMemoryBusWidth: return 6144;
-    case cudaDevAttrMultiProcessorCount: return 132;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: return 2048;
-    case cudaDevAttrMaxBlocksPerMultiprocessor: return 32;
-    case cudaDevAttrL2CacheSize: return 60 << 20;
-    case cudaDevAttrComputeCapabilityMajor: return 9;
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrConcurrentManagedAccess:
-    case cudaDevAttrCanMapHostMemory:
-    case cudaDevAttrStreamPrioritiesSupported: return 1;
-    default: return 0;
-  }
-}
 }  // namespace
+// Attributes, the fields of the properties that say the same, and what they are.
+#define DEVICE(SAYS)                                                         \
+  SAYS(MaxThreadsPerBlock, maxThreadsPerBlock, 1024)                         \
+  SAYS(MaxBlockDimX, maxThreadsDim[0], 1024)                                 \
+  SAYS(MaxBlockDimY, maxThreadsDim[1], 1024)                                 \
+  SAYS(MaxBlockDimZ, maxThreadsDim[2], 64)                                   \
+  SAYS(MaxGridDimX, maxGridSize[0], 2147483647)                              \
+  SAYS(MaxGridDimY, maxGridSize[1], 65535)                                   \
+  SAYS(MaxGridDimZ, maxGridSize[2], 65535)                                   \
+  SAYS(MaxSharedMemoryPerBlock, sharedMemPerBlock, 49152)                    \
+  SAYS(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin, 232448)         \
+  SAYS(MaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor, 233472) \
+  SAYS(ReservedSharedMemoryPerBlock, reservedSharedMemPerBlock, 1024)        \
+  SAYS(TotalConstantMemory, totalConstMem, 65536)                            \
+  SAYS(WarpSize, warpSize, kWave)                                            \
+  SAYS(MaxRegistersPerBlock, regsPerBlock, 65536)                            \
+  SAYS(MaxRegistersPerMultiprocessor, regsPerMultiprocessor, 65536)          \
+  SAYS(GlobalMemoryBusWidth, memoryBusWidth, 6144)                           \
+  SAYS(MultiProcessorCount, multiProcessorCount, 132)                        \
+  SAYS(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor, 2048)       \
+  SAYS(MaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor, 32)           \
+  SAYS(L2CacheSize, l2CacheSize, 60 << 20)                                   \
+  SAYS(ComputeCapabilityMajor, major, 9)                                     \
+  SAYS(ConcurrentKernels, concurrentKernels, 1)                              \
+  SAYS(UnifiedAddressing, unifiedAddressing, 1)                              \
+  SAYS(ManagedMemory, managedMemory, 1)                                      \
+  SAYS(ConcurrentManagedAccess, concurrentManagedAccess, 1)                  \
+  SAYS(CanMapHostMemory, canMapHostMemory, 1)                                \
+  SAYS(StreamPrioritiesSupported, streamPrioritiesSupported, 1)
 CALL(DeviceGetAttribute)(int* value, enum cudaDeviceAttr which, int) {
-  return put(value, attribute_of(which));
+#define ATTRIBUTE(name, field, is) \
+  if (which == cudaDevAttr##name) return put(value, is);
+  DEVICE(ATTRIBUTE)
+  if (which == cudaDevAttrClockRate) return put(value, 1980000);
+  return put(value, which == cudaDevAttrMemoryClockRate ? 3201000 : 0);
 }
 CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
   if (device) return failed(cudaErrorInvalidDevice);
   memset((void*)p, 0, sizeof *p);
   strcpy(p->name, kName);
   p->totalGlobalMem = kMemory;
-  p->sharedMemPerBlock = 49152, p->sharedMemPerBlockOptin = 232448,
-  p->sharedMemPerMultiprocessor = 233472;
-  p->reservedSharedMemPerBlock = 1024, p->totalConstMem = 65536;
-  p->regsPerBlock = p->regsPerMultiprocessor = 65536;
-  p->warpSize = kWave;
-  p->maxThreadsPerBlock = 1024, p->maxThreadsPerMultiProcessor = 2048,
-  p->maxBlocksPerMultiProcessor = 32;
-  p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024, p->maxThreadsDim[2] = 64;
-  p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->multiProcessorCount = 132, p->major = 9, p->l2CacheSize = 60 << 20, p->memoryBusWidth = 6144;
-  p->concurrentKernels = p->managedMemory = p->unifiedAddressing = p->canMapHostMemory = 1;
+#define FIELD(name, field, is) p->field = is;
+  DEVICE(FIELD)
 #if CUDART_VERSION < 13000
   p->clockRate = 1980000, p->memoryClockRate = 3201000;
 #endif
@@ -172,67 +155,3 @@ CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, int) { return kSucce
 #endif
 CALL(ProfilerStart)() { return kSuccess; }
 CALL(ProfilerStop)() { return kSuccess; }
-
-// --- the driver
-// --------------------------------------------------------------------------------------------
-
-#define DRIVER EXPORT CUresult CUDAAPI
-#define DRIVER_CALL(name) DRIVER cu##name
-typedef CUmodule Module;
-typedef CUfunction Function;
-typedef CUdeviceptr DevicePointer;
-typedef CUdevice Device;
-typedef CUcontext Context;
-typedef CUjit_option JitOption;
-typedef unsigned MemsetWord;
-constexpr Error kNotFound = cudaErrorSymbolNotFound;
-#include "standin_driver.h"
-
-DRIVER cuDriverGetVersion(int* version) { return driver(put(version, kVersion)); }
-DRIVER cuDeviceGetCount(int* count) { return driver(put(count, 1)); }
-DRIVER cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-  return driver(put(value, attribute_of(which)));
-}
-DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return driver(made(context)); }
-DRIVER cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
-#if CUDA_VERSION >= 13000
-DRIVER cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
-  return driver(made(context));
-}
-#else
-DRIVER cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return driver(made(context)); }
-#endif
-DRIVER cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
-DRIVER cuCtxSynchronize() { return CUDA_SUCCESS; }
-DRIVER cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                      unsigned by, unsigned bz, unsigned shared, CUstream stream, void** arguments,
-                      void** extra) {
-  return driver(launch(((Kernel*)function)->symbol,
-                       {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream}, arguments, extra));
-}
-DRIVER cuLaunchKernelEx(const CUlaunchConfig* how, CUfunction function, void** arguments,
-                        void** extra) {
-  if (const char* why = unfit((const cudaLaunchAttribute*)how->attrs, how->numAttrs))
-    return driver(refuse(why));
-  return cuLaunchKernel(function, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX,
-                        how->blockDimY, how->blockDimZ, how->sharedMemBytes, how->hStream,
-                        arguments, extra);
-}
-DRIVER cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
-DRIVER cuMemAlloc(CUdeviceptr* out, size_t bytes) { return driver(allocate((void**)out, bytes)); }
-DRIVER cuMemFree(CUdeviceptr at) { return driver(release((void*)at)); }
-DRIVER cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
-  return cuMemcpyHtoD(to, from, bytes);
-}
-DRIVER cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) {
-  return cuMemcpyDtoH(to, from, bytes);
-}
-DRIVER cuStreamCreate(CUstream* stream, unsigned) { return driver(made(stream)); }
-DRIVER cuStreamDestroy(CUstream stream) { return driver(freed(stream)); }
-DRIVER cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
-DRIVER cuGetErrorString(CUresult error, const char** text) {
-  return driver(put(text, error ? "an error of the stand-in" : "no error"));
-}
-DRIVER cuGetErrorName(CUresult error, const char** text) {
-  return driver(put(text, error ? "CUDA_ERROR" : "CUDA_SUCCESS"));
-}

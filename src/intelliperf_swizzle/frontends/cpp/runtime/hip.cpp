@@ -34,34 +34,7 @@ CALL(LaunchKernelExC)(const hipLaunchConfig_t* how, const void* host, void** arg
 namespace {
 constexpr const char* kName = "AMD Instinct MI300X (stand-in)";
 constexpr size_t kMemory = 192ull << 30;
-Error driver(Error error) { return error ? failed(error) : error; }
 }  // namespace
-#define DRIVER_CALL CALL
-typedef hipModule_t Module;
-typedef hipFunction_t Function;
-typedef hipDeviceptr_t DevicePointer;
-typedef hipDevice_t Device;
-typedef hipCtx_t Context;
-typedef hipJitOption JitOption;
-typedef int MemsetWord;
-constexpr Error kNotFound = hipErrorNotFound;
-#include "standin_driver.h"
-
-CALL(ModuleLaunchKernel)(hipFunction_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                         unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments,
-                         void** extra) {
-  return launch(((Kernel*)function)->symbol, {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream},
-                arguments, extra);
-}
-CALL(ExtModuleLaunchKernel)(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t bx,
-                            uint32_t by, uint32_t bz, size_t shared, Stream stream,
-                            void** arguments, void** extra, hipEvent_t, hipEvent_t, uint32_t) {
-  if (!bx || !by || !bz || x % bx || y % by || z % bz) {
-    return refuse("a launch whose last workgroups are smaller than the others was refused");
-  }
-  return hipModuleLaunchKernel(function, x / bx, y / by, z / bz, bx, by, bz, shared, stream,
-                               arguments, extra);
-}
 CALL(FuncSetCacheConfig)(const void*, hipFuncCache_t) { return kSuccess; }
 CALL(OccupancyMaxPotentialBlockSize)(int* grid, int* block, const void*, size_t, int limit) {
   *block = limit ? std::min(limit, 256) : 256;
@@ -79,53 +52,47 @@ CALL(MemsetD16)(hipDeviceptr_t at, unsigned short value, size_t count) {
 }
 CALL(MemPrefetchAsync)(const void*, size_t, int, Stream) { return kSuccess; }
 CALL(MemAdvise)(const void*, size_t, hipMemoryAdvise, int) { return kSuccess; }
+// Attributes, the fields of the properties that say the same, and what they are.
+#define DEVICE(SAYS)                                                              \
+  SAYS(MultiprocessorCount, multiProcessorCount, 304)                             \
+  SAYS(WarpSize, warpSize, kWave)                                                 \
+  SAYS(MaxThreadsPerBlock, maxThreadsPerBlock, 1024)                              \
+  SAYS(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor, 2048)            \
+  SAYS(MaxSharedMemoryPerBlock, sharedMemPerBlock, 65536)                         \
+  SAYS(MaxSharedMemoryPerMultiprocessor, maxSharedMemoryPerMultiProcessor, 65536) \
+  SAYS(L2CacheSize, l2CacheSize, 4 << 20)                                         \
+  SAYS(ClockRate, clockRate, 2100000)                                             \
+  SAYS(MemoryClockRate, memoryClockRate, 1300000)                                 \
+  SAYS(MemoryBusWidth, memoryBusWidth, 8192)                                      \
+  SAYS(ComputeCapabilityMajor, major, 9)                                          \
+  SAYS(ComputeCapabilityMinor, minor, 4)                                          \
+  SAYS(MaxGridDimX, maxGridSize[0], 2147483647)                                   \
+  SAYS(MaxGridDimY, maxGridSize[1], 65535)                                        \
+  SAYS(MaxGridDimZ, maxGridSize[2], 65535)                                        \
+  SAYS(MaxBlockDimX, maxThreadsDim[0], 1024)                                      \
+  SAYS(MaxBlockDimY, maxThreadsDim[1], 1024)                                      \
+  SAYS(MaxBlockDimZ, maxThreadsDim[2], 1024)                                      \
+  SAYS(MaxRegistersPerBlock, regsPerBlock, 65536)                                 \
+  SAYS(ConcurrentKernels, concurrentKernels, 1)                                   \
+  SAYS(UnifiedAddressing, unifiedAddressing, 1)                                   \
+  SAYS(CanMapHostMemory, canMapHostMemory, 1)                                     \
+  SAYS(ManagedMemory, managedMemory, 1)                                           \
+  SAYS(ConcurrentManagedAccess, concurrentManagedAccess, 1)
 CALL(GetDevicePropertiesR0600)(hipDeviceProp_tR0600* p, int device) {
   if (device) return failed(hipErrorInvalidDevice);
   memset(p, 0, sizeof *p);
   strcpy(p->name, kName);
   strcpy(p->gcnArchName, "gfx942:sramecc+:xnack-");
-  p->totalGlobalMem = kMemory;
-  p->sharedMemPerBlock = p->sharedMemPerMultiprocessor = p->maxSharedMemoryPerMultiProcessor =
-      65536;
-  p->regsPerBlock = 65536;
-  p->warpSize = kWave;
-  p->maxThreadsPerBlock = 1024;
-  p->maxThreadsPerMultiProcessor = 2048;
-  p->multiProcessorCount = 304;
-  p->major = 9, p->minor = 4;
-  p->l2CacheSize = 4 << 20;
-  p->clockRate = 2100000, p->memoryClockRate = 1300000, p->memoryBusWidth = 8192;
-  p->maxThreadsDim[0] = p->maxThreadsDim[1] = p->maxThreadsDim[2] = 1024;
-  p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->concurrentKernels = p->managedMemory = p->unifiedAddressing = p->canMapHostMemory = 1;
+  p->totalGlobalMem = kMemory, p->sharedMemPerMultiprocessor = 65536;
+#define FIELD(name, field, is) p->field = is;
+  DEVICE(FIELD)
   return kSuccess;
 }
 CALL(DeviceGetAttribute)(int* value, hipDeviceAttribute_t which, int) {
-  switch (which) {
-    case hipDeviceAttributeMultiprocessorCount: *value = 304; break;
-    case hipDeviceAttributeWarpSize: *value = kWave; break;
-    case hipDeviceAttributeMaxThreadsPerBlock: *value = 1024; break;
-    case hipDeviceAttributeMaxThreadsPerMultiProcessor: *value = 2048; break;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock: *value = 65536; break;
-    case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor: *value = 65536; break;
-    case hipDeviceAttributeL2CacheSize: *value = 4 << 20; break;
-    case hipDeviceAttributeClockRate:
-    case hipDeviceAttributeWallClockRate: *value = 2100000; break;
-    case hipDeviceAttributeMemoryClockRate: *value = 1300000; break;
-    case hipDeviceAttributeMemoryBusWidth: *value = 8192; break;
-    case hipDeviceAttributeComputeCapabilityMajor: *value = 9; break;
-    case hipDeviceAttributeComputeCapabilityMinor: *value = 4; break;
-    case hipDeviceAttributeMaxGridDimX: *value = 2147483647; break;
-    case hipDeviceAttributeMaxGridDimY:
-    case hipDeviceAttributeMaxGridDimZ: *value = 65535; break;
-    case hipDeviceAttributeMaxBlockDimX:
-    case hipDeviceAttributeMaxBlockDimY:
-    case hipDeviceAttributeMaxBlockDimZ: *value = 1024; break;
-    case hipDeviceAttributeManagedMemory:
-    case hipDeviceAttributeConcurrentManagedAccess: *value = 1; break;
-    default: *value = 0;
-  }
-  return kSuccess;
+#define ATTRIBUTE(name, field, is) \
+  if (which == hipDeviceAttribute##name) return put(value, is);
+  DEVICE(ATTRIBUTE)
+  return put(value, which == hipDeviceAttributeWallClockRate ? 2100000 : 0);
 }
 CALL(DeviceSetCacheConfig)(hipFuncCache_t) { return kSuccess; }
 CALL(DeviceSetLimit)(hipLimit_t, size_t) { return kSuccess; }

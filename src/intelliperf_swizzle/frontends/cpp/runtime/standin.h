@@ -8,8 +8,7 @@
 //
 // SWIZZLE_HIP_FOLDER names the folder of the recording, with
 //   kernels.txt     a line for each kernel: symbol, contents that decide ("-" none, "*" all, or
-//                   "v" for variables and numbers of parameters), then offset:bytes of each
-//                   parameter
+//                   "v" for variables and numbers of parameters), then bytes of each parameter
 //   globals.txt     a line for each device variable: name address bytes
 //   kernels.so      the kernels for the host, if there are any
 //   launches.jsonl  is written: a launch a line
@@ -66,12 +65,9 @@ namespace {
 constexpr uintptr_t kGlobals = 15ull << 30;  // device variables; kGlobals of native.py
 constexpr uintptr_t kEnd = 256ull << 30;     // a line's number fits 31 bits
 
-struct Parameter {
-  size_t offset, bytes;
-};
 struct Kernel {
   std::string symbol, contents;
-  std::vector<Parameter> parameters;
+  std::vector<size_t> parameters;  // bytes of each
 };
 struct Buffer {
   size_t bytes, room;
@@ -121,10 +117,7 @@ void read_tables() {
     std::istringstream words(line);
     Kernel one;
     words >> one.symbol >> one.contents;
-    for (std::string word; words >> word;) {
-      Parameter p{};
-      if (sscanf(word.c_str(), "%zu:%zu", &p.offset, &p.bytes) == 2) one.parameters.push_back(p);
-    }
+    for (size_t bytes; words >> bytes;) one.parameters.push_back(bytes);
     table_[one.symbol] = one;
   }
   std::ifstream globals(folder_ + "/globals.txt");
@@ -177,8 +170,7 @@ std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
 
 // What is told of a launch: all that its programs' addresses may follow from, and the buffers that
 // these may lead to: those that arguments point to, and those that kept contents do.
-std::string describe(const Kernel& kernel, const Configuration& how,
-                     const std::vector<const uint8_t*>& values) {
+std::string describe(const Kernel& kernel, const Configuration& how, const uint8_t* const* values) {
   std::ostringstream text;
   text << "\"kernel\": \"" << kernel.symbol << "\", \"grid\": [" << how.grid.x << ", " << how.grid.y
        << ", " << how.grid.z << "], \"block\": [" << how.block.x << ", " << how.block.y << ", "
@@ -194,13 +186,13 @@ std::string describe(const Kernel& kernel, const Configuration& how,
   };
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
     text << (i ? ", \"" : "\"");
-    for (size_t k = 0; k < kernel.parameters[i].bytes; k++) {
+    for (size_t k = 0; k < kernel.parameters[i]; k++) {
       char hex[3];
       snprintf(hex, sizeof hex, "%02x", values[i][k]);
       text << hex;
     }
     text << "\"";
-    for (size_t k = 0; k + 8 <= kernel.parameters[i].bytes; k += 8) {
+    for (size_t k = 0; k + 8 <= kernel.parameters[i]; k += 8) {
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);
       reach(word, contents_decide(kernel.contents, i));
@@ -232,7 +224,7 @@ std::string describe(const Kernel& kernel, const Configuration& how,
 
 namespace {
 
-Error launch(const std::string& symbol, const Configuration& how, void** given, void** extra) {
+Error launch(const std::string& symbol, const Configuration& how, void** given) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
   auto it = table_.find(symbol);
   if (it == table_.end()) {
@@ -243,15 +235,7 @@ Error launch(const std::string& symbol, const Configuration& how, void** given, 
   if (!threads || threads > 1024 || !how.grid.x || !how.grid.y || !how.grid.z)
     return failed(API(ErrorInvalidConfiguration));
   const Kernel& kernel = it->second;
-  std::vector<const uint8_t*> values;
-  std::vector<void*> arguments;
-  for (size_t i = 0; i < kernel.parameters.size(); i++) {
-    auto at = given ? (uint8_t*)given[i] : (uint8_t*)extra[1] + kernel.parameters[i].offset;
-    values.push_back(at);
-    arguments.push_back(at);
-  }
-  arguments.push_back(nullptr);
-  std::string text = describe(kernel, how, values);
+  std::string text = describe(kernel, how, (const uint8_t**)given);
   auto [place, fresh] = seen_.insert({text, (int)seen_.size()});
   std::string id =
       "\"id\": \"" + std::to_string(getpid()) + "-" + std::to_string(place->second) + "\", ";
@@ -259,9 +243,9 @@ Error launch(const std::string& symbol, const Configuration& how, void** given, 
   snprintf(key, sizeof key, "%016" PRIx64, hash_of(text.data(), text.size()));
   if (fresh)
     write_line(log_, "{\"event\": \"new\", " + id + "\"key\": \"" + key + "\", " + text + "}\n");
-  std::string how_far = compared(key, kernel, how, arguments.data())
+  std::string how_far = compared(key, kernel, how, given)
                             ? "\"computed\": true, \"seconds\": 0, \"why\": \"\""
-                            : execute(kernel, how, arguments.data(), place->second);
+                            : execute(kernel, how, given, place->second);
   write_line(log_, "{\"event\": \"ran\", " + id + how_far + "}\n");
   return kSuccess;
 }

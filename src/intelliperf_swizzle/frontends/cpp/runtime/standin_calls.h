@@ -36,7 +36,7 @@ CALL(LaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, si
                    Stream stream) {
   auto it = by_host_.find(host);
   if (it == by_host_.end()) return failed(API(ErrorInvalidDeviceFunction));
-  return launch(it->second, {grid, block, shared, stream}, arguments, nullptr);
+  return launch(it->second, {grid, block, shared, stream}, arguments);
 }
 CALL(FuncSetAttribute)(const void*, API(FuncAttribute), int) { return kSuccess; }
 CALL(FuncGetAttributes)(API(FuncAttributes) * out, const void*) {

@@ -74,12 +74,8 @@ class Bench {  // one launch on the program's own memory, which is put back
     original_.function = original;
     for (auto& one : state().managed)
       if (same_library(one.host, host)) managed_.push_back(&one);
-    auto module = state().modules.find(host);
     for (auto& one : state().variables)
-      original_.variables.push_back(module != state().modules.end()
-                                        ? symbol(module->second, one.name, one.bytes)
-                                    : same_library(one.host, host) ? symbol(one.host)
-                                                                   : nullptr);
+      original_.variables.push_back(same_library(one.host, host) ? symbol(one.host) : nullptr);
   }
   ~Bench() {
     for (auto& one : regions_) {
@@ -116,12 +112,12 @@ class Bench {  // one launch on the program's own memory, which is put back
     }
     for (auto& one : regions_)
       if (one.fresh) fill(one);
-    float ms = 0;
-    if (Error error = timed(original_, &ms)) {
+    const double begun = now();
+    if (Error error = run(original_)) {
       fprintf(stderr, "swizzle: the unmodified kernel: %s\n", words(error).c_str());
       _exit(kLost);
     }
-    original_seconds = ms / 1e3;
+    original_seconds = now() - begun;
     for (auto& one : regions_) {
       one.written = one.fresh;
       if (!one.fresh) one.written = compared(one, one.at, one.before, "-").count > 0;
@@ -148,9 +144,8 @@ class Bench {  // one launch on the program's own memory, which is put back
 
   // The first difference of what a kernel leaves, in words; empty where all bytes agree.
   std::string compare(const Loaded& kernel) {
-    float ms = 0;
     restore(kernel);
-    if (Error error = timed(kernel, &ms)) return "!" + words(error);
+    if (Error error = run(kernel)) return "!" + words(error);
     std::string said;
     for (auto& one : regions_) {
       const uint8_t* at = one.variable < 0 ? one.at : (uint8_t*)kernel.variables[one.variable];
@@ -327,16 +322,9 @@ class Bench {  // one launch on the program's own memory, which is put back
     return call(kernel.function, g.x, g.y, g.z, b.x, b.y, b.z, task_.shared, stream_, arguments_,
                 nullptr);
   }
-  Error timed(const Loaded& kernel, float* ms) {
-    Event from = nullptr, to = nullptr;
-    RUNTIME(EventCreate, Event*)(&from), RUNTIME(EventCreate, Event*)(&to);
-    RUNTIME(EventRecord, Event, Stream)(from, stream_);
-    Error error = launch(kernel);
-    RUNTIME(EventRecord, Event, Stream)(to, stream_);
-    if (Error late = wait()) error = error ? error : late;
-    if (!error) *ms = elapsed(from, to, &error) / 1e6f;
-    RUNTIME(EventDestroy, Event)(from), RUNTIME(EventDestroy, Event)(to);
-    return error;
+  Error run(const Loaded& kernel) {
+    Error error = launch(kernel), late = wait();
+    return error ? error : late;
   }
 
   Task& task_;

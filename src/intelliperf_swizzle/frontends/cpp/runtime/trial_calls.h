@@ -67,12 +67,9 @@ constexpr int kLost = 70;  // exit status where a candidate has ruined the proce
 template <typename F>
 F* next(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
-  for (int mode :
-       {RTLD_NOLOAD,
-        0})  // a library that was loaded for itself; none, if the program calls the driver alone
-    for (const char* library : kRuntimes)
-      if (void* loaded = found ? nullptr : dlopen(library, RTLD_NOW | mode))
-        found = dlsym(loaded, name);
+  for (const char* library : kRuntimes)  // that was loaded for itself
+    if (void* loaded = found ? nullptr : dlopen(library, RTLD_NOW | RTLD_NOLOAD))
+      found = dlsym(loaded, name);
   if (!found) fprintf(stderr, "swizzle: the runtime has no %s\n", name);
   return (F*)found;
 }
@@ -223,8 +220,6 @@ struct State {  // made before any other constructor may need it
   std::map<uintptr_t, size_t> memory;
   std::map<std::string, long> launched;  // by name and form
   std::vector<Variable> managed;
-  std::unordered_map<const void*, Module>
-      modules;  // of functions that the program takes from modules itself
 };
 State& state() {
   static State* one = new State;

@@ -135,17 +135,9 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   std::map<int, Loaded> loaded;
   Function original = nullptr;
   std::string why;
-  if (state().modules.count(host)) {
-    original = (Function)host;
-    if (!placed_.empty())
-      for (auto& [variable, place] : placed_)
-        state().variables.push_back({nullptr, variable, place.second});
-    placed_.clear();
-  } else {
-    auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
-    if (!function || function(&original, host))
-      why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
-  }
+  auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
+  if (!function || function(&original, host))
+    why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
   Bench bench(task, number_of_task, original, host, arguments, stream);
   for (auto* one : bench.managed())
     why = "the program has a __managed__ variable (`" + one->name + "`)";
@@ -262,24 +254,23 @@ struct Farewell {
 // -----------------------------------------------------------------------------
 
 #define PASS(name, types, names) (*next<Error types>(QUOTED(name))) names
-#define DRIVEN(name, types, names) (*driver<Error types>(QUOTED(name))) names
-#define ALLOCATE(how, name)                                            \
-  EXPORT Error name(void** at, size_t bytes) {                         \
-    return noted(how(name, (void**, size_t), (at, bytes)), at, bytes); \
+#define ALLOCATE(name)                                                  \
+  EXPORT Error name(void** at, size_t bytes) {                          \
+    return noted(PASS(name, (void**, size_t), (at, bytes)), at, bytes); \
   }
-#define ALLOCATE_WITH(how, name, type)                                             \
-  EXPORT Error name(void** at, size_t bytes, type with) {                          \
-    return noted(how(name, (void**, size_t, type), (at, bytes, with)), at, bytes); \
+#define ALLOCATE_WITH(name, type)                                                   \
+  EXPORT Error name(void** at, size_t bytes, type with) {                           \
+    return noted(PASS(name, (void**, size_t, type), (at, bytes, with)), at, bytes); \
   }
-#define RELEASE(how, name)           \
-  EXPORT Error name(void* at) {      \
-    forget(at);                      \
-    return how(name, (void*), (at)); \
+#define RELEASE(name)                 \
+  EXPORT Error name(void* at) {       \
+    forget(at);                       \
+    return PASS(name, (void*), (at)); \
   }
-#define RELEASE_WITH(how, name, type)            \
-  EXPORT Error name(void* at, type with) {       \
-    forget(at);                                  \
-    return how(name, (void*, type), (at, with)); \
+#define RELEASE_WITH(name, type)                  \
+  EXPORT Error name(void* at, type with) {        \
+    forget(at);                                   \
+    return PASS(name, (void*, type), (at, with)); \
   }
 #define LAUNCH(name)                                                                          \
   EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, \
@@ -291,9 +282,9 @@ struct Farewell {
 LAUNCH(API(LaunchKernel))
 #ifdef FOR_HIP
 LAUNCH(hipLaunchKernel_spt)
-ALLOCATE_WITH(PASS, hipHostAlloc, unsigned)
-ALLOCATE_WITH(PASS, hipHostMalloc, unsigned)
-RELEASE(PASS, hipHostFree)
+ALLOCATE_WITH(hipHostAlloc, unsigned)
+ALLOCATE_WITH(hipHostMalloc, unsigned)
+RELEASE(hipHostFree)
 #else
 LAUNCH(cudaLaunchKernel_ptsz)
 LAUNCH(__cudaLaunchKernel)
@@ -318,73 +309,15 @@ EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
   if (!error) state().handles[*kernel] = host;
   return error;
 }
-ALLOCATE_WITH(PASS, cudaHostAlloc, unsigned)
-RELEASE(PASS, cudaFreeHost)
-ALLOCATE_WITH(PASS, cudaMallocAsync_ptsz, Stream)
-RELEASE_WITH(PASS, cudaFreeAsync_ptsz, Stream)
+ALLOCATE_WITH(cudaHostAlloc, unsigned)
+RELEASE(cudaFreeHost)
+ALLOCATE_WITH(cudaMallocAsync_ptsz, Stream)
+RELEASE_WITH(cudaFreeAsync_ptsz, Stream)
 #endif
-// Of the driver: programs that load modules themselves.
-#define TAKE(name)                                                                            \
-  EXPORT Error name(Function* function, Module module, const char* symbol) {                  \
-    Error error = DRIVEN(name, (Function*, Module, const char*), (function, module, symbol)); \
-    std::lock_guard<std::recursive_mutex> guard(state().lock);                                \
-    if (!error) state().kernels[*function] = symbol, state().modules[*function] = module;     \
-    return error;                                                                             \
-  }
-#define DRIVE(name)                                                                                \
-  EXPORT Error name(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,         \
-                    unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments,    \
-                    void** extra) {                                                                \
-    before_launch(function, {gx, gy, gz}, {bx, by, bz}, arguments, shared, stream);                \
-    return DRIVEN(name,                                                                            \
-                  (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                   Stream, void**, void**),                                                        \
-                  (function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra));           \
-  }
-#ifdef FOR_HIP
-TAKE(hipModuleGetFunction)
-DRIVE(hipModuleLaunchKernel)
-#else
-TAKE(cuModuleGetFunction)
-DRIVE(cuLaunchKernel)
-DRIVE(cuLaunchKernel_ptsz)
-struct DriverConfiguration {
-  Dim3 grid, block;
-  unsigned shared;
-  Stream stream;
-  void* attributes;
-  unsigned count;
-};
-#define DRIVE_EX(name)                                                                   \
-  EXPORT Error name(const DriverConfiguration* how, Function function, void** arguments, \
-                    void** extra) {                                                      \
-    before_launch(function, how->grid, how->block, arguments, how->shared, how->stream); \
-    return DRIVEN(name, (const DriverConfiguration*, Function, void**, void**),          \
-                  (how, function, arguments, extra));                                    \
-  }
-DRIVE_EX(cuLaunchKernelEx)
-DRIVE_EX(cuLaunchKernelEx_ptsz)
-ALLOCATE(DRIVEN, cuMemAlloc_v2)
-ALLOCATE(DRIVEN, cuMemAllocHost_v2)
-RELEASE(DRIVEN, cuMemFree_v2)
-RELEASE(DRIVEN, cuMemFreeHost)
-ALLOCATE_WITH(DRIVEN, cuMemAllocManaged, unsigned)
-ALLOCATE_WITH(DRIVEN, cuMemHostAlloc, unsigned)
-EXPORT Error cuMemAllocPitch_v2(void** at, size_t* pitch, size_t width, size_t height,
-                                unsigned element) {
-  Error error = DRIVEN(cuMemAllocPitch_v2, (void**, size_t*, size_t, size_t, unsigned),
-                       (at, pitch, width, height, element));
-  return noted(error, at, *pitch * height);
-}
-ALLOCATE_WITH(DRIVEN, cuMemAllocAsync, Stream)
-RELEASE_WITH(DRIVEN, cuMemFreeAsync, Stream)
-#endif
-
-// Of the runtime.
-ALLOCATE(PASS, API(Malloc))
-ALLOCATE(PASS, API(MallocHost))
-ALLOCATE_WITH(PASS, API(MallocManaged), unsigned)
-ALLOCATE_WITH(PASS, API(MallocAsync), Stream)
+ALLOCATE(API(Malloc))
+ALLOCATE(API(MallocHost))
+ALLOCATE_WITH(API(MallocManaged), unsigned)
+ALLOCATE_WITH(API(MallocAsync), Stream)
 EXPORT Error API(MallocPitch)(void** at, size_t* pitch, size_t width, size_t height) {
   Error error =
       PASS(API(MallocPitch), (void**, size_t*, size_t, size_t), (at, pitch, width, height));
@@ -393,9 +326,9 @@ EXPORT Error API(MallocPitch)(void** at, size_t* pitch, size_t width, size_t hei
 EXPORT Error API(HostRegister)(void* at, size_t bytes, unsigned flags) {
   return noted(PASS(API(HostRegister), (void*, size_t, unsigned), (at, bytes, flags)), &at, bytes);
 }
-RELEASE(PASS, API(HostUnregister))
-RELEASE(PASS, API(Free))
-RELEASE_WITH(PASS, API(FreeAsync), Stream)
+RELEASE(API(HostUnregister))
+RELEASE(API(Free))
+RELEASE_WITH(API(FreeAsync), Stream)
 
 EXPORT void REGISTER(RegisterFunction)(void** module, const void* host, char* device,
                                        const char* name, int threads, void* a, void* b, void* c,

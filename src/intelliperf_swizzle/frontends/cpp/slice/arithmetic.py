@@ -18,6 +18,7 @@ from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
     size_of,
     space,
 )
+from intelliperf_swizzle.frontends.ssa import reached
 
 Counts = tuple[int, int, int]
 """Operations' worth of a lane on the schedulers, which issue, on the units of special functions,
@@ -79,14 +80,8 @@ def _varying(
     instructions: Iterable[Instruction], users: Mapping[int, Sequence[Instruction]]
 ) -> set[int]:
     """Values that differ from lane to lane of a wave."""
-    todo = [one for one in instructions if _VARYING_CALL.search(str(one))]
-    found: set[int] = set()
-    while todo:
-        one = todo.pop()
-        if identity(one) not in found:
-            found.add(identity(one))
-            todo += users.get(identity(one), ())
-    return found
+    begin = (identity(one) for one in instructions if _VARYING_CALL.search(str(one)))
+    return set(reached(begin, lambda one: map(identity, users.get(one, ()))))
 
 
 def _is_fused(one: Instruction, users: Mapping[int, Sequence[Instruction]]) -> bool:

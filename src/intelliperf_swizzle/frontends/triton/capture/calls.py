@@ -3,7 +3,7 @@
 """Inside the application: code of ours in front of each kernel launch, with a GPU or without.
 
 `around_each_launch` sees what Triton launches, compiled and bound, whoever calls it: also what
-Inductor generates. `before_each_launch` sees `kernel[grid](…)`, before that is compiled.
+Inductor generates.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from intelliperf_swizzle.records import Grid
+
 if TYPE_CHECKING:
     from triton.compiler import CompiledKernel
     from triton.runtime.autotuner import Autotuner
-
-_Extents: TypeAlias = int | Sequence[int]
-LaunchGrid: TypeAlias = _Extents | Callable[[dict[str, object]], _Extents]
 
 
 class JitFunction(Hashable, Protocol):
@@ -28,19 +27,17 @@ class JitFunction(Hashable, Protocol):
     fn: FunctionType
     arg_names: Sequence[str]
 
-    def run(
-        self, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
-    ) -> CompiledKernel:
+    def run(self, *args: object, grid: Grid, warmup: bool, **kwargs: object) -> CompiledKernel:
         """Launches it, or only compiles it."""
 
 
 class Call(NamedTuple):
-    """A launch as the application makes it: `kernel[grid](*args, **kwargs)`."""
+    """A launch: `kernel[grid](*args, **kwargs)`."""
 
     kernel: JitFunction
     args: tuple[object, ...]
     kwargs: dict[str, object]
-    grid: LaunchGrid
+    grid: Grid
 
 
 class BoundCall(NamedTuple):
@@ -59,7 +56,6 @@ class BoundCall(NamedTuple):
     ttir: str | None
 
 
-Before: TypeAlias = Callable[[Call], None]
 Execute: TypeAlias = Callable[[], object]
 _BEFORE_ARGUMENTS = 6
 """Of a launcher, after the grid: stream, function, metadata of kernel and launch, two hooks."""
@@ -74,23 +70,6 @@ def trials() -> Iterator[None]:
         yield
     finally:
         _now.trials -= 1
-
-
-def before_each_launch(before: Before) -> None:
-    """Calls `before`, and then launches as if nothing had been."""
-    from triton.runtime.jit import JITFunction
-
-    run = JITFunction.run
-
-    def hooked(
-        self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
-    ) -> object:
-        if not getattr(_now, "trials", 0) and not warmup:
-            before(Call(self, args, kwargs, grid))
-        return run(self, *args, grid=grid, warmup=warmup, **kwargs)
-
-    JITFunction.run = hooked
-    _watch_tuner()
 
 
 def around_each_launch(launch: Callable[[BoundCall, Execute], None]) -> None:

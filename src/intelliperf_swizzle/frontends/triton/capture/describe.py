@@ -37,7 +37,6 @@ from intelliperf_swizzle.records import (
     DescriptorArgument,
     DtypeArgument,
     FunctionArgument,
-    Grid,
     Int64Array,
     Launch,
     Storage,
@@ -113,7 +112,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     launch = Launch(
         kernel=kernel.fn.__name__,
         source=source,
-        grid=normalise(grid(dict(values)) if callable(grid) else grid),
+        grid=grid,
         arguments=arguments,
         constexprs=tuple(
             name for name in values if _is_constexpr(signature.parameters[name].annotation)
@@ -134,15 +133,6 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     )
     spans = dict(enumerate(memory.spans))
     return DescribedLaunch(launch, spans, memory.tensors)
-
-
-def normalise(grid: int | Sequence[int]) -> Grid:
-    """A grid of one to three extents as three."""
-    extents = [int(extent) for extent in (grid if isinstance(grid, Iterable) else (grid,))]
-    if not 1 <= len(extents) <= 3:
-        raise UnreadableKernelError(f"a grid has 1 to 3 dimensions, not {len(extents)}")
-    x, y, z = (*extents, 1, 1)[:3]
-    return (x, y, z)
 
 
 class _Memory:

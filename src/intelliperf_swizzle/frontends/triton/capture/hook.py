@@ -42,8 +42,12 @@ def imported(module: str) -> None:
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")
         if settings.gpu is not None:
+            from triton import knobs
+
             from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
+            # whatever folder the application names: on a GPU it must not meet what ends with TTIR
+            knobs.cache.dir = str(folder / "triton-cache")
             virtual_gpu.install(
                 settings.gpu,
                 lambda sentence, usage: _tell(folder, "refused", sentence, usage=usage),

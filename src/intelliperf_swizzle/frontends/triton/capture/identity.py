@@ -7,13 +7,12 @@ Some microseconds for each launch: what is decided by the types of the arguments
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Hashable, Sequence
 from operator import itemgetter
 from typing import Any
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction
-from intelliperf_swizzle.frontends.triton.capture.describe import base_of, unwrapped
+from intelliperf_swizzle.frontends.triton.capture.describe import base_of
 from intelliperf_swizzle.frontends.triton.capture.sources import is_jit_function
 
 
@@ -24,7 +23,6 @@ class _Plan:
         tensors: places of plain tensors among the values of a call.
         others: places of values that must be looked into.
         numbers: takes the numbers, strings and None out of the values; None if there are none.
-        defaults: of the kernel's parameters.
     """
 
     def __init__(self, kernel: JitFunction, values: Sequence[object]) -> None:
@@ -33,10 +31,6 @@ class _Plan:
         self.tensors = [at for at, one in enumerate(values) if hasattr(one, "storage_offset")]
         self.others = sorted(set(range(len(values))) - {*plain, *self.tensors})
         self.numbers = itemgetter(*plain) if plain else None
-        parameters = inspect.signature(kernel.fn).parameters.values()
-        self.defaults = {
-            one.name: one.default for one in parameters if one.default is not one.empty
-        }
 
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
@@ -59,12 +53,6 @@ class Identity:
         plan = self._plans.get(kinds)
         if plan is None:
             plan = self._plans[kinds] = _Plan(kernel, values)
-        if callable(grid):
-            given = dict(zip(kernel.arg_names, args))  # noqa: B905
-            named = {**plan.defaults, **given, **kwargs}
-            if plan.others:
-                named = {name: unwrapped(value) for name, value in named.items()}
-            grid = grid(named)
         tensors: list[Any] = [values[at] for at in plan.tensors]
         others = tuple([_look_into(values[at], tensors) for at in plan.others])
         seen: list[object] = []
@@ -75,7 +63,7 @@ class Identity:
             seen += (one.dtype, one.shape, one.stride(), one.storage_offset(), storage.nbytes())
         return (
             plan,
-            grid if type(grid) is int else tuple(grid),  # type: ignore[arg-type]
+            grid,
             plan.numbers(values) if plan.numbers else None,
             others,
             tuple(seen),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -14,21 +13,11 @@ from pathlib import Path
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.frontends.applications import LOG
 from intelliperf_swizzle.frontends.triton.capture import inductor
 from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE
 
-LOG = "app.log"
-"""What the application prints, in the folder that it is started with."""
-
 _STARTUP = Path(__file__).parent / "startup"
-PATIENCE_SECONDS = 2.0
-"""Between asking the application to end and killing it."""
-_LAST_BYTES = 1 << 18
-_LAST_LINES = 20
-_ERROR_LINES = 5
-_TRACEBACK = "Traceback (most recent call last):"
-_RANK = re.compile(r"^\[\w+\]: ?")
-"""Before each line of a process of PyTorch's launchers."""
 
 
 def start(
@@ -101,31 +90,3 @@ def _another_program(command: Sequence[str], cwd: Path) -> str:
     close = difflib.get_close_matches(first, ("python", "python3", "pytest", "torchrun"), 1)
     other = f"did you mean `{close[0]}`? " if close else ""
     return f"{other}it is looked for on PATH, and a path with a slash from {cwd}"
-
-
-def last_lines(folder: Path) -> tuple[str, ...]:
-    """The last lines that the application printed, and before them the first error, if that is cut.
-
-    A launcher such as `torchrun` prints more of its own after a child's error than fits.
-    """
-    with (folder / LOG).open("rb") as log:
-        log.seek(0, os.SEEK_END)
-        log.seek(max(0, log.tell() - _LAST_BYTES))
-        text = log.read().decode("utf-8", "replace")
-    printable = "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
-    lines = [line.rstrip() for line in printable.splitlines()]
-    first = _first_error(lines[:-_LAST_LINES])
-    return (*first, *(["…"] if first else []), *lines[-_LAST_LINES:])
-
-
-def _first_error(lines: Sequence[str]) -> list[str]:
-    """The end of the first traceback; empty if there is none."""
-    texts = [_RANK.sub("", line) for line in lines]
-    if _TRACEBACK not in texts:
-        return []
-    begin = texts.index(_TRACEBACK)
-    ends = (at for at in range(begin + 1, len(texts)) if not texts[at].startswith(" "))
-    end = next(ends, -1) + 1
-    return list(lines[max(begin, end - _ERROR_LINES) : end])

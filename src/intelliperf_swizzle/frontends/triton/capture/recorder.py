@@ -21,8 +21,12 @@ import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture import unknown
-from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Execute
+from intelliperf_swizzle.frontends.triton.capture import inductor, tuning, unknown
+from intelliperf_swizzle.frontends.triton.capture.calls import (
+    BoundCall,
+    Execute,
+    around_each_launch,
+)
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute, written
 from intelliperf_swizzle.frontends.triton.capture.graphs import is_capturing
@@ -35,6 +39,15 @@ PROBE_SECONDS = 0.5
 MOST_PROBES = 4
 """A kernel that was stopped so often on a grid is not begun again there, unless it may write
 integers: each launch of a long loop may have a seed of its own."""
+
+
+def install(folder: Path, settings: Settings) -> None:
+    """Record whatever Triton launches in this process, on its GPU or on none: `Settings.agent`."""
+    uses = Uses(folder)
+    uses.watch()
+    tuning.watch()
+    inductor.watch(timed=settings.gpu is None)
+    around_each_launch(Recorder(folder, settings, uses).launch)
 
 
 class Recorder:

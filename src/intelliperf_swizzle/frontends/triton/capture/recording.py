@@ -11,14 +11,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from intelliperf_swizzle.children import Child, prepare, signal_name
+from intelliperf_swizzle.children import prepare
 from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.frontends.applications import Ending, watch_to_end
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
-from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
+from intelliperf_swizzle.frontends.triton.capture.process import start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
     MOST_VARIANTS,
     Execution,
@@ -36,15 +37,13 @@ from intelliperf_swizzle.records.launches import load_launch, save_launch
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
 
-RECORDER = "intelliperf_swizzle.frontends.triton.capture.begin"
+RECORDER = "intelliperf_swizzle.frontends.triton.capture.recorder"
 """What is installed in the application."""
-_POLL_SECONDS = 0.05
 _EXTENSION = re.compile(
     r"cpp_extension\.py|lib(?:cudart|c10_cuda|torch_cuda|amdhip64|c10_hip|torch_hip)\.so\S*: cannot"
 )
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
-EndedBy = Literal["exit", "limit"]
 _TRACER = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_here"
 
 
@@ -116,17 +115,13 @@ def _timed(watch: _JournalWatch) -> Iterator[tuple[int, float]]:
 
 def _watch(
     request: RecordRequest, place: Path, deadline: float, *, on_gpu: bool
-) -> tuple[_JournalWatch, _Ending]:
+) -> tuple[_JournalWatch, Ending]:
     """Runs the command to its end, and reads along what it records."""
     watch = _JournalWatch(Journal(place))
     application = start(request.command, place, request.cwd, request.variables, on_gpu=on_gpu)
-    try:
-        ended_by = watch.until_over(application, deadline)
-        exit_code = application.exit_code
-    finally:
-        application.end(PATIENCE_SECONDS)
+    ending = watch_to_end(application, request, place, deadline)
     watch.read()
-    return watch, _Ending(ended_by, exit_code, request, last_lines(place))
+    return watch, ending
 
 
 def _prepared(folder: Path, settings: Settings) -> Path:
@@ -161,16 +156,7 @@ class _JournalWatch:
     same: dict[str, list[str]] = field(default_factory=dict)
     pythons: int = 0
     imported_triton: bool = False
-    _running: set[str] = field(default_factory=set)
-
-    def until_over(self, application: Child, deadline: float) -> EndedBy:
-        """Wait until the application exits, or its time is up."""
-        while application.exit_code is None:
-            self.read()
-            if time.monotonic() > deadline:
-                return "limit"
-            application.wait(_POLL_SECONDS)
-        return "exit"
+    running: set[str] = field(default_factory=set)
 
     def read(self) -> None:
         """Take in what the journal has to tell."""
@@ -196,11 +182,11 @@ class _JournalWatch:
             (self.cautions if event["event"] == "caution" else self.notes).append(event["text"])
         elif event["event"] in ("new", "further"):
             # two processes may see it for the first time at once
-            if record not in self._running and record not in self.executions:
+            if record not in self.running and record not in self.executions:
                 self.records.append(record)
-            self._running.add(record)
+            self.running.add(record)
         elif event["event"] == "ran":
-            self._running.discard(record)
+            self.running.discard(record)
             self.executions[record] = Execution(
                 event["computed"], event["seconds"], event["for_integers"]
             )
@@ -231,42 +217,6 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
 
 
 # --- words --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Ending:
-    ended_by: EndedBy
-    exit_code: int | None
-    request: RecordRequest
-    last_lines: tuple[str, ...]
-
-    def sentence(self) -> str:
-        """How the application ended."""
-        if self.ended_by == "limit":
-            return (
-                f"the application was ended at the time limit of {self.request.limit_seconds:g} s"
-            )
-        if self.exit_code is not None and self.exit_code < 0:
-            return f"the application was killed by {signal_name(-self.exit_code)}"
-        return f"the application ended with exit status {self.exit_code}"
-
-    def cautions(self, computed: bool) -> tuple[str, ...]:
-        """What may be missing, if the application did not come to a good end.
-
-        Args:
-            computed: whether all launches were executed.
-        """
-        if self.exit_code == 0:
-            return ()
-        remedy = ""
-        if self.ended_by == "limit":
-            remedy = "; --limit_seconds gives it more time"
-        elif self.exit_code and self.exit_code > 0 and not computed:
-            remedy = "; --compute always executes what it may have checked"
-        return (
-            f"{self.sentence()}: launches are counted until then, and what it launches later is"
-            f" missing{remedy}",
-        )
 
 
 def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
@@ -304,7 +254,7 @@ def _unseen(launches: Sequence[Launch], watch: _JournalWatch) -> Iterator[str]:
             )
 
 
-def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageError:
+def _no_launch(watch: _JournalWatch, ending: Ending) -> CaptureError | UsageError:
     if watch.not_utf8:
         return UsageError(watch.not_utf8, hint="rename it, or use a link with another name")
     if not watch.pythons:
@@ -331,7 +281,7 @@ def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageErr
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(
-        f"no Triton launch was recorded: {ending.sentence()}",
+        f"no Triton launch was recorded: {ending.sentence}",
         hint=hint,
         details=(*dict.fromkeys(watch.refusals + watch.cautions), *ending.last_lines),
     )

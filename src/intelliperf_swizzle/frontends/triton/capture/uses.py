@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from weakref import ref
 
+from intelliperf_swizzle.frontends import ssa
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture.sources import is_aggregate, python_function
 from intelliperf_swizzle.records import Launch
@@ -80,15 +81,11 @@ class Uses:
 
 def reached(function: types.FunctionType) -> list[types.FunctionType]:
     """The plain functions of all jit functions that a jit function may call, at any depth."""
-    found = {id(function): function}
-    waiting = [function]
-    while waiting:
-        for value in _values(inspect.unwrap(waiting.pop())):
-            for one in _functions_in(value):
-                if id(one) not in found:
-                    found[id(one)] = one
-                    waiting.append(one)
-    return list(found.values())[1:]
+    named = ssa.reached(
+        [function],
+        lambda one: (f for value in _values(inspect.unwrap(one)) for f in _functions_in(value)),
+    )
+    return list(named)[1:]
 
 
 def place_of(function: types.FunctionType) -> Place:

@@ -111,7 +111,7 @@ class VirtualGpu(StandInDriver):
 def _stop_after_ttir(*given: Any) -> tuple[str, str] | None:
     """Triton's hook into its stages; without arguments it is asked for a key of the cache.
 
-    Triton 3.6 has no such key: the application's TRITON_CACHE_DIR must be of this recording alone.
+    Triton 3.6 has no such key: the cache must be of this recording alone.
     """
     if not given:
         return "recorded as ttir", "recorded as ttir"

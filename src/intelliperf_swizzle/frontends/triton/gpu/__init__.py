@@ -4,8 +4,7 @@
 
 `rig` starts the application and watches it; `order` is what it asks for and `statistics` what it
 makes of the answers. In the application, `agent` waits for the launches, `check` compares the
-original with a candidate and `race` times them; `passes`
-and `kernels` work on their memory.
+original with a candidate and `race` times them; `passes` works on their memory.
 """
 
 from intelliperf_swizzle.frontends.trials.trial import Check, Failure, Trial

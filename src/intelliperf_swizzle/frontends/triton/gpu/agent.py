@@ -8,22 +8,25 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from intelliperf_swizzle.codec import encode
+from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind
 from intelliperf_swizzle.frontends.triton.capture import calls
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
-from intelliperf_swizzle.frontends.triton.capture.execution import execute
+from intelliperf_swizzle.frontends.triton.capture.execution import execute as execute_here
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedError
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.frontends.triton.gpu.race import race
-from intelliperf_swizzle.frontends.triton.gpu.reporting import AgentReport, in_words
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.records import Launch as RecordedLaunch
 from intelliperf_swizzle.records import UInt8Array
@@ -38,12 +41,49 @@ LOST_PROCESS = 70
 """Exit status where a candidate has ruined the process."""
 
 
+@dataclass
+class AgentReport:
+    """Writes what the agent does, and what came of it, into the journal of a folder.
+
+    Attributes:
+        folder: of the journal.
+        failed: the candidates that need not be tried any more.
+    """
+
+    folder: Path
+    failed: set[int]
+
+    def tell(self, event: str, **fields: object) -> None:
+        """Any event."""
+        journal.write(self.folder, event, **fields)
+
+    def working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:
+        """What is begun, and how long it may take."""
+        self.tell("working", launch=number, candidate=candidate, what=what, limit_seconds=seconds)
+
+    def checked(self, number: int, candidate: int, check: Check) -> None:
+        """What came of a comparison."""
+        if not check.same:
+            self.failed.add(candidate)
+        self.tell("checked", launch=number, candidate=candidate, check=encode(check))
+
+    def fail(self, number: int, candidate: int, kind: FailureKind, error: BaseException) -> None:
+        """Why there is no comparison."""
+        self.failed.add(candidate)
+        failure = encode(Failure(kind, in_words(error)))
+        self.tell("failed", launch=number, candidate=candidate, failure=failure)
+
+
+def in_words(error: BaseException) -> str:
+    """Its type and first line."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]
+
+
 def install(folder: Path, settings: Settings) -> None:
     """Tries out what the folder's order says."""
     agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
-    calls.before_each_launch(agent.launch)
-    if settings.gpu is not None:
-        calls.around_each_launch(execute_here)
+    calls.around_each_launch(agent.launch)
 
 
 class Agent:
@@ -64,8 +104,14 @@ class Agent:
         self._report = AgentReport(folder, set(order.failed))
         self._busy = False
 
-    def launch(self, call: calls.Call) -> None:
-        """Looks at one call before it is made, and works where it is one of the order's."""
+    def launch(self, bound: calls.BoundCall, execute: calls.Execute) -> None:
+        """Looks at one launch, works where it is one of the order's, and makes it."""
+        self._look_at(bound.call)
+        execute()
+        if not self._on_gpu and bound.ttir is not None and not bound.empty:
+            execute_here(bound.ttir, describe(bound.call), lambda share: None)
+
+    def _look_at(self, call: calls.Call) -> None:
         if self._busy or not self._waiting or call.kernel.fn.__name__ not in self._kernels:
             return
         if self._on_gpu and torch.cuda.is_current_stream_capturing():
@@ -107,8 +153,7 @@ class Agent:
 
         task = self._order.tasks[number]
         original = runner(call.kernel)
-        built = dict(self._built(number, task, call))
-        candidates = {c: runner(function) for c, function in built.items()}
+        candidates = {c: runner(one) for c, one in self._built(number, task, call)}
         arguments = call.args, call.kwargs
         self._compare(number, task, live, original, candidates, arguments)
         racing = [c for c in candidates if c not in self._report.failed]
@@ -204,6 +249,7 @@ class Agent:
         candidates: list[int],
         arguments: Arguments,
     ) -> None:
+        task = self._order.tasks[number]
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
@@ -214,7 +260,7 @@ class Agent:
                 cache_bytes=self._order.cache_bytes,
                 seconds=seconds,
                 on_gpu=self._on_gpu,
-                task=self._order.tasks[number],
+                advanced=task.read & task.written,
             )
         except Exception as error:
             self._report.tell("not raced", launch=number, text=in_words(error))
@@ -227,13 +273,6 @@ def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
     """Whether that is what a storage of a recorded launch held."""
     recorded = launch.storages[number].contents
     return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)
-
-
-def execute_here(bound: calls.BoundCall, launch: calls.Execute) -> None:
-    """Makes a launch without a GPU."""
-    launch()
-    if bound.ttir is not None and not bound.empty:
-        execute(bound.ttir, describe(bound.call), lambda share: None)
 
 
 def _compile(function: calls.JitFunction, call: calls.Call) -> None:

@@ -1,55 +1,71 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""In the application: what is done to the memory of a launch, at memory speed.
+"""In the application: what is done to the memory of a launch.
 
-Memory is a tensor of bytes. What is counted is added to a number that stays on the GPU, so that
-nothing waits for the host until all of it is asked for.
+Memory is a tensor of bytes, worked on in whole 64-bit words, and the few bytes behind them. What is
+counted is added to a number that stays on the GPU, so that nothing waits for the host until all of
+it is asked for.
+
+Whether inputs changed is told by a sum over all words of a bijective mix of word and place: any
+write that changes a byte changes it, up to a chance of 2⁻⁶⁴.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
-from intelliperf_swizzle.frontends.triton.gpu.kernels import (
-    BLOCK,
-    differing_kernel,
-    digest_kernel,
-    poison_kernel,
-)
-
 _CHUNK_BYTES = 64 << 20
-"""Compared at a time where differences are looked up; that makes a byte for each."""
+"""Worked on at a time: that makes as much, or a byte for each, in passing."""
+_PLACE = 0x9E3779B97F4A7C15 - (1 << 64)
+_FACTORS = (0xFF51AFD7ED558CCD - (1 << 64), 0xC4CEB9FE1A85EC53 - (1 << 64))
 
 
 def add_digest(memory: torch.Tensor, found: torch.Tensor) -> None:
-    """Adds a number that is equal for equal contents; else by a chance of 2⁻⁶⁴. One pass.
+    """Adds a number that is equal for equal contents; else by a chance of 2⁻⁶⁴.
 
     Args:
         memory: uint8[bytes].
         found: int64[], on the GPU.
     """
-    words, rest, grid = _parts(memory)
-    digest_kernel[grid](_words(memory), memory, words, rest, found, size=BLOCK)
+    for place, part in _parts(memory):
+        found += _mixed(part.long(), place).sum()
 
 
 def add_differing(memory: torch.Tensor, other: torch.Tensor, found: torch.Tensor) -> None:
-    """Adds a number that is 0 if all bytes agree. One pass over both.
+    """Adds a number that is 0 if all bytes agree.
 
     Args:
         memory: uint8[bytes].
         other: uint8[bytes].
         found: int64[], on the GPU.
     """
-    words, rest, grid = _parts(memory)
-    differing_kernel[grid](
-        _words(memory), memory, _words(other), other, words, rest, found, size=BLOCK
-    )
+    for (_, part), (_, same) in zip(_parts(memory), _parts(other), strict=True):
+        found += (part != same).sum()
 
 
 def poison(memory: torch.Tensor) -> None:
-    """Fills memory with the same odd bytes each time. One pass."""
-    words, rest, grid = _parts(memory)
-    poison_kernel[grid](_words(memory), memory, words, rest, size=BLOCK)
+    """Fills memory with the same odd bytes each time, which no program would leave there."""
+    for place, part in _parts(memory):
+        part.copy_(_mixed(torch.zeros_like(part, dtype=torch.int64), place + 1))
+
+
+def _parts(memory: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
+    """The words of memory in chunks, then the bytes behind them; each with its first place."""
+    whole = len(memory) // 8 * 8
+    for start in range(0, whole, _CHUNK_BYTES):
+        yield start // 8, memory[start : min(whole, start + _CHUNK_BYTES)].view(torch.int64)
+    yield whole, memory[whole:]
+
+
+def _mixed(words: torch.Tensor, place: int) -> torch.Tensor:
+    """A bijection of 64-bit words (the finaliser of MurmurHash3), another one at each place."""
+    places = torch.arange(place, place + len(words), device=words.device)
+    words = words ^ (places * _PLACE)
+    for factor in _FACTORS:
+        words = (words ^ (words >> 33 & (1 << 31) - 1)) * factor
+    return words ^ (words >> 33 & (1 << 31) - 1)
 
 
 def first_difference(memory: torch.Tensor, expected: torch.Tensor) -> tuple[int, int]:
@@ -89,24 +105,3 @@ def first_beyond(
 
 def _finite(values: torch.Tensor) -> torch.Tensor:
     return torch.where(values.isfinite(), values, 0)
-
-
-def warm_up(device: torch.device) -> None:
-    """Has all of this compiled and loaded, so that no validation is charged for it."""
-    memory = torch.zeros(BLOCK, dtype=torch.uint8, device=device)
-    other = torch.empty_like(memory).copy_(memory)
-    found = torch.zeros(1, dtype=torch.int64, device=device)
-    poison(memory)
-    add_differing(memory, other, found)
-    add_digest(memory, found)
-    found.tolist()
-
-
-def _words(memory: torch.Tensor) -> torch.Tensor:
-    return memory[: len(memory) // 8 * 8].view(torch.int64)
-
-
-def _parts(memory: torch.Tensor) -> tuple[int, int, tuple[int]]:
-    """Whole words, bytes behind them, and a grid of programs for both."""
-    words, rest = divmod(len(memory), 8)
-    return words, rest, (max(1, -(-words // BLOCK)),)

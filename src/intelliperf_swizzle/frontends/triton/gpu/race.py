@@ -18,7 +18,6 @@ from typing import TypeAlias
 import torch
 
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, moved
-from intelliperf_swizzle.frontends.triton.gpu.order import Task
 
 _Put: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 """Tensors, each with what it held before the launch."""
@@ -39,9 +38,9 @@ def race(
     cache_bytes: int,
     seconds: float,
     on_gpu: bool,
-    task: Task,
+    advanced: frozenset[int],
 ) -> list[list[int]]:
-    """Times kernels on copies of the arguments.
+    """A row of nanoseconds per round, in the order of the kernels, on copies of the arguments.
 
     Args:
         kernels: the original first.
@@ -50,13 +49,13 @@ def race(
         cache_bytes: of all caches of the GPU.
         seconds: to take, about; a fewest number of rounds is run in any case.
         on_gpu: whether there is a GPU at all.
-        task: the launch.
+        advanced: numbers of the storages that the launch reads and writes.
 
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
     count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes)
-    sets = [_copied(arguments, memory, task) for _ in range(count)]
+    sets = [_copied(arguments, memory, advanced) for _ in range(count)]
     turns = itertools.cycle(sets)
     copies = len(sets[0][1])
 
@@ -94,7 +93,7 @@ def _event() -> torch.cuda.Event:
 
 
 def _copied(
-    arguments: Arguments, memory: Mapping[int, torch.Tensor], task: Task
+    arguments: Arguments, memory: Mapping[int, torch.Tensor], advanced: frozenset[int]
 ) -> tuple[Arguments, _Put]:
     """One set, with what the launch both reads and writes of it, beside what that held."""
     own = {number: view.clone() for number, view in memory.items()}
@@ -102,6 +101,6 @@ def _copied(
     put = [
         (copy, memory[number] if copy.equal(memory[number]) else copy.clone())  # with addresses
         for number, copy in own.items()
-        if number in task.read & task.written
+        if number in advanced
     ]
     return copies, put

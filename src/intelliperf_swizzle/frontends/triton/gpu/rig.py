@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from intelliperf_swizzle.frontends.applications import last_lines
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.processes import (
     Known,
@@ -19,7 +20,7 @@ from intelliperf_swizzle.frontends.trials.processes import (
     try_out,
 )
 from intelliperf_swizzle.frontends.trials.trial import Trial
-from intelliperf_swizzle.frontends.triton.capture.process import last_lines, start
+from intelliperf_swizzle.frontends.triton.capture.process import start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_order
 
@@ -59,7 +60,6 @@ class Rig:
         self,
         tasks: Sequence[Task],
         candidates: Mapping[int, Mapping[str, str]],
-        *,
         tolerance: float,
         race_seconds: float,
     ) -> dict[int, Trial]:
@@ -81,8 +81,8 @@ class Rig:
         def start_process(known: Known) -> Process:
             already = known.checked, known.failed, known.raced
             times = race_seconds, self.run_seconds
-            rest = (*already, *times, self.cache_bytes, tolerance)
-            return self._start(Order(tuple(tasks), candidates, *rest))
+            sizes = self.cache_bytes, tolerance
+            return self._start(Order(tuple(tasks), candidates, *already, *times, *sizes))
 
         counts = [task.launch.count for task in tasks]
         limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)

@@ -15,10 +15,11 @@ alone, and nothing is carried from one tile to the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
+from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.frontends.triton.ir.flow import asks_where_it_runs, of_the_program
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, VALUE, Kernel, Op
 
@@ -323,13 +324,8 @@ class _Judge:
         """The operations that make the number, and nothing else."""
         counting = {self._end, *self._op.regions[0][0].ops} if len(self._op.regions) > 1 else {
             self._end} if self._end.name == "scf.yield" else set()  # fmt: skip
-        todo = [judged.number, *(slot.last for slot in self._slots)]
-        while todo:
-            op = self._kernel.defs.get(todo.pop())
-            if op is None or op in counting or op.name not in _COUNTING or op not in self._body.ops:
-                continue
-            counting.add(op)
-            todo += op.operands
+        begin = [judged.number, *(slot.last for slot in self._slots)]
+        counting.update(reached(self._counts(begin), lambda op: self._counts(op.operands)))
         makers = {self._kernel.defs.get(value) for value in (judged.number, *judged.same)}
         while True:
             others = {
@@ -340,6 +336,10 @@ class _Judge:
             if not others:
                 return counting
             counting -= others
+
+    def _counts(self, values: Iterable[str]) -> list[Op]:
+        made = self._kernel.made(values)
+        return [op for op in made if op.name in _COUNTING and op in self._body.ops]
 
     def _users(self, value: str) -> list[Op]:
         return [op for op in self._kernel.uses.get(value, ()) if MARK not in op.text]
@@ -360,18 +360,12 @@ class _Judge:
         home = next(block for block in blocks.values() if top in block.ops)
         if branch in home.ops:
             return False
-        seen: set[str] = set()
-        todo = [label for label, _ in branch.successors]
-        while todo:
-            label = todo.pop()
-            if label in seen or blocks[label] is home:
-                continue
-            seen.add(label)
-            end = blocks[label].ops[-1]
-            if end.name == "tt.return":
-                return True
-            todo += [target for target, _ in end.successors]
-        return False
+        ends = {label: block.ops[-1] for label, block in blocks.items() if block is not home}
+        ways = reached(
+            (label for label, _ in branch.successors if label in ends),
+            lambda one: (label for label, _ in ends[one].successors if label in ends),
+        )
+        return any(ends[label].name == "tt.return" for label in ways)
 
     def _in_words(self, op: Op, value: str) -> str:
         definition = self._kernel.defs.get(value)
@@ -420,13 +414,16 @@ def is_number_too(kernel: Kernel, judged: JudgedLoop, value: str) -> bool:
     made = kernel.defs.get(value)
     if made is None or made.name not in _COUNTING or judged.op not in made.parents():
         return False
-    chain, todo = {made}, [made]
-    while todo:
-        for operand in todo.pop().operands:
-            op = kernel.defs.get(operand)
-            if op and op.name in _COUNTING and judged.op in op.parents() and op not in chain:
-                chain.add(op)
-                todo.append(op)
+    chain = set(
+        reached(
+            [made],
+            lambda one: (
+                op
+                for op in kernel.made(one.operands)
+                if op.name in _COUNTING and judged.op in op.parents()
+            ),
+        )
+    )
     inner = [result for op in chain - {made} for result in op.results]
     users = [
         use
@@ -456,12 +453,5 @@ def same_integer(kernel: Kernel, a: str, b: str) -> bool:
 
 def loads_behind(kernel: Kernel, value: str) -> list[Op]:
     """The loads that a value is computed from."""
-    todo, seen, found = [value], {value}, []
-    while todo:
-        op = kernel.defs.get(todo.pop())
-        if op is not None:
-            found += [op] if op.name == "tt.load" else []
-            new = [operand for operand in op.operands if operand not in seen]
-            seen.update(new)
-            todo += new
-    return found
+    behind = reached(kernel.made([value]), lambda op: kernel.made(op.operands))
+    return [op for op in behind if op.name == "tt.load"]

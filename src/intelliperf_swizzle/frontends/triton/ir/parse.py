@@ -9,7 +9,7 @@ nothing is lost: operands are values, what else stands in a line is in `Op.text`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 VALUE = re.compile(r"%[\w$.\-]+(?:#\d+)?")
@@ -178,6 +178,10 @@ class Kernel:
     def ops(self, root: Op | None = None) -> Iterator[Op]:
         """The operations of the kernel, or of one operation."""
         return (root or self.entry).walk()
+
+    def made(self, values: Iterable[str]) -> list[Op]:
+        """The operations that values are results of; none of an argument."""
+        return [self.defs[value] for value in values if value in self.defs]
 
     def constant(self, value: str) -> int | float | bool | None:
         """What a value always is (in all elements); None if it is no constant."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.emit import emit_triton
@@ -20,8 +20,12 @@ _STARTUP = Path(__file__).parents[1] / "capture" / "startup"
 _INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 
-def rules_of(launch: Launch, swizzle: Swizzle, target: Target) -> tuple[Mapping[str, object], ...]:
+def rules_of(
+    launch: Launch, swizzle: Swizzle, target: Target, configs: Sequence[Mapping[str, object]] = ()
+) -> tuple[Mapping[str, object], ...]:
     """A swizzle for the kernel of a launch, as an entry of a file of swizzles.
+
+    It is for the constexprs of `configs` alone, if there are some.
 
     Empty if the kernel cannot be known again, or if its loop takes tiles by a number: `runtime`
     renumbers programs.
@@ -39,6 +43,7 @@ def rules_of(launch: Launch, swizzle: Swizzle, target: Target) -> tuple[Mapping[
         "lines": code.lines,
         "outputs": {str(axis): expression for axis, expression in code.outputs.items()},
         "reads": sorted(swizzle.names & launch.constants.keys()),
+        "configs": list(configs),
     }
     return (rule,)
 

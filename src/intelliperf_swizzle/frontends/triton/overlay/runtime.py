@@ -33,7 +33,8 @@ VARIABLE = "INTELLIPERF_SWIZZLE_OVERLAY"  # names a file of swizzles to whoever 
 FORMAT = 1
 _FUNCTION = "swizzled_program_ids"
 _READ = re.compile(r"(%[\w$.-]+) = tt\.get_program_id ([xyz]) : i32(.*)")
-_active: dict[str, dict[str, Any]] = {}
+_GENERATED = "torch._inductor"  # whose kernels have other names and modules in each process
+_active: dict[str, list[dict[str, Any]]] = {}
 _warned: set[str] = set()
 applied_to: list[str] = []  # names of kernels, each time that one is compiled with a swizzle
 
@@ -55,14 +56,17 @@ def install(path: str | os.PathLike[str]) -> None:
         read = json.loads(Path(path).read_text("utf-8"))
         if read["format"] != FORMAT:
             raise ValueError(f"{path} has format {read['format']}, this module reads {FORMAT}")
-        rules = {f"{one['module']}:{one['kernel']}": one for one in read["kernels"]}
+        rules: dict[str, list[dict[str, Any]]] = {}
+        for one in read["kernels"]:
+            name = one["source" if one["module"] == _GENERATED else "kernel"]
+            rules.setdefault(f"{one['module']}:{name}", []).append(one)
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not a file of swizzles: {error!r}") from error
     _watch_compilations()
     _switch(rules)
 
 
-def _switch(rules: dict[str, dict[str, Any]]) -> None:
+def _switch(rules: dict[str, list[dict[str, Any]]]) -> None:
     """Makes rules the active ones; kernels whose rule changes forget what was compiled."""
     from triton.runtime.jit import JITFunction
 
@@ -70,7 +74,7 @@ def _switch(rules: dict[str, dict[str, Any]]) -> None:
     _active.clear()
     _active.update(rules)
     for one in [one for one in gc.get_objects() if isinstance(one, JITFunction)]:
-        if f"{_module(one)}:{one.fn.__name__}" in changed:
+        if changed and _key(one) in changed:
             one.device_caches.clear()
 
 
@@ -82,7 +86,8 @@ def source_digest(kernel: Any) -> str:
     left: list[Any] = [kernel]
     while left:
         one = left.pop()
-        if (text := f"{one.fn.__name__}:{one.src}") not in texts:
+        name = "generated" if _module(one) == _GENERATED else one.fn.__name__
+        if (text := f"{name}:{one.src.replace(one.fn.__name__, name)}") not in texts:
             texts.add(text)
             names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
             values = [*known.globals.values(), *known.nonlocals.values()]
@@ -107,16 +112,26 @@ def identity(kernel: Any) -> dict[str, str]:
 
 
 def _module(kernel: Any) -> str:  # a script has another name in the processes that it spawns
-    return str(kernel.fn.__module__).replace("__mp_main__", "__main__")
+    name = str(kernel.fn.__module__).replace("__mp_main__", "__main__")
+    return _GENERATED if name.startswith(_GENERATED) else name
 
 
-def _rule_for(kernel: Any) -> Any:
-    """The rule for a `JITFunction` that is still what the swizzle was proved for."""
-    if (rule := _active.get(f"{_module(kernel)}:{kernel.fn.__name__}")) is None:
-        return None
-    changed = [name for name, value in identity(kernel).items() if rule[name] != value]
-    what = {"triton": "Triton's version"}.get(changed[0], f"its {changed[0]}") if changed else ""
-    return _warn(rule, f"{what} has changed since the swizzle was proved") if changed else rule
+def _key(kernel: Any) -> str:
+    generated = _module(kernel) == _GENERATED
+    return f"{_module(kernel)}:{source_digest(kernel) if generated else kernel.fn.__name__}"
+
+
+def _rule_for(source: Any) -> Any:
+    """The first rule for the constexprs of an `ASTSource`, if the kernel is still as proved."""
+    values = {name: source.constants.get((at,)) for at, name in enumerate(source.fn.arg_names)}
+    for rule in _active.get(_key(source.fn), ()) if _active else ():
+        if any(config.items() <= values.items() for config in rule.get("configs") or [{}]):
+            changed = [name for name, value in identity(source.fn).items() if rule[name] != value]
+            if changed in ([], ["kernel"]):  # the name of what is generated is not its own
+                return rule
+            what = "Triton's version" if changed == ["triton"] else "its source"
+            return _warn(rule, f"{what} has changed since the swizzle was proved")
+    return None
 
 
 def _warn(rule: dict[str, Any], reason: str) -> Any:
@@ -136,14 +151,14 @@ def _watch_compilations() -> None:
 
     @functools.wraps(make_ir)
     def make_swizzled(self: Any, *given: Any) -> Any:
-        module, rule = make_ir(self, *given), _rule_for(self.fn)
+        module, rule = make_ir(self, *given), _rule_for(self)
         if rule is None:
             return module
         return _renumber(module, rule, self, lambda source: make_ir(source, *given), given[-1])
 
     @functools.wraps(identify)
     def identify_swizzled(self: Any) -> str:
-        rule = _rule_for(self.fn)
+        rule = _rule_for(self)
         text = identify(self) + (json.dumps(rule, sort_keys=True) if rule else "")
         return hashlib.sha256(text.encode()).hexdigest() if rule else text
 
@@ -153,7 +168,11 @@ def _watch_compilations() -> None:
 
 def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, context: Any) -> Any:
     """The module with each program id read through the swizzle; unchanged where that cannot be."""
-    _inline(module, context)
+    from triton._C.libtriton import ir, passes
+
+    manager = ir.pass_manager(context)
+    passes.common.add_inliner(manager)
+    manager.run(module, "inline")
     entry = (text := module.str()).index("tt.func public")
     head, _, rest = text[entry:].partition(") attributes")
     body_end = entry + len(head) + rest.index("\n  }")
@@ -170,7 +189,12 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
     applied_to.append(rule["kernel"])
     body = _READ.sub(functools.partial(_call, axes, list(given.values())), text)
     first = body.index("  tt.func ")
-    return _parse(f"{body[:first]}{function}{body[first:]}", context)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "swizzled.ttir"
+        file.write_text(f"{body[:first]}{function}{body[first:]}", "utf-8")
+        module = ir.parse_mlir_module(str(file), context)
+    module.context = context
+    return module
 
 
 def _argument(source: Any, name: str, head: str) -> int | tuple[str, str] | None:
@@ -188,17 +212,12 @@ def _call(axes: Sequence[int], given: Sequence[tuple[str, str]], read: re.Match[
     name, axis, rest = read[1], "xyz".index(read[2]), read[3]
     if axis not in axes:
         return read[0]
-    values = ", ".join(value for value, _ in given)
-    types_ = ", ".join(kind for _, kind in given)
-    results = ", ".join(["i32"] * len(axes))
-    called = f"tt.call @{_FUNCTION}({values}) : ({types_}) -> "
-    if len(axes) == 1:
-        return f"{name} = {called}i32{rest}"
-    both, zero = f"%swizzled_{read.start()}", f"%zero_{read.start()}"
-    return (
-        f"{both}:{len(axes)} = {called}({results}){rest}\n    {zero} = arith.constant 0 : i32{rest}"
-        f"\n    {name} = arith.addi {both}#{axes.index(axis)}, {zero} : i32{rest}"
-    )
+    values, kinds = (", ".join(one[at] for one in given) for at in (0, 1))
+    types_ = f"({kinds}) -> ({', '.join(['i32'] * len(axes))})"
+    all_, zero = f"%swizzled_{read.start()}", f"%zero_{read.start()}"
+    called = f"{all_}:{len(axes)} = tt.call @{_FUNCTION}({values}) : {types_}{rest}"
+    chosen = f"{name} = arith.addi {all_}#{axes.index(axis)}, {zero} : i32{rest}"
+    return f"{called}\n    {zero} = arith.constant 0 : i32{rest}\n    {chosen}"
 
 
 def _swizzle_function(
@@ -225,25 +244,6 @@ def _swizzle_function(
         compiled = plain(ASTSource(runpy.run_path(str(file))["caller"], signature)).str_nodebug()
     private = rf'^ *tt\.func private @"?[^("]*{_FUNCTION}[^("]*"?(\(.*?\n  }}$)'
     return f"  tt.func private @{_FUNCTION}{re.findall(private, compiled, re.M | re.S)[0]}\n"
-
-
-def _inline(module: Any, context: Any) -> None:
-    from triton._C.libtriton import ir, passes
-
-    manager = ir.pass_manager(context)
-    passes.common.add_inliner(manager)
-    manager.run(module, "inline")
-
-
-def _parse(text: str, context: Any) -> Any:
-    from triton._C.libtriton import ir
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "swizzled.ttir"
-        file.write_text(text, "utf-8")
-        module = ir.parse_mlir_module(str(file), context)
-    module.context = context
-    return module
 
 
 if os.environ.get(VARIABLE):

@@ -2,5 +2,5 @@
 # SPDX-License-Identifier: MIT
 """A kernel's source: where it reads its program id, a swizzle put there, the kernel compiled."""
 
-from intelliperf_swizzle.frontends.triton.source.build import build, build_all
+from intelliperf_swizzle.frontends.triton.source.build import build
 from intelliperf_swizzle.frontends.triton.source.splice import splice

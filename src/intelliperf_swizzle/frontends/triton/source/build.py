@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.edit import Edit
@@ -30,24 +27,11 @@ def build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
     Raises:
         BuildError: with Triton's message.
     """
-    outcome = build_all(launch, target, [edit.functions if edit else {}])[0]
-    if isinstance(outcome, BuildError):
-        raise outcome
-    return outcome
-
-
-def build_all(
-    launch: Launch, target: Target, edits: Sequence[Mapping[str, str]]
-) -> tuple[Build | BuildError, ...]:
-    """Compiles several edits of one kernel in one child process, which saves its start of 1 s.
-
-    Raises:
-        BuildError: if the child dies or hangs; an edit that does not compile is in the outcomes.
-    """
+    edits = dict(edit.functions) if edit else {}
     try:
-        outcomes = call(
-            "intelliperf_swizzle.frontends.triton.source.compile_child:compile_all",
-            (launch, target.backend, target.arch, target.warp_size, tuple(map(dict, edits))),
+        outcome = call(
+            "intelliperf_swizzle.frontends.triton.source.compile_child:compile_here",
+            (launch, target.backend, target.arch, target.warp_size, edits),
             environment={"TRITON_INTERPRET": "0"},
             limit_seconds=BUILD_SECONDS,
         )
@@ -58,14 +42,10 @@ def build_all(
         raise BuildError(
             f"the compiler of `{launch.kernel}` {error.how}", details=error.ended.last_lines(8)
         ) from None
-    return tuple(_outcome(launch, target, outcome) for outcome in outcomes)
-
-
-def _outcome(launch: Launch, target: Target, outcome: dict[str, Any]) -> Build | BuildError:
     if "error" not in outcome:
         return decode(Build, outcome)
     lines = str(outcome["error"]).splitlines() or ["no message"]
-    return BuildError(
+    raise BuildError(
         f"`{launch.kernel}` does not compile for {target.name}: {lines[-1].strip()}",
         details=tuple(lines[-12:]),
     )

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,15 @@ from intelliperf_swizzle.frontends.triton.ir.stand_in_arguments import stand_in_
 from intelliperf_swizzle.records import Launch
 
 
-def compile_all(
-    request: tuple[Launch, str, str | int, int, Sequence[Mapping[str, str]]], folder: Path
-) -> list[dict[str, Any]]:
-    """Compiles a launch's kernel with each of the edits, for a GPU; one outcome each."""
+def compile_here(
+    request: tuple[Launch, str, str | int, int, Mapping[str, str]], folder: Path
+) -> dict[str, Any]:
+    """Compiles a launch's kernel with an edit, for a GPU."""
     launch, backend, arch, warp_size, edits = request
     driver.set_active(StandInDriver(backend, arch, warp_size))
-    return [_compile(launch, render_module(launch.source, folder, edit)) for edit in edits]
-
-
-def _compile(launch: Launch, module: Path) -> dict[str, Any]:
     started = time.perf_counter()
     try:
-        functions = import_functions(module)
+        functions = import_functions(render_module(launch.source, folder, edits))
         arguments = stand_in_arguments(launch, functions)
         known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
         options = {k: v for k, v in launch.options.items() if k in known and v is not None}
@@ -53,7 +49,6 @@ def _compile(launch: Launch, module: Path) -> dict[str, Any]:
         "lds_bytes": int(compiled.metadata.shared),
         "num_warps": int(compiled.metadata.num_warps),
         "seconds": time.perf_counter() - started,
-        "caution": None,
     }
 
 

@@ -34,13 +34,10 @@ def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     return others
 
 
-def recorded_only(launches: Sequence[Launch]) -> str | None:
-    """What holds in the recorded configurations and in no other one; None if there is no other.
+def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
+    """The values of constexprs that tell the recorded configurations from others; may be empty.
 
     What `triton.heuristics` chooses counts, too: which values there are is not known.
-
-    Raises:
-        SpliceError: it cannot be said in a condition.
     """
     others = other_configs(launches)
     names = {name for one in others for name in one}
@@ -48,10 +45,19 @@ def recorded_only(launches: Sequence[Launch]) -> str | None:
     decisive = {name for name in names if any(a.get(name) != b[name] for a in others
                                               for b in recorded)}  # fmt: skip
     decisive |= _chosen_by_heuristics(launches[0])
-    values = [{name: launch.arguments.get(name) for name in decisive} for launch in launches]
-    told = [" and ".join(_is(name, one[name]) for name in sorted(decisive)) for one in values]
-    distinct = list(dict.fromkeys(told))
-    if not decisive:
+    values = [{n: launch.arguments.get(n) for n in sorted(decisive)} for launch in launches]
+    return [one for at, one in enumerate(values) if one and one not in values[:at]]
+
+
+def recorded_only(launches: Sequence[Launch]) -> str | None:
+    """`recorded_configs` as a condition; None if there is no other configuration.
+
+    Raises:
+        SpliceError: it cannot be said in a condition.
+    """
+    configs = recorded_configs(launches)
+    distinct = [" and ".join(_is(name, value) for name, value in one.items()) for one in configs]
+    if not distinct:
         return None
     return distinct[0] if len(distinct) == 1 else " or ".join(f"({one})" for one in distinct)
 

@@ -102,6 +102,9 @@ def splice(
 ) -> Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
+    A helper in another file, where others may use it, changes for whoever compiles this kernel
+    alone (see `overlay`): the edit has no file and no diff.
+
     Args:
         source: the kernel as it was recorded.
         swizzle: what to put in.
@@ -128,14 +131,19 @@ def splice(
         reads = {}
         _check_users(source, source.kernel, before)
         changes[source.kernel] = _change_loop(source, loop, request)
+    elsewhere = any(source.functions[key].file != source.entry.file for key in changes or reads)
     for key, own in reads.items():
-        _check_users(source, key, before)
+        if not elsewhere:
+            _check_users(source, key, before)
         _check_scope(source, key, request)
         changes[key] = _change(source.functions[key], own, request)
+    functions = {key: _edited(source.functions[key], c) for key, c in changes.items()}
+    if elsewhere:
+        return Edit(functions, {}, {}, "", 0)
     after = _rewritten(source, changes, before)
     diff = unified_diff({str(path): before}, {str(path): after}, root)
     return Edit(
-        functions={key: _edited(source.functions[key], c) for key, c in changes.items()},
+        functions=functions,
         files={str(path): after},
         before={str(path): before},
         diff=diff,
@@ -212,12 +220,6 @@ def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
 def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     """Refuses a function whose change would renumber another kernel too."""
     function = source.functions[key]
-    if function.file != source.entry.file:
-        raise SpliceError(
-            f"{where(function, 1)}: helper `{function.name}` reads `program_id` in another file "
-            f"than its kernel, where others may use it",
-            hint="pass the program id to the helper",
-        )
     tree = ast.parse(file_text.lstrip("\ufeff"))
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
     users = function.other_users or tuple(

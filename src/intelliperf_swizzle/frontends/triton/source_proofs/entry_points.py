@@ -6,11 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.resizing import scale_launch
+from intelliperf_swizzle.frontends.triton.capture.calls import Call
+from intelliperf_swizzle.frontends.triton.capture.describe import describe
+from intelliperf_swizzle.frontends.triton.capture.sources import (
+    UnreadableKernelError,
+    is_jit_function,
+)
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
@@ -128,15 +137,41 @@ def prove_calls(
     Raises:
         UsageError: it is no jit function, a grid is none, or the arguments do not fit.
     """
-    from intelliperf_swizzle.frontends.triton.capture.record_call import record_call
-
     with temporary_folder("source") as place:
         launches: list[Launch] = []
         for grid in grids:
             if 0 in (extents := grid_of(grid)):
                 raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
             given = arguments(extents) if callable(arguments) else arguments
-            launches.append(record_call(kernel, extents, given, place, len(launches)))
+            launches.append(_record_call(kernel, extents, given, place, len(launches)))
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
         return prove_launches(launches, kept=kept_for_user())
+
+
+def _record_call(
+    kernel: object, grid: Grid, given: Mapping[str, object], folder: Path, number: int
+) -> Launch:
+    """One call as a launch, with the bytes of its tensors in files of the folder.
+
+    Raises:
+        UsageError: it is no jit function, or the arguments do not fit.
+    """
+    function = kernel
+    while not is_jit_function(function) and hasattr(function, "fn"):
+        function = function.fn
+    if not is_jit_function(function):
+        raise UsageError(f"{kernel!r} is not a jit function", hint="decorate it with @triton.jit")
+    try:
+        live = describe(Call(function, (), dict(given), grid))
+    except (TypeError, UnreadableKernelError) as error:
+        raise UsageError(f"the kernel cannot be called so: {error}") from error
+    unknown = sorted(set(given) - set(live.launch.arguments) - set(live.launch.options))
+    if unknown:
+        raise UsageError(f"the kernel has no argument `{unknown[0]}`")
+    storages = {}
+    for place, storage in live.launch.storages.items():
+        path = folder / f"{number}-{place}.npy"
+        np.save(path, live.contents(place))
+        storages[place] = replace(storage, contents=str(path))
+    return replace(live.launch, storages=storages)

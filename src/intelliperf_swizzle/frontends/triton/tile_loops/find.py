@@ -18,19 +18,14 @@ import numpy as np
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 from intelliperf_swizzle.frontends.triton.ir.loops import JudgedLoop, judge_loops, loads_behind
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.ir.scalars import (
-    Array,
-    Contents,
-    NotComputableError,
-    arguments_of,
-    evaluate,
-)
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import (
     CandidateLoop,
     Seen,
     find_candidates,
 )
 from intelliperf_swizzle.frontends.triton.tile_loops.names import find_names, line_in_text
+from intelliperf_swizzle.frontends.triton.walk.blocks import Array
+from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Int64Array, Launch, TileLoop
 
@@ -67,11 +62,10 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
         NotComputableError: something else than integers decides it.
     """
     programs = np.arange(launch.programs, dtype=np.int64)
-    known, contents = arguments_of(launch, kernel), Contents(launch)
+    scalars = Scalars(launch, kernel, reads=True)
 
     def value(name: str, given: Mapping[str, Array] = {}, who: Int64Array = programs) -> Int64Array:
-        found = evaluate(kernel, name, {**known, **given}, who, launch.grid, contents)
-        return np.broadcast_to(found, who.shape).astype(np.int64)
+        return scalars.value(name, who, given).astype(np.int64)
 
     first = judged.first
     runs: tuple[tuple[int, int], ...] = ()

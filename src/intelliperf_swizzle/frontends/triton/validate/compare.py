@@ -152,7 +152,7 @@ def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
 def _file_difference(edit: Edit) -> str | None:
     """Where the user's file would not hold the functions that are validated, or None."""
     written = {shape for text in edit.files.values() for shape in _shapes(text.lstrip("\ufeff"))}
-    for key, text in edit.functions.items():
+    for key, text in edit.functions.items() if edit.files else ():
         if not all(_shape(node) in written for node in ast.parse(text).body):
             return f"the edited file does not hold the edited `{key}`"
     return None

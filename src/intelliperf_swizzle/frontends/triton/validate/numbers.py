@@ -19,12 +19,8 @@ import numpy as np
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, Kernel
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbered, Renumbering, compare
-from intelliperf_swizzle.frontends.triton.ir.scalars import (
-    Array,
-    NotComputableError,
-    arguments_of,
-    evaluate,
-)
+from intelliperf_swizzle.frontends.triton.walk.blocks import Array
+from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.records import Int64Array, Launch, TileLoop
 
 
@@ -125,14 +121,14 @@ def _difference(one: EditedLaunch, edited: Kernel, compared: _Compared) -> str |
 def _wrong_program(one: EditedLaunch, edited: Kernel, number: Renumbered) -> str | None:
     """Where the edited kernel computes other program ids along an axis than were proved."""
     grid, programs = one.launch.grid, np.arange(one.launch.programs, dtype=np.int64)
-    known = arguments_of(one.launch, edited) if number.function is edited.entry else {}
-    computed = evaluate(edited, number.value, known, programs, grid)
+    own = number.function is edited.entry
+    computed = Scalars(one.launch, edited).value(number.value, programs, entry=own)
     tile, axis = one.tile, number.number
     proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
     wrong = np.flatnonzero(computed != proved)
     if not len(wrong):
         return None
-    computed, at = np.broadcast_to(computed, programs.shape), int(wrong[0])
+    at = int(wrong[0])
     return (
         f"the emitted code gives program {at} the program id {computed[at]} along axis {axis}, "
         f"the proof {proved[at]} ({len(wrong)} programs differ)"
@@ -152,17 +148,17 @@ def _wrong_tile(
     starts = np.array([*loop.starts, loop.tiles] if loop.read_from else [0, loop.tiles])
     run = np.searchsorted(starts, tiles, side="right") - 1
     given: Sequence[Array] = (tiles, (starts[1:] - starts[:-1])[run], starts[run])
-    known = arguments_of(one.launch, edited)
-    for value, numbers in zip(printed[1:], given, strict=True):
-        if value in found.partners:
-            known[found.partners[value]] = numbers
+    known = {
+        found.partners[value]: numbers
+        for value, numbers in zip(printed[1:], given, strict=True)
+        if value in found.partners
+    }
     programs = loop.program.astype(np.int64)
-    computed = evaluate(edited, number.value, known, programs, one.launch.grid)
+    computed = Scalars(one.launch, edited).value(number.value, programs, known)
     wrong = np.flatnonzero(computed != tile)
     if not len(wrong):
         return None
     at = int(wrong[0])
-    computed = np.broadcast_to(computed, tile.shape)
     return (
         f"the emitted code gives number {at} the tile {computed[at]}, the proof {tile[at]} "
         f"({len(wrong)} tiles differ)"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 
@@ -139,19 +140,10 @@ class Sources:
 
     def leaves(self, value: str) -> set[Op]:
         """The operations that a value is computed from; what is loaded is followed no further."""
-        found: set[Op] = set()
-        seen: set[str] = set()
-        todo = [value]
-        while todo:
-            value = todo.pop()
-            if value not in seen:
-                seen.add(value)
-                op = self.kernel.defs.get(value)
-                if op is not None:
-                    found.add(op)
-                if op is None or op.name not in ACCESSES:
-                    todo += self.before(value)
-        return found
+        defs = self.kernel.defs
+        return set(self.kernel.made(reached([value], lambda one: (
+            () if one in defs and defs[one].name in ACCESSES else self.before(one)
+        ))))  # fmt: skip
 
     def read_memory(self, values: Iterable[str]) -> bool:
         """Whether values are computed from what is loaded."""
@@ -265,17 +257,10 @@ def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
 
 def _roots(sources: Sources, pointer: str) -> set[str]:
     """The values that a pointer is made of and that are made of no other pointer."""
-    found: set[str] = set()
-    seen: set[str] = set()
-    waiting = [pointer]
-    while waiting:
-        value = waiting.pop()
-        if value not in seen:
-            seen.add(value)
-            op = sources.kernel.defs.get(value)
-            before = [] if op and op.name == "tt.load" else sources.before(value)
-            pointers = [one for one in before if "!tt.ptr" in sources.kernel.types[one]]
-            waiting += pointers
-            if not pointers:
-                found.add(value)
-    return found
+
+    def pointers(value: str) -> list[str]:
+        op = sources.kernel.defs.get(value)
+        before = [] if op and op.name == "tt.load" else sources.before(value)
+        return [one for one in before if "!tt.ptr" in sources.kernel.types[one]]
+
+    return {value for value in reached([pointer], pointers) if not pointers(value)}

@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What an integer of a kernel's IR is in many programs at once, computed back from the value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.frontends.triton.walk.batch import MOST_NUMBERS, Programs
+from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block, tensor_of
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
+from intelliperf_swizzle.frontends.triton.walk.operations import OPERATIONS, constant
+from intelliperf_swizzle.records import Int64Array, Launch
+
+
+class NotComputableError(Exception):
+    """Something else than integers decides a value; the message says what."""
+
+
+class Scalars:
+    """The scalar integers of a launch's kernel.
+
+    Args:
+        launch: any.
+        kernel: of it, with or without the passes on it.
+        reads: whether what lies in memory may decide a value.
+    """
+
+    def __init__(self, launch: Launch, kernel: Kernel, *, reads: bool = False) -> None:
+        memory = Memory(launch)
+        self.kernel, self.grid, self.memory = kernel, launch.grid, memory if reads else None
+        try:
+            self.arguments = bind_arguments(kernel, launch, memory)
+        except TraceError:  # what needs them is not computable
+            self.arguments = {}
+
+    def value(
+        self,
+        name: str,
+        programs: Int64Array,
+        given: Mapping[str, Array] = {},
+        *,
+        entry: bool = True,
+    ) -> Array:
+        """A value in the kernel's own width of bits: integers, or truths, one of each program.
+
+        Args:
+            name: of the value.
+            programs: linear indices of the programs that compute.
+            given: values that are known, of each program or one for all.
+            entry: whether the value is of the kernel itself, which has its arguments.
+
+        Raises:
+            NotComputableError: something else than integers decides it.
+        """
+        found = []
+        for at in range(0, max(1, len(programs)), MOST_NUMBERS):
+            piece = slice(at, at + MOST_NUMBERS)
+            known = {**self.arguments} if entry else {}
+            for one, array in given.items():
+                element, shape = tensor_of(self.kernel.types[one])
+                own = array[piece] if len(array) == len(programs) else array
+                known[one] = Block((own.astype(element.array),), element, shape)
+            frame = _Frame(self, Programs(self.grid, programs[piece]), known)
+            with np.errstate(all="ignore"):
+                found.append(np.broadcast_to(frame.value(name).data, programs[piece].shape))
+        return np.concatenate(found)
+
+
+class _Frame:
+    """The values of one function."""
+
+    def __init__(self, scalars: Scalars, programs: Programs, known: dict[str, Block]) -> None:
+        self._kernel, self._memory = scalars.kernel, scalars.memory
+        self._scalars, self._programs, self._known = scalars, programs, known
+
+    def value(self, name: str) -> Block:
+        todo = [name]
+        while todo:
+            one = todo[-1]
+            op = self._kernel.defs.get(one)
+            if one in self._known:
+                todo.pop()
+            elif op is None:
+                raise NotComputableError(f"`{one}` is not known")
+            elif missing := [v for v in op.operands if v not in self._known]:
+                todo += missing
+            else:
+                self._compute(op)
+        return self._known[name]
+
+    def _compute(self, op: Op) -> None:
+        operands = [self._known[v] for v in op.operands]
+        text = self._kernel.types[op.results[0]]
+        element, shape = kind = tensor_of(text)
+        if op.name == "tt.call":
+            self._known.update(zip(op.results, self._call(op, operands), strict=True))
+            return
+        if shape or element.floating:
+            raise NotComputableError(f"a value of type {text} decides it")
+        if op.name == "arith.constant":
+            found = constant(op, kind)
+        elif op.name == "tt.load" and self._memory and len(operands) == 1:
+            found = self._load(self._memory, operands[0])
+        elif op.name in OPERATIONS:
+            made = OPERATIONS[op.name](self._programs, op, operands, kind)
+            [found] = [made] if isinstance(made, Block) else made
+        else:
+            line = self._kernel.line(op)
+            raise NotComputableError(f"`{op.name}` at {line} is no arithmetic on integers")
+        self._known[op.results[0]] = found
+
+    def _load(self, memory: Memory, pointer: Block) -> Block:
+        element, addresses = pointer.element.target, pointer.data.reshape(-1)
+        if (memory.place(addresses) < 0).any():
+            raise NotComputableError("what lies outside of a tensor decides it")
+        everywhere, zero = np.ones(addresses.shape, np.bool_), np.zeros(1, element.array)
+        found, missing = memory.read(addresses, everywhere, zero, element)
+        if missing:
+            raise NotComputableError("contents of memory decide it, which were not recorded")
+        return Block((found,), element, ())
+
+    def _call(self, op: Op, operands: list[Block]) -> list[Block]:
+        callee = next(one for one in self._kernel.functions if one.symbol == op.symbol)
+        blocks = callee.regions[0]
+        end = blocks[0].ops[-1]
+        if end.name != "tt.return":
+            raise NotComputableError(f"`{op.symbol}` branches")
+        known = dict(zip(blocks[0].args, operands, strict=True))
+        frame = _Frame(self._scalars, self._programs, known)
+        return [frame.value(one) for one in end.operands]
