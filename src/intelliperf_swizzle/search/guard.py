@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from threading import Thread
 
 import numpy as np
@@ -69,9 +69,8 @@ class SizeGuard:
         self._subject = subject
         self._progress = progress
         self._found: dict[int, Guarded | None] = {}
-        self._made: Future[list[Case]] = Future()
         if setup.device is not None:  # while candidates are tried on the GPU
-            Thread(target=self._make, daemon=True).start()
+            Thread(target=lambda: [one.before for one in self._others], daemon=True).start()
 
     def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
@@ -109,23 +108,9 @@ class SizeGuard:
                 return Guarded(best.proved, attempt, best.edit)
         return None
 
-    @property
+    @cached_property
     def _others(self) -> list[Case]:
         """The largest launch at other sizes, as far as somebody may launch these."""
-        if self._setup.device is None and not self._made.done():
-            self._make()
-        return self._made.result()
-
-    def _make(self) -> None:
-        try:
-            cases = self._cases()
-            if self._setup.device is not None:
-                [one.before for one in self._replayed(cases)]
-            self._made.set_result(cases)
-        except BaseException as error:
-            self._made.set_exception(error)
-
-    def _cases(self) -> list[Case]:
         setup, first = self._setup, self._subject.traced[0]
         launches = _other_launches(setup, self._subject)
         traces = setup.language.trace_each(launches) if isinstance(setup.language, Resizer) else ()
@@ -144,18 +129,14 @@ class SizeGuard:
         larger = (one.traced for one in self._others if one.launch.programs > own)
         return any(find_dependence(one.trace, one.launch) for one in larger)
 
-    def _replayed(self, cases: Sequence[Case]) -> list[Case]:
-        left = max(FEWEST_LINES, MOST_LINES * self._subject.traced[0].trace.line_accesses)
-        chosen = []
-        for case in cases:
-            if case.traced.trace.line_accesses <= left:
-                left -= case.traced.trace.line_accesses
-                chosen.append(case)
-        return chosen
-
     def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
-        cases = self._replayed(self._others)
+        left = max(FEWEST_LINES, MOST_LINES * self._subject.traced[0].trace.line_accesses)
+        cases = []
+        for case in self._others:
+            if case.traced.trace.line_accesses <= left:
+                left -= case.traced.trace.line_accesses
+                cases.append(case)
         self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             found = filter(None, pool.map(partial(_at, swizzle), cases))

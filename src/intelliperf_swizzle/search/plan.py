@@ -129,9 +129,9 @@ def is_promising(setup: Setup, subject: Subject) -> bool:
     """Whether a search may find anything, by the model; always, if the kernel is asked for.
 
     Not where all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
-    clearly longer than memory, unless the formula does not rank by time; nor, on a GPU, before a
-    time is known that is not far above both. A kernel whose work is uneven may gain in any case; one
-    whose source cannot carry a swizzle in none.
+    clearly longer than memory, unless the formula does not rank by time or, on a GPU, the time is
+    not known or far above both. A kernel whose work is uneven may gain in any case; one whose
+    source cannot carry a swizzle in none.
     """
     if subject.refusal:
         return False
