@@ -358,18 +358,21 @@ def accuracies() -> dict[str, dict[str, Any]]:
             known.setdefault(order["gemm"], []).append(order)
     found: dict[str, dict[str, Any]] = {}
     for (target, kind), configurations in sorted(orders.items()):
-        found.setdefault(target, {})[kind] = {"kernels": kind, **_agreement(configurations)}
+        amd = load_target(target).vendor == "AMD"
+        found.setdefault(target, {})[kind] = {"kernels": kind, **_agreement(configurations, amd)}
     return found
 
 
-def _agreement(configurations: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+def _agreement(
+    configurations: Mapping[str, Sequence[Mapping[str, Any]]], amd: bool
+) -> dict[str, Any]:
     errors, agreeing, different = [], 0, 0
     for pairs in configurations.values():
         errors += [abs(one["predicted_hit_rate"] - one["measured_hit_rate"]) for one in pairs]
         timed = [one for one in pairs if one["modelled_time_ms"] and one["measured_time_ms"]]
         modelled = [one["modelled_time_ms"] for one in timed]
         measured = [one["measured_time_ms"] for one in timed]
-        counted = order_agreement(modelled, measured, noise(timed)) if timed else (0, 0)
+        counted = order_agreement(modelled, measured, noise(timed, amd)) if timed else (0, 0)
         agreeing, different = agreeing + counted[0], different + counted[1]
     return {
         "orders": len(errors),
@@ -379,7 +382,7 @@ def _agreement(configurations: Mapping[str, Sequence[Mapping[str, Any]]]) -> dic
     }
 
 
-def noise(timed: Sequence[Mapping[str, Any]]) -> float:
+def noise(timed: Sequence[Mapping[str, Any]], amd: bool) -> float:
     """By how much measured times of a configuration must differ to be told apart, relative.
 
     On AMD by more than times of one order do: two timings of it, or those of orders that are one
@@ -387,7 +390,7 @@ def noise(timed: Sequence[Mapping[str, Any]]) -> float:
     them to all). Times that are stated in hundredths of milliseconds must differ by one of these.
     """
     least = TIME_NOISE_FRACTION
-    if "longest" in timed[0] and timed[0]["longest"] is not None:
+    if not amd:
         return least
     same: dict[tuple[float, float], list[float]] = {}
     for one in timed:

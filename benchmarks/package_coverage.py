@@ -65,9 +65,6 @@ PACKAGES = {
     "sageattention": Package("sageattention_ops.py", ("sageattention==1.0.6",)),
     "cut-cross-entropy": Package("cut_cross_entropy_ops.py", ("cut-cross-entropy==25.1.1",)),
     "conch-triton-kernels": Package("conch_ops.py", ("conch-triton-kernels==1.3",)),
-    "attn-gym": Package("attn_gym_ops.py", ("attn-gym==0.0.17",)),
-    "flash-sinkhorn": Package("flash_sinkhorn_ops.py", ("flash-sinkhorn==0.4.1", "tqdm==4.67.1")),
-    "flashnn": Package("flashnn_ops.py", ("flashnn==0.1.1",)),
     "adasplash": Package("adasplash_ops.py", ("adasplash==0.2.2",)),
 }
 

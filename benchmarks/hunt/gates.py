@@ -36,9 +36,9 @@ from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.frontends.triton.capture import (
-    begin,
     describe,
     process,
+    recorder,
     recording,
     unknown,
 )
@@ -362,7 +362,7 @@ def _start(
             _replaced((knobs.cache, "dir", str(folder / "triton-cache"))),
         ):
             virtual_gpu.install(settings.gpu, lambda *_: None)
-            begin.install(folder, settings)
+            recorder.install(folder, settings)
             runpy.run_path(str(Path(cwd) / "main.py"))
         for function in at_exit:
             function()

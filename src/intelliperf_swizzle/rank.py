@@ -28,7 +28,7 @@ TIME_TOLERANCE = 0.01
 
 MODEL_ERROR = 0.02
 """Modelled times of an AMD GPU that differ by less are equal to the model, which cannot put such
-pairs in order; on NVIDIA, whose replay overlaps all levels, `TIME_TOLERANCE` is enough."""
+pairs in order; on NVIDIA, where the replay times all levels, `TIME_TOLERANCE` is enough."""
 
 MODEL_RATE_ERROR = 0.023
 """Mean error of modelled L2 hit rates (docs/model-accuracy.md)."""
@@ -61,8 +61,7 @@ def judge(measured: Measurement, baseline: Measurement, launch_ms: float = 0.0) 
         short = (baseline.modelled_time_ms or 0.0) < launch_ms
         return _judge_modelled(measured, slower, gain, change, short=short)
     if slower is not None and slower > TIME_TOLERANCE:
-        what = "time" if measured.time_ms is not None else "modelled time"
-        return Verdict("slower", f"{change}, {_link(gain)} {what} grows by {100 * slower:.1f} %")
+        return Verdict("slower", f"{change}, {_link(gain)} time grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:
         by_model = measured.profiler == "model"
         return Verdict("no difference" if by_model else "within noise", change)
@@ -90,7 +89,12 @@ def _judge_modelled(
 
 def least_gain(measured: Measurement) -> float:
     """Part of the modelled time by which it must fall for the model to tell a difference."""
-    return TIME_TOLERANCE if measured.overlapped_time_ms else MODEL_ERROR
+    return TIME_TOLERANCE if _replays_all_levels(measured) else MODEL_ERROR
+
+
+def _replays_all_levels(measured: Measurement) -> bool:
+    """Whether modelled times are of a timed replay of all levels, as on NVIDIA."""
+    return bool(measured.overlapped_time_ms) and measured.fabric_bytes is not None
 
 
 def shortest(attempts: Sequence[Attempt]) -> Attempt:
@@ -197,7 +201,7 @@ def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[st
     noise: Mapping[str, float] = NOISE
     measured = [one.measurement for one in eligible if one.measurement]
     timed = bool(measured) and all(one.timing for one in measured)
-    overlapped = "time" in rank and all(one.overlapped_time_ms for one in measured)
+    overlapped = "time" in rank and all(map(_replays_all_levels, measured))
     if timed or (measured and (overlapped or all(one.imbalance for one in measured))):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
     if overlapped and not timed and _wait_for_l2(measured):
@@ -369,11 +373,7 @@ def _merit(attempt: Attempt, criterion: str) -> float:
 
 def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None:
     """How much longer it takes, relative to the baseline; None where no time is known."""
-    pairs = (
-        (measured.time_ms, baseline.time_ms),
-        (measured.modelled_time_ms, baseline.modelled_time_ms),
-    )
-    for now, before in pairs:
-        if now is not None and before:
-            return now / before - 1
-    return None
+    now, before = measured.time_ms, baseline.time_ms
+    if now is None or not before:
+        now, before = measured.modelled_time_ms, baseline.modelled_time_ms
+    return now / before - 1 if now is not None and before else None

@@ -63,13 +63,13 @@ def test_the_replay_tells_it_of_tiles_that_touch_more_lines() -> None:
 def test_the_time_is_that_of_the_slower_of_memory_and_arithmetic_until_the_last_one_ends() -> None:
     tiles = [[(Access.READ, [0])] * (1 + tile) for tile in range(8)]
     measured = replay([(written_out(tiles), np.arange(8), 1, 1)], TWO_XCDS)
-    memory, late = measured.modelled_memory_time_ms, measured.imbalance
+    memory, late = measured.overlapped_time_ms, measured.imbalance
     assert memory is not None
     assert late is not None
     assert measured.modelled_time_ms == memory * late
     assert replace(measured, arithmetic_time_ms=2 * memory).modelled_time_ms == 2 * memory * late
     even = replace(measured, imbalance=None)
     assert even.modelled_time_ms == memory
-    assert replace(even, arithmetic_time_ms=9.0).modelled_time_ms == 9.0
+    assert replace(even, arithmetic_time_ms=9.0, overlapped_time_ms=None).modelled_time_ms == 9.0
     overlapped = replace(even, arithmetic_time_ms=9.0, overlapped_time_ms=10.0)
     assert overlapped.modelled_time_ms == 10.0

@@ -123,7 +123,6 @@ def test_levels_overlap_in_part():
     assert together() == pytest.approx(5.0)
     assert together(overlap=1) == pytest.approx(7.0)
     assert together(below=2.0, arithmetic_time_ms=6.0) == pytest.approx(7.0)  # 3, 2 and 6
-    assert together(overlap=None) is None
 
 
 def test_each_division_holds_up_every_round():
@@ -167,8 +166,9 @@ def test_the_time_that_orders_are_compared_by():
     assert uneven.modelled_time_ms == 9.0
 
 
-def test_amds_levels_do_not_overlap():
+def test_amds_levels_overlap_less_and_arithmetic_reaches_half_of_its_rates():
     mi300x = load_target("mi300x")
     read = with_times(measurement(traffic(), mi300x), [], mi300x)
-    assert (read.overlapped_time_ms, read.replayed_time_ms) == (None, None)
-    assert read.modelled_time_ms == read.modelled_memory_time_ms
+    assert 0 < read.modelled_time_ms < read.modelled_memory_time_ms
+    computing = overlap_levels(dataclasses.replace(read, arithmetic_time_ms=46.0), mi300x)
+    assert computing.modelled_time_ms == pytest.approx(100.0, rel=1e-3)

@@ -92,7 +92,14 @@ def test_the_module_can_be_taken_along(swizzles: Path, tmp_path: Path) -> None:
 def test_a_helper_of_another_file_changes_for_this_kernel_alone(tmp_path: Path) -> None:
     helper = "import triton, triton.language as tl\n\n@triton.jit\ndef tile():\n"
     (tmp_path / "elsewhere.py").write_text(helper + "    return tl.program_id(0)\n")
-    text = APPLICATION.replace("tl.program_id(0)", "tile()")
+    text = APPLICATION.replace("tl.program_id(0)", "tile()").replace(
+        "@triton.jit",
+        "@triton.autotune([triton.Config({'T': T}) for T in (64, 32)], [])\n@triton.jit",
+    )
+    text = text.replace("4096, 64)", "4096)").replace("ASTSource(twice,", "ASTSource(twice.fn,")
+    text = text.replace("(3,): 64", "(3,): int(sys.argv[2])").replace(
+        'argv[1:] == ["', 'argv[1:2] == ["'
+    )
     (tmp_path / "app.py").write_text("from elsewhere import tile\n" + text)
     request = RecordRequest([sys.executable, "app.py"], tmp_path, tmp_path / "r", compute="never")
     launches = TRITON.record(request).launches
@@ -105,7 +112,8 @@ def test_a_helper_of_another_file_changes_for_this_kernel_alone(tmp_path: Path) 
     assert TRITON.validate([mapped], edit, tolerance=0.0, budget_seconds=10).same_bits
     (tmp_path / "s.json").write_text(edit.swizzles)
     compiled = ("s.json", "--", sys.executable, "app.py", "compile")
-    assert applied(tmp_path, *compiled).stdout == "swizzled\n"
+    assert applied(tmp_path, *compiled, "64").stdout == "swizzled\n"
+    assert applied(tmp_path, *compiled, "32").stdout == "plain\n"
 
 
 def test_what_cannot_be_applied_is_said(swizzles: Path) -> None:

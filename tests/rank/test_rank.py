@@ -120,7 +120,9 @@ def test_a_formula_may_rank_by_modelled_time_first() -> None:
 
 def test_the_modelled_time_of_all_levels_comes_first_unless_a_rank_leaves_time_out() -> None:
     both = [
-        replace(one, measurement=replace(one.measurement, overlapped_time_ms=time_ms))
+        replace(
+            one, measurement=replace(one.measurement, overlapped_time_ms=time_ms, fabric_bytes=0)
+        )
         for one, time_ms in ((attempt(1, 0.9), 1.0), (attempt(2, 0.8), 0.95))
         if one.measurement is not None
     ]
@@ -134,7 +136,10 @@ def test_hits_do_not_count_where_the_fastest_waits_for_the_l2() -> None:
     for longest, leader in (("memory", 2), ("arithmetic", 2), ("L2", 1)):
         both = [
             replace(
-                one, measurement=replace(one.measurement, overlapped_time_ms=ms, longest=longest)
+                one,
+                measurement=replace(
+                    one.measurement, overlapped_time_ms=ms, longest=longest, fabric_bytes=0
+                ),
             )
             for one, ms in ((first, 1.0), (second, 1.005))
             if one.measurement is not None

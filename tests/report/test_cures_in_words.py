@@ -6,17 +6,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intelliperf_swizzle.records import Cure, Cures, Padding, Run
+from intelliperf_swizzle.records import Accuracy, Cure, Cures, Padding, Run
 from intelliperf_swizzle.report.establish import recommended
 from intelliperf_swizzle.report.why import cures
 
 ROWS = Cure("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))
 OTHER = Cure("parameter", 0.8, 0.9, arguments={"GROUP_M": 4})
 MODELLED = "modelled L2 hit rate 50.0 % → 90.0 %, modelled time -20.0 %"
+TELLS = Accuracy("other kernels", 9, 1.0, 99, 90)
 
 
 def with_cures(run: Run, *found: Cure) -> Run:
-    return replace(run, cures=Cures(0.5, 1.0, found))
+    return replace(run, accuracy=TELLS, cures=Cures(0.5, 1.0, found))
 
 
 def test_a_modelled_cure_is_not_called_measured(run: Run) -> None:

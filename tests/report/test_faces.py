@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.records import Cure, Cures, Run
+from intelliperf_swizzle.records import Accuracy, Cure, Cures, Run
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import FACES
 from intelliperf_swizzle.report.result import result
@@ -36,7 +36,9 @@ def words_of(face: str, run: Run) -> str:
 def test_a_caution_stands_beside_the_verdict(run_with_a_caution: Run, face: str) -> None:
     [caution] = run_with_a_caution.cautions
     text = words_of(face, run_with_a_caution)
-    assert re.search(rf"Better\. .{{,1500}} Caution: {re.escape(caution)}\.", text)
+    assert re.search(
+        rf"(Better|no claim about time)\. .{{,1500}} Caution: {re.escape(caution)}\.", text
+    )
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -54,27 +56,47 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(
         assert "L2 partition" in words_of(face, partitions)
 
 
+TELLS = Accuracy("kernels that multiply matrices", 8, 1.0, 100, 61)
+
+
 def test_the_verdict_is_four_lines_and_begins_with_what_to_do_and_its_time(run: Run) -> None:
-    advised = replace(run, cures=None)
+    advised = replace(run, cures=None, accuracy=TELLS)
     first, proved, validated, patch = outcome(advised)
     times = r"modelled time [\d.]+ \S?s → [\d.]+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
     assert re.match(rf"Modelled: Better\. Recommended: apply the patch\. .* {times}", first)
-    assert first.endswith("over 8 orders, 2 of 6 pairs of times in order.")
-    assert "not compared with counters" in outcome(replace(advised, accuracy=None))[0]
+    assert first.endswith("over 8 orders, 61 of 100 pairs of times in order.")
     assert proved.startswith("Proved: a permutation")
     assert validated.startswith("Validated: ")
     assert "Not established: " in validated
     assert patch.startswith("Patch: patch -p1")
 
 
+@pytest.mark.parametrize("known", [replace(TELLS, pairs_in_order=60), None])
+def test_no_time_is_claimed_where_the_model_was_not_seen_to_order_times(
+    run: Run, known: Accuracy | None
+) -> None:
+    """60 of 100 pairs are within two standard deviations of chance."""
+    cures = Cures(0.5, 2.0, (Cure("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),))
+    unknown = replace(run, accuracy=known, cures=cures)
+    first, *_ = outcome(unknown)
+    assert first.startswith("Modelled: Fewer L2 misses, no claim about time. Recommended: pass")
+    assert "(L2 hit rate 50.0 % → 90.0 %)" in first
+    assert "modelled time" not in first
+    assert ("not clearly better than chance" if known else "not compared with counters") in first
+    change = establish(unknown).change
+    assert change is not None
+    assert (change.before_ms, change.after_ms) == (None, None)
+
+
 def test_a_cheaper_cure_is_recommended_before_the_patch(run: Run) -> None:
     cures = Cures(0.5, 2.0, (Cure("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),))
-    first, *_ = outcome(replace(run, cures=cures))
+    advised = replace(run, cures=cures, accuracy=TELLS)
+    first, *_ = outcome(advised)
     told = "pass GROUP_M = 4 in the call, no source change (modelled time -25.0 %)"
     assert first.startswith(f"Modelled: Better. Recommended: {told}. ")
-    [line] = outcome(replace(run, best=None, cures=cures))
+    [line] = outcome(replace(advised, best=None))
     assert line.startswith(f"Modelled: nothing found. Recommended: {told}. ")
-    assert establish(replace(run, cures=cures)).recommended == "argument"
+    assert establish(advised).recommended == "argument"
 
 
 def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:

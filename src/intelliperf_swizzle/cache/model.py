@@ -202,7 +202,6 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         compulsory_bytes=total.distinct_lines * LINE_BYTES,
         balance=float(total.requests.min() / total.requests.max()) if requests else None,
         l2_hit_rate_per_domain=per_domain,
-        l2_requests_per_domain=tuple(total.requests.tolist()),
         modelled_memory_time_ms=memory_ms(total, target, llc=has_llc),
         replayed_time_ms=replayed_ms(total, target),
         fabric_bytes=total.crossed_bytes if target.l2_copies_remote_lines else None,

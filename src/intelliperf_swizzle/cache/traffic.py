@@ -178,15 +178,14 @@ def overlap_levels(measured: Measurement, target: Target) -> Measurement:
 
     Each takes `t` by itself; together they take `(Σ t**p) ** (1/p)`, where `p` is `target.overlap`:
     their sum for 1, the longest for infinity. Where arithmetic is the longest and all workgroups
-    have the same to do, data that come late hold it up, and the timed replay says by how much. As
-    it is where the levels of the target do not overlap.
+    have the same to do, data that come late hold it up, and the timed replay says by how much.
     """
     memory, power = measured.modelled_memory_time_ms, target.overlap
-    if memory is None or power is None or measured.l2_bytes is None:
+    if memory is None or measured.l2_bytes is None:
         return measured
     l2 = measured.l2_bytes / (target.l2_gb_s * 1e6)
     below_l2 = max(memory - l2, 0.0)
-    computing = measured.arithmetic_time_ms or 0.0
+    computing = (measured.arithmetic_time_ms or 0.0) / target.achieved_arithmetic
     if computing >= max(l2, below_l2) and measured.imbalance is None:
         computing = max(computing, measured.replayed_time_ms or 0.0)
     levels: dict[Level, float] = {"L2": l2, "memory": below_l2, "arithmetic": computing}

@@ -162,8 +162,8 @@ def _cache_demands(target: Target) -> Iterator[tuple[bool, str]]:
     yield timed or not target.l2_copies_remote_lines, copies
     alike = len({one is None for one in target.memory_rows}) == 1
     yield alike, "facts about the rows of memory must all be given or all be null"
-    overlap = target.overlap is None or target.overlap >= 1
-    yield overlap, "`overlap` must be at least 1, or null"
+    yield target.overlap >= 1, "`overlap` must be at least 1"
+    yield 0 < target.achieved_arithmetic <= 1, "`achieved_arithmetic` must be over 0, at most 1"
     yield target.l2_fill_bytes in (32, 64, 128), "`l2_fill_bytes` must be 32, 64 or 128"
     speeds = target.l2_gb_s > 0 and target.memory_gb_s > 0 and target.llc_gb_s != 0
     yield speeds, "bandwidths must be above 0"

@@ -68,7 +68,8 @@ class Target:
         memory_banks_per_channel: each with one open row.
         memory_row_bytes: that one bank of one channel opens at once.
         row_activation_ns: how far apart a channel can open rows, on average.
-        overlap: how levels overlap, see `cache.traffic`; None = they do not.
+        overlap: how levels overlap, see `cache.traffic`.
+        achieved_arithmetic: part of its rates that arithmetic reaches in kernels, for their time.
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
         accesses_per_turn: accesses that a resident workgroup makes before another one's turn.
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
@@ -136,7 +137,8 @@ class Target:
     memory_banks_per_channel: int | None
     memory_row_bytes: int | None
     row_activation_ns: float | None
-    overlap: float | None
+    overlap: float
+    achieved_arithmetic: float
     dispatch_domains: tuple[int, ...]
     accesses_per_turn: int
     turn_skip_fraction: float

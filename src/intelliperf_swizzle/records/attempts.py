@@ -127,9 +127,7 @@ class Measurement:
     compulsory_bytes: int | None = None
     balance: float | None = None
     l2_hit_rate_per_domain: tuple[float, ...] | None = None
-    l2_requests_per_domain: tuple[int, ...] | None = None
     time_ms: float | None = None
-    time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
     arithmetic_time_ms: float | None = None
     replayed_time_ms: float | None = None

@@ -304,6 +304,11 @@ class Run:
         """Whether the numbers come from the cache model and not from hardware."""
         return self.profiler == "model"
 
+    @property
+    def claims_time(self) -> bool:
+        """Whether its times are measured, or of a model that puts such kernels' times in order."""
+        return self.baseline.time_ms is not None or bool(self.accuracy and self.accuracy.tells_time)
+
 
 Recommended: TypeAlias = Literal["argument", "patch", "padding", "none"]
 """What to do: pass another value in the call, apply the patch, lay rows out further apart."""
@@ -374,6 +379,11 @@ class Accuracy:
     pairs: int
     pairs_in_order: int
 
+    @property
+    def tells_time(self) -> bool:
+        """Whether they are more than half of the pairs by two standard deviations of chance."""
+        return max(0, 2 * self.pairs_in_order - self.pairs) ** 2 > 4 * self.pairs
+
 
 @dataclass(frozen=True)
 class Change:
@@ -382,7 +392,7 @@ class Change:
     Attributes:
         source: of the time.
         gpu: of which it is: the one that was there, or the target.
-        before_ms: of the unmodified kernel: memory or arithmetic, whichever takes longer.
+        before_ms: of the unmodified kernel; None = nothing is claimed of time, see `Accuracy`.
         after_ms: the same of the changed one.
         bound_by: what takes longest after the change; modelled. None = not known.
         rates: where the hit rates are from.

@@ -54,7 +54,7 @@ def recommended(run: Run) -> tuple[Recommended, str]:
     if cure is None or (kind == "patch" and run.best is None):
         return "none", "nothing"
     what = describe_cure(cure, bool(run.best and run.best.diff))
-    return kind, what if kind == "patch" else f"{what} ({change_of(cure, run.cures)})"
+    return kind, what if kind == "patch" else f"{what} ({change_of(cure, run)})"
 
 
 def untimed(cure: Cure, run: Run) -> bool:
@@ -62,10 +62,13 @@ def untimed(cure: Cure, run: Run) -> bool:
     return run.baseline.time_ms is not None and KINDS[cure.kind] != "patch"
 
 
-def change_of(cure: Cure, cures: Cures | None) -> str:
-    """By what part of the modelled time a cure changes it."""
-    before = cures.before_ms if cures else 0.0
-    return f"modelled time {100 * cure.time_ms / (before or math.inf) - 100:+.1f} %"
+def change_of(cure: Cure, run: Run) -> str:
+    """By what part of the modelled time a cure changes it; where nothing is claimed of time, how
+    many hits."""
+    before = run.cures or Cures(0.0, math.inf, ())
+    if not run.claims_time:
+        return f"L2 hit rate {percent(before.before)} → {percent(cure.l2_hit_rate)}"
+    return f"modelled time {100 * cure.time_ms / (before.before_ms or math.inf) - 100:+.1f} %"
 
 
 KINDS: Mapping[CureKind, Recommended] = {
@@ -118,16 +121,13 @@ def _change(run: Run) -> Change | None:
     if after is None:
         return None
     timed = before.time_ms is not None and after.time_ms is not None
-    bound_by = after.longest
-    if bound_by is None and after.modelled_memory_time_ms is not None:
-        computing = after.arithmetic_time_ms or 0.0
-        bound_by = "arithmetic" if computing > after.modelled_memory_time_ms else "memory"
+    times = (before.modelled_time_ms, after.modelled_time_ms) if run.claims_time else (None, None)
     return Change(
         source="measured" if timed else "modelled",
         gpu=before.device if timed else run.target,
-        before_ms=before.time_ms if timed else before.modelled_time_ms,
-        after_ms=after.time_ms if timed else after.modelled_time_ms,
-        bound_by=bound_by,
+        before_ms=before.time_ms if timed else times[0],
+        after_ms=after.time_ms if timed else times[1],
+        bound_by=after.longest,
         rates="modelled" if after.profiler == "model" else "measured",
         before=before.l2_hit_rate,
         after=after.l2_hit_rate,

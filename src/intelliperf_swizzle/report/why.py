@@ -149,8 +149,8 @@ def cures(run: Run) -> list[str]:
     patched = bool(run.best and run.best.diff)
     said = [
         f"{describe_cure(one, patched)}: "
-        f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
-        f"{change_of(one, found)}"
+        f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}"
+        f"{f', {change_of(one, run)}' * run.claims_time}"
         for one in found.cures
     ]
     first = found.cures[0]

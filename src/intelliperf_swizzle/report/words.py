@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
@@ -62,19 +62,18 @@ def outcome(run: Run, patch: str = "best.patch") -> list[str]:
     return [f"{modelled}{lines[0]}{accuracy(run)}", *lines[1:]]
 
 
-NO_PATCH = (
-    "Patch: none, as others may use what would change; `intelliperf-swizzle apply swizzles.json` "
-    "changes this kernel alone."
-)
+NO_PATCH = "Patch: none; `intelliperf-swizzle apply swizzles.json` changes this kernel alone."
+"""Where others may use the functions that would change."""
 
 
 def _verdict(run: Run, patch: str) -> list[str]:
     best, (todo, what) = run.best, recommended(run)
     if best is not None and best.measurement is not None:
-        found = establish(run)
+        found, named = establish(run), verdict(run)
         return [
-            f"Better. Recommended: {what}. {run.kernel} on {run.target} with the swizzle "
-            f"`{best.candidate.name}`: {headline(found.change)}.{_time(best.measurement)}",
+            f"{named[0].upper()}{named[1:]}. Recommended: {what}. {run.kernel} on {run.target} "
+            f"with the swizzle `{best.candidate.name}`: {headline(found.change)}."
+            f"{_time(best.measurement)}",
             *sentences(found),
             f"Patch: {patch_command(run, patch)}" if best.diff else NO_PATCH,
         ]
@@ -102,9 +101,7 @@ def _verdict(run: Run, patch: str) -> list[str]:
 
 def accuracy(run: Run) -> str:
     """The model's record on this GPU and kind of kernel; empty where nothing is modelled."""
-    if not run.modelled:
-        return ""
-    return f" {of_model(run.accuracy, run.target)}"
+    return f" {of_model(run.accuracy, run.target)}" * run.modelled
 
 
 def of_model(known: Accuracy | None, target: str) -> str:
@@ -112,9 +109,10 @@ def of_model(known: Accuracy | None, target: str) -> str:
     if known is None:
         return f"The model was not compared with counters of a {target} and such kernels."
     order = f", {known.pairs_in_order} of {known.pairs} pairs of times in order" * bool(known.pairs)
+    chance = ", not clearly better than chance" * bool(known.pairs and not known.tells_time)
     return (
         f"The model's record on {target}, {known.kernels}: mean error "
-        f"{known.mean_error_points:.1f} points over {known.orders} orders{order}."
+        f"{known.mean_error_points:.1f} points over {known.orders} orders{order}{chance}."
     )
 
 
@@ -133,15 +131,13 @@ def together(run: Run) -> str:
     """What the best swizzles of all kernels save, in a sentence."""
     better = [one for one in run.kernels if one.best_l2_hit_rate is not None]
     saved = sum(one.time_saved or 0.0 for one in better)
+    if not better:
+        return f"No swizzle for any of the {len(run.kernels)} recorded kernels."
     what = "modelled time" if run.baseline.time_ms is None else "time"
     shared = sum(one.time_share is not None for one in run.kernels)
     known = "all of them" if shared == len(run.kernels) else f"the {shared} that have a share"
-    if not better:
-        return f"No swizzle for any of the {len(run.kernels)} recorded kernels."
-    return (
-        f"Swizzles for {len(better)} of {len(run.kernels)} recorded kernels, which save "
-        f"{percent(saved)} of the {what} of {known}."
-    )
+    saves = f", which save {percent(saved)} of the {what} of {known}" * run.claims_time
+    return f"Swizzles for {len(better)} of {len(run.kernels)} recorded kernels{saves}."
 
 
 def bottleneck(run: Run) -> str:
@@ -264,19 +260,13 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         ),
     )
     rows = [each for each in rows if each.before is not None]
-    return [*rows, time, *(_of_timing(timings[1]) if timings[1] else [])]
+    return [*rows, time, *([_of_timing(timings[1])] if timings[1] else [])]
 
 
-def _of_timing(timing: Timing) -> Iterator[Row]:
+def _of_timing(timing: Timing) -> Row:
     """The time as a part of the time before, taken round by round."""
-    yield Row(
-        "time, relative",
-        1.0,
-        timing.ratio.median,
-        "measured",
-        lambda value: "not measured" if value is None else f"{value:.3f}",
-        (None, timing.ratio),
-    )
+    ratio = timing.ratio
+    return Row("time, relative", 1.0, ratio.median, "measured", "{:.3f}".format, (None, ratio))
 
 
 BY_HAND = ("order", "time", "L2 hit rate", "verdict")
@@ -295,9 +285,11 @@ def by_hand(run: Run) -> list[tuple[str, str, str, str]]:
     for one in run.cures.arguments if run.cures and run.by_hand else ():
         given = ", ".join(f"{name} = {value}" for name, value in (one.arguments or {}).items())
         rows.insert(1, ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
+    named = {} if run.claims_time else {"better": "fewer misses"}
     return [
-        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), one.verdict) for one in rows
-    ]
+        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate),
+         named.get(one.verdict, one.verdict)) for one in rows
+    ]  # fmt: skip
 
 
 def sources(run: Run) -> list[Source]:
@@ -308,7 +300,11 @@ def sources(run: Run) -> list[Source]:
 
 
 def verdict(run: Run) -> str:
-    """The outcome in two words."""
+    """The outcome in a few words."""
+    read = run.best.measurement if run.best else None
+    if read is not None and not run.claims_time:
+        fewer = read.l2_hit_rate > run.baseline.l2_hit_rate
+        return f"{'fewer L2 misses' if fewer else 'less imbalance'}, no claim about time"
     if run.best is not None:
         return "better"
     if run.interrupted:

@@ -174,25 +174,18 @@ def kernel_row(
     if result is None:
         why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"
         return replace(subject.summary, time_share=share, verdict=why)
-    ratio, best = time_ratio(result.run), result.run.best
+    best, before = result.run.best, result.run.baseline.modelled_time_ms
+    read = best.measurement if best else None
+    ratio = read.timing.ratio.median if read and read.timing else None
+    if read and before and ratio is None and result.run.claims_time:
+        ratio = (read.modelled_time_ms or before) / before
     return replace(
         result.run.kernels[0],
         time_share=share,
-        best_l2_hit_rate=best.measurement.l2_hit_rate if best and best.measurement else None,
+        best_l2_hit_rate=read.l2_hit_rate if read else None,
         time_saved=None if ratio is None or share is None else share * (1 - ratio),
         verdict=verdict(result.run),
     )
-
-
-def time_ratio(run: Run) -> float | None:
-    """The time with the best swizzle, by the time before; measured if it was, else modelled."""
-    after = run.best.measurement if run.best else None
-    if after is None:
-        return None
-    if after.timing is not None:
-        return after.timing.ratio.median
-    now, before = after.modelled_time_ms, run.baseline.modelled_time_ms
-    return now / before if now is not None and before else None
 
 
 def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | None, tuple[str, ...]]:

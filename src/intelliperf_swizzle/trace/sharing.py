@@ -63,7 +63,7 @@ def contested_sectors(trace: Trace, segment: Segment, *, ordered: bool) -> Int64
     for line in range(first_line, end_line, _WINDOW_LINES):
         lines = min(_WINDOW_LINES, end_line - line)
         tiles = np.full(lines * _SECTORS, NOBODY, np.int32)
-        _mark(*writing, line, tiles)
+        _meet(*writing, line, tiles, np.zeros(0, np.bool_), True)
         met = (tiles == SEVERAL) & stores
         _meet(*reading, line, tiles, met)
         found.append(line * _SECTORS + np.flatnonzero(met))
@@ -170,37 +170,11 @@ def _tiles_of_sectors(
     base, shape = trace.access_base[inside], trace.access_shape[inside]
     first_line, end_line = _line_range(trace, base)
     tiles = np.full((end_line - first_line) * _SECTORS, NOBODY, np.int32)
-    _mark(
-        _offsets(trace, inside), base, shape,
-        trace.shape_offset, trace.shape_line, trace.shape_sectors, first_line, tiles,
+    _meet(
+        _offsets(trace, inside), base, shape, trace.shape_offset, trace.shape_line,
+        trace.shape_sectors, first_line, tiles, np.zeros(0, np.bool_), True,
     )  # fmt: skip
     return first_line, tiles
-
-
-@jit
-def _mark(
-    tile_offset: Int64Array,
-    base: Int32Array,
-    shape: Int32Array,
-    shape_offset: Int64Array,
-    shape_line: Int32Array,
-    shape_sectors: UInt8Array,
-    first_line: int,
-    tiles: Int32Array,
-) -> None:
-    """Enter each tile at the sectors that its accesses touch."""
-    for tile in range(tile_offset.size - 1):
-        for access in range(tile_offset[tile], tile_offset[tile + 1]):
-            for at in range(shape_offset[shape[access]], shape_offset[shape[access] + 1]):
-                line = base[access] + shape_line[at] - first_line
-                for sector in range(4):
-                    place = line * 4 + sector
-                    if not (shape_sectors[at] >> sector) & 1 or not 0 <= place < tiles.size:
-                        continue
-                    if tiles[place] == -1:
-                        tiles[place] = tile
-                    elif tiles[place] != tile:
-                        tiles[place] = -2
 
 
 @jit
@@ -214,10 +188,12 @@ def _meet(
     first_line: int,
     tiles: Int32Array,
     met: npt.NDArray[np.bool_],
+    enter: bool = False,
 ) -> bool:
     """Whether an access touches a sector at which another tile, or several, are entered.
 
-    All such sectors are entered in `met`; where that is empty, the first one ends the search.
+    All such sectors are entered in `met`; where that is empty, the first one ends the search. With
+    `enter`, each tile is entered at the sectors that its accesses touch, and nothing is asked.
     """
     found = False
     for tile in range(tile_offset.size - 1):
@@ -228,7 +204,10 @@ def _meet(
                     place = line * 4 + sector
                     if not (shape_sectors[at] >> sector) & 1 or not 0 <= place < tiles.size:
                         continue
-                    if tiles[place] != -1 and tiles[place] != tile:
+                    if enter:
+                        alone = tiles[place] == -1 or tiles[place] == tile
+                        tiles[place] = tile if alone else -2
+                    elif tiles[place] != -1 and tiles[place] != tile:
                         found = True
                         if met.size == 0:
                             return found

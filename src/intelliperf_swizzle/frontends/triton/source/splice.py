@@ -125,13 +125,15 @@ def splice(
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
-    request = _Splice(swizzle, _axes(reads, launches), target, name, recorded_only(launches))
+    elsewhere = any(source.functions[key].file != source.entry.file for key in reads)
+    told = recorded_only(launches)  # of an edit without a file it is in the rule
+    condition = None if elsewhere and not launches[0].loop else told
+    request = _Splice(swizzle, _axes(reads, launches), target, name, condition)
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
-        reads = {}
+        reads, elsewhere = {}, False
         _check_users(source, source.kernel, before)
         changes[source.kernel] = _change_loop(source, loop, request)
-    elsewhere = any(source.functions[key].file != source.entry.file for key in changes or reads)
     for key, own in reads.items():
         if not elsewhere:
             _check_users(source, key, before)

@@ -121,7 +121,7 @@ def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> 
     every = [EditedLaunch(launch, edit.functions, tile) for launch, tile in placed]
     launches = [launch for launch, _ in placed]
     largest = max(launches, key=lambda one: one.programs)
-    for config in other_configs(launches):
+    for config in other_configs(launches) if edit.files else ():  # without, rules are for the own
         order = np.arange(largest.tiles)
         other = with_config(largest, config)
         every.append(EditedLaunch(other, edit.functions, order, recorded=False))
