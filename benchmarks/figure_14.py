@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Figure 14 of SwizzlePerf: how the hit rate grows while swizzles are tried.
 
-Drawn by `language_model.py`, from its record.
+Drawn by `paper_arms.py`, from its record.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def draw(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _line(axes: Any, run: Mapping[str, Any], label: str | None) -> None:
-    best = best_so_far(run["course"], run["unchanged"]["l2_hit_rate"])
+    best = best_so_far(run["course"] or [None], run["unchanged"]["l2_hit_rate"])
     rates = [100 * rate for rate in best]
-    axes.plot(range(1, len(rates) + 1), rates, color=COLOURS[run["arm"]], lw=1.1, label=label)
+    style = {"color": COLOURS[run["arm"]], "lw": 1.1, "marker": ".", "ms": 3}
+    axes.plot(range(1, len(rates) + 1), rates, label=label, **style)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Figure 16 of SwizzlePerf, with the arms in the place of several models: the best hit rates.
 
-Drawn by `language_model.py`, from its record.
+Drawn by `paper_arms.py`, from its record.
 """
 
 from __future__ import annotations

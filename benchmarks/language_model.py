@@ -8,7 +8,7 @@
 
 Each run is one command, whose result is WORK/kernel/arm/seed.json (`--work WORK`); one that is
 there is not made again, whoever made it. Results are added to those in the record, from which the
-page and figures 14 and 16 follow; without the record, all runs begin anew.
+page follows; without the record, all runs begin anew.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import figure_14
-import figure_16
 from harness.applications import Application
 from harness.command import Record, Table, Wishes, main
 from harness.items import BENCHMARKS, Bench
@@ -181,7 +179,7 @@ Some = Sequence[Mapping[str, Any]]
 
 
 def render(record: Record) -> dict[str, str]:
-    """The page with figures 14 and 16; a `doubt` that somebody put into the record stands on it."""
+    """The page; a `doubt` that somebody put into the record stands on it."""
     runs = record["runs"]
     kernels = list(dict.fromkeys(run["kernel"] for run in runs))
     grouped = {
@@ -225,15 +223,7 @@ def render(record: Record) -> dict[str, str]:
                 ["kernel", *(f"{arm}: {unit}" for arm in MODELS for unit in ("points", "time %"))],
                 [[kernel, *_differences(grouped[kernel])] for kernel in kernels],
             ),
-            "## Progress over the attempts (figure 14 of SwizzlePerf)",
-            "Best rate of the screen, a quick model, after so many attempts; a line for each seed. "
-            "What is refused counts as an attempt.",
-            "![Progress over the attempts](figure_14.svg)",
-            "## Arms side by side (figure 16 of SwizzlePerf)",
-            "![Best hit rates](figure_16.svg)",
         ),
-        "results/figure_14.svg": figure_14.draw(runs),
-        "results/figure_16.svg": figure_16.draw(runs),
     }
 
 

@@ -19,7 +19,9 @@ COLOURS = {
     "search": "#0072b2",
     "model": "#56b4e9",
     "both": "#009e73",
-    "pictures": "#e69f00",
+    "unaware": "#e69f00",
+    "overload": "#cc79a7",
+    "aware": "#56b4e9",
 }
 """Okabe and Ito's palette: told apart by the colour-blind too."""
 

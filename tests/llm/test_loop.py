@@ -223,6 +223,8 @@ def test_six_iterations_say_how_many_answers_and_promise_no_time(stage, endpoint
     asked = [phase for phase in heard.phases if phase.startswith("asking: ")]
     assert asked[0] == "asking: iteration 1 of 6, up to 3 answers each"
     assert asked[-1] == "asking: iteration 6 of 6, up to 3 answers each, 2 refused"
+    assert "2 more if this is refused, and 5 further iterations" in endpoint.prompt(0)
+    assert "0 more if this is refused, and 0 further iterations" in endpoint.prompt(17)
     assert heard.steps
     assert all(done == total for done, total in heard.steps)  # a display adds no time left
     for call in (0, 17):
@@ -315,6 +317,15 @@ def test_the_same_idea_in_other_words_is_refused(stage, endpoint):
     assert run.verdicts == ["better", *["repeated"] * 3]
     assert run.attempts.all()[1].fingerprint == run.attempts.all()[0].fingerprint
     assert "the same permutation as attempt 1" in endpoint.prompt(2)
+
+
+def test_a_text_of_what_a_search_has_not_evaluated_is_evaluated(stage, endpoint):
+    endpoint.script = [answer(SHARES_RENAMED)]
+    run = stage()
+    [known] = run.attempts.take([Candidate(SHARES, "of a search", "search")])
+    run.run()
+    assert run.verdicts == ["screened out", "better"]
+    assert run.attempts.all()[1].fingerprint == known.fingerprint
 
 
 def test_no_change_is_refused_without_a_measurement(stage, endpoint):

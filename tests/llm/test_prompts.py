@@ -127,12 +127,11 @@ def test_on_nvidia_no_launch_index_is_said_to_run_beside_an_l2(contexts):
         of_amd.launch, of_amd.trace, load_target("h200"), occupancy=2, baseline=BASELINE,
         ceiling=CEILING,
     )  # fmt: skip
-    told = proposal(load_formula("swizzle"), on_h200, None, [], None, left=2)
+    told = proposal(load_formula("swizzle"), on_h200, None, [], None)
     assert "no function of its launch index" in told.inputs["dispatch"]
     assert "is fetched by" not in told.inputs["locality"]
     assert "so fetched again" not in told.inputs["locality"]
     assert "60.0 MiB" in told.inputs["locality"]
-    assert "2 further iterations may follow" in told.inputs["request"]
 
 
 def test_what_a_tile_reads_twice_itself_is_said(contexts):
@@ -291,6 +290,9 @@ def test_the_one_to_beat_is_first_by_the_ranking_that_is_told():
     assert (
         "rank by higher L2 hit rate (within 0.5 points counts as equal), then fewer bytes" in told
     )
+    level = replace(higher, verdict=Verdict("no difference", "none"))
+    assert "within 0.5 points counts as equal" in remembered([level], None, RANK, (), 10_000)
+    assert "rank" not in remembered([REFUSED], None, RANK, (), 10_000)
     uneven = [
         replace(one, measurement=replace(one.measurement, imbalance=1.2)) for one in (BEST, higher)
     ]

@@ -106,7 +106,8 @@ class Attempts:
         """Rates what was proved by the fast model; an attempt each, in order.
 
         A permutation that is known already gives the attempt that it was first; a language
-        model's becomes an attempt of its own, refused as repeated.
+        model's becomes an attempt of its own, refused as repeated unless a search had it and has
+        not evaluated it.
         """
         rates = self._rate(proved)
         return [
@@ -156,7 +157,12 @@ class Attempts:
             return self._history.record(Attempt(number, candidate, outcome))
         known = self._screened.get(outcome.fingerprint)
         if known is not None:
-            return self._repeated(number, candidate, known.attempt)
+            first = self._history.current(known.attempt)
+            if candidate.origin != "llm":
+                return first
+            if first.candidate.origin == "llm" or first.verdict.kind != "screened out":
+                return self._repeated(number, candidate, first)
+            rate = first.screened_l2_hit_rate  # this text may hold at more sizes than the search's
         if candidate.origin == "llm" and outcome.unchanged:
             unchanged = Verdict("no difference", "this is the unmodified mapping, `pid = pid`")
             return self._history.record(
@@ -169,20 +175,12 @@ class Attempts:
         return self._history.record(one.attempt)
 
     def _repeated(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
-        """The attempt that a permutation was first.
-
-        A language model is told that it repeats it, however it has written it.
-        """
-        known = self._history.current(known)
-        if candidate.origin != "llm":
-            return known
-        told = f"{known.verdict.kind}, {known.verdict.reason}"
-        if known.verdict.kind == "screened out":  # nobody has refused it
-            told = "not evaluated"
+        """A language model is told that it repeats a permutation, however it has written it."""
+        kind = known.verdict.kind
+        told = "not evaluated" if kind == "screened out" else f"{kind}, {known.verdict.reason}"
         reason = f"the same permutation as attempt {known.number} ({known.candidate.name}): {told}"
-        verdict = Verdict("repeated", reason)
         return self._history.record(
-            Attempt(number, candidate, verdict, fingerprint=known.fingerprint)
+            Attempt(number, candidate, Verdict("repeated", reason), fingerprint=known.fingerprint)
         )
 
     def _take_over(self, resumed: Sequence[Attempt]) -> None:

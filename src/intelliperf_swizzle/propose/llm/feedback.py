@@ -136,13 +136,14 @@ def _parts(
     counters: Collection[str],
 ) -> Iterator[str]:
     own = answers(attempts, rank)
+    ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each breaks earlier ties."
     if best is not None:
-        ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each breaks earlier ties."
         yield f"{ranking}\n\nThe one to beat:\n" + _whole(
             _answer_of(best, own), best, rank, counters
         )
     else:
-        yield "No attempt is better than the unmodified kernel yet."
+        ranked = f" {ranking}" if order(attempts, rank) else ""
+        yield f"No attempt is better than the unmodified kernel yet.{ranked}"
     counters = [one for one in counters if one != "causes"]
     older = [one for one in own if best not in one.attempts]
     if own and older and own[-1] is older[-1]:

@@ -121,7 +121,7 @@ def proposal(
     memory_analysis: str | None,
     attempts: Sequence[Attempt],
     best: Attempt | None,
-    left: int | None = None,
+    left: str = "",
 ) -> Question:
     """A call for a new swizzle.
 
@@ -131,7 +131,7 @@ def proposal(
         memory_analysis: the answer to `analysis`, if it was asked.
         attempts: all of the run, by number.
         best: the best attempt so far, of whatever origin: the one to beat.
-        left: iterations that are left after this one; None = it is not said.
+        left: what is said of further answers and iterations.
     """
     inputs = _told(formula, context)
     if memory_analysis:
@@ -140,8 +140,7 @@ def proposal(
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
         inputs["history"] = remembered(attempts, best, formula.rank, formula.counters, budget)
     own = [one for one in attempts if one.candidate.origin == "llm"]
-    remain = "" if left is None else f" {left} further iteration{'s' * (left != 1)} may follow."
-    inputs["request"] = _request(formula, own) + remain
+    inputs["request"] = _request(formula, own) + left
     return Question(
         instructions=f"{_words(formula, 'task', context)}\n\n{words(formula, 'language')}",
         inputs=inputs,

@@ -222,7 +222,7 @@ class _Conversation:
             self.proposer.progress.phase(
                 f"asking: iteration {iteration} of {self.problem.iterations}, {answers}{again}"
             )
-            offered = self._propose(iteration)
+            offered = self._propose(iteration, self.proposer.formula.budgets.refusals - refusals)
             leader = yield from self._offer(offered, least)
             if leader is not None and leader.rate >= least:
                 if self.proposer.tunes:
@@ -263,11 +263,12 @@ class _Conversation:
             leader = better
         return leader
 
-    def _propose(self, iteration: int) -> list[FamilyMember]:
-        """The candidates of one call."""
+    def _propose(self, iteration: int, again: int) -> list[FamilyMember]:
+        """The candidates of one call, after which so many others may be made if it is refused."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
-        left = self.problem.iterations - iteration
+        more = self.problem.iterations - iteration
+        left = f" Left: {again} more if this is refused, and {more} further iterations after it."
         question = proposal(formula, self.context, self.memory_analysis, attempts, best, left=left)
         replies = self._ask(question, self.proposer.samples)
         reasons = [no_swizzle_helps(reply) for reply in replies]
@@ -287,8 +288,7 @@ class _Conversation:
         """The replies; raises EndOfTalkError before a call that no budget is left for."""
         seconds = self._seconds_left()
         budget = self.proposer.formula.budgets
-        spent = self.earlier.tokens + self.usage.tokens
-        if spent + estimated_tokens(question) > budget.tokens:
+        if self.earlier.tokens + self.usage.tokens + estimated_tokens(question) > budget.tokens:
             raise EndOfTalkError(f"the budget of {budget.tokens} tokens is spent")
         with ThreadPoolExecutor(samples) as pool:
             replies = list(
