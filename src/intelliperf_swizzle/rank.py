@@ -117,8 +117,8 @@ def _alike(read: Measurement | None, best: Measurement | None) -> bool:
     if read.time_ms is not None or best.time_ms is not None:
         return False
     loss = _relative_loss(read, best)
-    near = best.l2_hit_rate - read.l2_hit_rate <= MODEL_RATE_ERROR
-    return near and loss is not None and loss <= least_gain(best)
+    fewer = best.l2_hit_rate - read.l2_hit_rate
+    return fewer <= MODEL_RATE_ERROR and loss is not None and loss <= least_gain(best)
 
 
 def _judge_timed(timing: Timing, gain: float, change: str) -> Verdict:

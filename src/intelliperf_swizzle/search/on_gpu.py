@@ -88,10 +88,8 @@ class OnGpu:
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
-        language = self._setup.language
         try:
-            flaw = language.find_flaw(one.proved.mapped(), one.edit)
-            flaw = flaw or find_difference(one, language)
+            flaw = find_difference(one, self._setup.language)
         except ValidationError as error:
             return Verdict("not validated", str(error))
         return Verdict("output differs", flaw) if flaw else None
@@ -101,9 +99,8 @@ class OnGpu:
         numbers = {one.attempt.number for one in evaluated}
         leaders = [one for one in self._leaders() if one.attempt.number in numbers]
         leaders = [one for one in leaders if not self._is_modelled(one)] or leaders
-        if not leaders:
-            return None
-        return self._evaluated[shortest([one.attempt for one in leaders]).number]
+        best = shortest([one.attempt for one in leaders]) if leaders else None
+        return self._evaluated[best.number] if best else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
         """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""

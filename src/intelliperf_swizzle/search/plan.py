@@ -8,6 +8,7 @@ Each has a folder, locked against other runs, with the history of its attempts.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 from collections import Counter
@@ -360,9 +361,9 @@ def examine_kernels(
 
 def _time_ms(recorded: Capture, subject: Subject) -> float | None:
     """What the traced launches took on the GPU while they were recorded; None if one is unknown."""
-    known = [(recorded.gpu_seconds.get(one.launch.ordinal), one) for one in subject.traced]
-    times = [1e3 * seconds * one.launch.count for seconds, one in known if seconds is not None]
-    return sum(times) if len(times) == len(known) else subject.baseline.time_ms
+    known, traced = recorded.gpu_seconds, [one.launch for one in subject.traced]
+    seconds = sum(known.get(one.ordinal, math.nan) * one.count for one in traced)
+    return subject.baseline.time_ms if math.isnan(seconds) else 1e3 * seconds
 
 
 def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:

@@ -73,10 +73,8 @@ class Recorder:
 
     def launch(self, bound: BoundCall, launch: Execute) -> None:
         """Records one launch, and makes it; on a GPU the first of its kind is timed."""
-        timed = None
-        if not bound.empty:
-            with self._lock:
-                timed = self._record(bound)
+        with self._lock:
+            timed = None if bound.empty else self._record(bound)
         if timed is None:
             launch()
             return

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import time
@@ -102,15 +103,12 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
             *dict.fromkeys(watch.refusals + watch.cautions),
             *dict.fromkeys(_unseen(launches, watch)),
         ),
-        gpu_seconds={} if gpu else dict(_timed(watch)),
+        gpu_seconds={
+            one.ordinal: watch.executions[record].seconds or math.nan
+            for one, record in zip(launches, watch.records, strict=True)
+            if gpu is None and one.computed
+        },
     )
-
-
-def _timed(watch: _JournalWatch) -> Iterator[tuple[int, float]]:
-    for ordinal, record in enumerate(watch.records):
-        known = watch.executions.get(record)
-        if known is not None and known.seconds is not None:
-            yield ordinal, known.seconds
 
 
 def _watch(
