@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,12 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def start(*arguments: str, cwd: Path, **more: Any) -> subprocess.Popen[str]:
+def start(
+    *arguments: str, cwd: Path, before: Sequence[str] = (), **more: Any
+) -> subprocess.Popen[str]:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     return subprocess.Popen(
-        [str(Path(sys.executable).parent / "intelliperf-swizzle"), *arguments],
+        [*(before or [str(Path(sys.executable).parent / "intelliperf-swizzle")]), *arguments],
         cwd=cwd,
         env=environment,
         text=True,
@@ -250,6 +252,22 @@ def test_a_full_disk_is_one_clear_error_and_leaves_the_sources(project: Path) ->
     assert code == 1
     assert "No space left" in err
     assert contents(project) == before
+
+
+def test_a_disk_that_is_full_at_the_end_still_shows_verdict_and_swizzle(project: Path) -> None:
+    script = project / "on_a_small_disk.sh"
+    script.write_text('mount -t tmpfs -o size=24k none out && exec intelliperf-swizzle "$@"\n')
+    (project / "out").mkdir()
+    if subprocess.run(["unshare", "-rm", "true"]).returncode:
+        pytest.skip("no file systems of one's own here")
+    words = gemm("--report_dir", "out", "--history", "history.jsonl", candidates=4)
+    asked = start(*words, cwd=project, before=("unshare", "-rm", "sh", script.name))
+    out, err = asked.communicate(timeout=300)
+    assert asked.returncode == 1
+    assert "Modelled: Better." in out
+    assert "pid = " in out
+    assert "cannot write out/gemm_kernel/report.html: No space left on device" in err
+    assert "verdict and swizzle stand above" in err
 
 
 def test_score_compares_one_swizzle_with_the_kernel_as_it_is(project: Path) -> None:

@@ -261,6 +261,7 @@ class Run:
         domain_name: what the target calls an L2 with the CUs that it serves.
         interrupted: a signal ended the search; `best` is the best so far.
         cures: what could be done about the misses; None where it does not matter, or was not asked.
+        independence: of the kernel's programs.
         by_hand: what people use without a search, beside it; none where nothing was searched.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
     """
@@ -293,6 +294,7 @@ class Run:
     cures: Cures | None = None
     accuracy: Accuracy | None = None
     by_hand: tuple[ByHand, ...] = ()
+    independence: Independence | None = None
 
     @property
     def sizes(self) -> Sizes | None:
@@ -319,12 +321,13 @@ class Independence:
     """That programs which depend on each other keep their sequence.
 
     Attributes:
-        launches: distinct launches, of each of which the accesses of all programs were compared.
-        of: distinct launches of the kernel.
+        launches: distinct launches, all of the kernel; of each, the accesses of all programs were
+            compared.
+        by_order: programs depend on each other, and keep their order; else none does.
     """
 
     launches: int
-    of: int
+    by_order: bool
 
 
 @dataclass(frozen=True)
@@ -417,7 +420,7 @@ class Established:
     Attributes:
         recommended: what to do.
         permutation: for which values of all that the swizzle reads it is one.
-        independence: of which launches.
+        independence: of which launches, and by which means.
         equal_work: by which means, and of how many tiles.
         unit_test: the user's own, that passed with the patch.
         same_bytes: of how many tiles.

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal
 
 from intelliperf_swizzle.records import (
     Certificate,
@@ -32,12 +31,12 @@ def establish(run: Run) -> Established:
     """What a run has established of its best swizzle, and what it recommends."""
     best, (todo, _) = run.best, recommended(run)
     if best is None:
-        return Established(todo)
+        return Established(todo, independence=run.independence)
     validation = best.validation
     return Established(
         todo,
         permutation=best.proof,
-        independence=Independence(run.launches, run.launches) if validation else None,
+        independence=run.independence,
         equal_work=_equal_work(validation) if validation else None,
         same_bytes=_same_bytes(validation) if validation else None,
         unit_test=validation.unit_test if validation else None,
@@ -100,20 +99,17 @@ def describe_cure(cure: Cure, patched: bool) -> str:
 
 
 def _equal_work(seen: Validation) -> EqualWork:
-    if seen.method == "ir-and-sample":
-        return EqualWork("IR", seen.tiles)
-    if seen.method == "traces-reads-and-sample":
-        return EqualWork("traces", seen.tiles)
-    return EqualWork("bytes", seen.tiles)
+    by = seen.method.partition("-")[0]
+    return EqualWork("IR" if by == "ir" else "traces" if by == "traces" else "bytes", seen.tiles)
 
 
 def _same_bytes(seen: Validation) -> SameBytes | None:
     if not seen.same_bits or not seen.tiles_compared:
         return None
-    where: Literal["CPU", "GPU"] = "GPU" if seen.method.startswith("gpu") else "CPU"
     tolerance = seen.tolerance if seen.rule == "tolerance" else None
     launches = seen.distinct_launches or seen.launches
-    return SameBytes(seen.tiles_compared, seen.tiles, seen.launches, launches, where, tolerance)
+    return SameBytes(seen.tiles_compared, seen.tiles, seen.launches, launches,
+                     "GPU" if seen.method.startswith("gpu") else "CPU", tolerance)  # fmt: skip
 
 
 def _change(run: Run) -> Change | None:
@@ -183,8 +179,9 @@ def permutation(known: Certificate | None) -> str:
 def _independence(known: Independence | None) -> str:
     if known is None:
         return ""
-    which = f"all {known.of} launches" if known.of > 1 else "the launch"
-    return f" Independence: the accesses of all programs of {which} were compared."
+    which = f"all {known.launches} launches" if known.launches > 1 else "the launch"
+    means = "those that depend keep their order" if known.by_order else "none depends on another"
+    return f" Independence: the accesses of all programs of {which} were compared; {means}."
 
 
 def validation(seen: Validation | None) -> str:
@@ -193,8 +190,8 @@ def validation(seen: Validation | None) -> str:
         return "not validated"
     if not seen.same_bits:
         return f"differs: {seen.difference}"
-    passed = f"; `{seen.unit_test}` passed" if seen.unit_test else ""
-    return _work(_equal_work(seen), _same_bytes(seen)) + passed
+    return _work(_equal_work(seen), _same_bytes(seen)) + (
+        f"; `{seen.unit_test}` passed" if seen.unit_test else "")  # fmt: skip
 
 
 def _work(work: EqualWork | None, same: SameBytes | None) -> str:

@@ -255,6 +255,7 @@ def run_of(fields: object) -> Run:
         ceiling=Ceiling(own.ceiling_l2_hit_rate, own.ceiling_derivation),
         best=_best(own),
         file=own.launch.file,
+        independence=own.established.independence if own.established else None,
         **{name: getattr(own, name) for name in SHARED},
     )
 

@@ -17,7 +17,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose.axes import axis_choices, row_lengths
-from intelliperf_swizzle.records import Capture, Cures, KernelSummary, Picture, Run
+from intelliperf_swizzle.records import Capture, Cures, Independence, KernelSummary, Picture, Run
 from intelliperf_swizzle.report.files import write_application, write_files
 from intelliperf_swizzle.report.words import verdict
 from intelliperf_swizzle.search.compare_cures import compare_cures
@@ -107,6 +107,7 @@ def conclude(
         cautions=subject.cautions,
         domain_name=setup.target.domain_name,
         accuracy=subject.accuracy(setup.target),
+        independence=Independence(len(subject.launches), subject.has_dependences),
     )
 
 

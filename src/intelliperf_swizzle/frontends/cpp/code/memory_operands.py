@@ -21,7 +21,7 @@ POINTER = re.compile(
     r"((?:getelementptr|addrspacecast|inttoptr)[^(]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
     r'|[@%](?:[\w.$-]+|"[^"]*"))'
 )
-_SIZES = {"float": 4, "double": 8, "half": 2, "bfloat": 2}
+_SIZES = {"float": 4, "double": 8, "fp128": 16, "half": 2, "bfloat": 2}
 
 
 def moved(line: str, how: str) -> tuple[str, list[tuple[str, str]]]:

@@ -26,10 +26,6 @@ _KERNEL = re.compile(
     r"(?ms)^(define [^\n]*? amdgpu_kernel [^\n]*\{[^\n]*\n(?:[^\s:]+:[^\n]*\n)?)(.*?^\}$)"
 )
 _BY_VALUE = re.compile(r"ptr ((?:\w+ )*)byval\((.*?)\) align (\d+) %([\w.$-]+)(?=[,)])")
-_HELPER = re.compile(
-    r"(?m)^(define (?![^\n]*amdgpu_kernel )[^\n]*\bbyval\([^\n]*\) (?:(?:local_)?unnamed_addr )?)"
-    r"(#\d+)(?= )"
-)
 _REFLECT = re.compile(r"(?:tail )?call i32 @__nvvm_reflect\(ptr [^@\n]*@([\w.$]+)[^\n,]*")
 _ASSEMBLY = re.compile(
     r'call ((?:[a-z]+ )*?)(\w+|<[^>]*>|\{[^}]*\}) asm (sideeffect )?"([^"]*)", "([^"]*)"'
@@ -94,7 +90,6 @@ def retargeted(bitcode: bytes, arch: str) -> bytes:
         r"\1%\2 = addrspacecast ptr addrspace(5) %own.\2 to ptr\4", text
     )  # fmt: skip
     text = _KERNEL.sub(lambda found: _with_copies(found, sizes), text)
-    text = _inlined(text)
     whole = llvm.parse(text)
     llvm.link(whole, llvm.parse(llvm.MODULE_HEAD + nvvm.definitions()))
     return whole.as_bitcode()
@@ -144,32 +139,17 @@ def _constants_moved(text: str) -> str:
     return re.sub(r'\bptr ((?:\w+(?:\(\d+\))? |align \d+ )*)@([\w.$]+|"[^"]+")', cast, text)
 
 
-def _inlined(text: str) -> str:
-    """Functions that take structures by value are inlined, which LLVM does for AMD of itself only
-    where these lie in an address space of their own."""
-    stays = set(re.findall(r"(?m)^attributes (#\d+) = \{[^}\n]*\b(?:noinline|optnone)\b", text))
-    return _HELPER.sub(
-        lambda one: one[0] if one[2] in stays else f"{one[1]}alwaysinline {one[2]}", text
-    )
-
-
-def _size(kind: str, sizes: Mapping[str, int]) -> int:
-    """Bytes of a structure or of another type, by its text."""
-    plain = kind.replace('"', "")
-    return sizes[plain] if plain in sizes else size_of(kind)
-
-
 def _with_copies(found: re.Match[str], sizes: Mapping[str, int]) -> str:
     """A kernel whose arguments by value are references, from which it copies."""
     head, body = found.groups()
     copies = []
     for _, kind, alignment, name in _BY_VALUE.findall(head):
-        at = f"align {alignment}"
+        at, size = f"align {alignment}", sizes.get(kind.replace('"', "")) or size_of(kind)
         copies += [
             f"  %own.{name} = alloca {kind}, {at}, addrspace(5)\n",
             f"  %copy.{name} = addrspacecast ptr addrspace(5) %own.{name} to ptr\n",
             f"  call void @llvm.memcpy.p5.p4.i64(ptr addrspace(5) {at} %own.{name}, "
-            f"ptr addrspace(4) {at} %{name}, i64 {_size(kind, sizes)}, i1 false)\n",
+            f"ptr addrspace(4) {at} %{name}, i64 {size}, i1 false)\n",
         ]
         body = re.sub(rf"%{re.escape(name)}(?![\w.$-])", f"%copy.{name}", body)
     return (

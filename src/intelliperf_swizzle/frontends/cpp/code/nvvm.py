@@ -19,9 +19,9 @@ _SHUFFLES = {
 """The lane that is asked for, and what tells whether it is in the segment."""
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _DIRECTIONS = {
-    "rm": ("ogt double %back, %exact", "i32 1, i32 -1"),
-    "rp": ("olt double %back, %exact", "i32 -1, i32 1"),
-    "rz": ("ogt double %far, %size", "i32 -1, i32 -1"),
+    "rm": ("ogt {0} %back, %exact", "{1} 1, {1} -1"),
+    "rp": ("olt {0} %back, %exact", "{1} -1, {1} 1"),
+    "rz": ("ogt {0} %far, %size", "{1} -1, {1} -1"),
 }
 """When the nearest float is on the wrong side, and by how much its bits move if it is below zero or
 not."""
@@ -182,29 +182,36 @@ def _numbers() -> Iterator[str]:
 
 
 def _bounded() -> Iterator[str]:
-    """Clamped to 0 and 1, or rounded in a direction, by doubles: close enough for values."""
-    for suffix in ("f", "ftz.f"):
+    """Clamped to 0 and 1, or rounded in a direction, by wider numbers: close enough for values."""
+    yield "declare fp128 @llvm.fabs.f128(fp128)"
+    single = ("float", "f32", "double", "f64", "i32")
+    for suffix, (kind, short, wide, long, bits) in (
+        ("f", single), ("ftz.f", single), ("d", ("double", "f64", "fp128", "f128", "i64")),
+    ):  # fmt: skip
         yield _define(
-            f"saturate.{suffix}", "float", "float %a",
-            "%low = call float @llvm.maxnum.f32(float %a, float 0.0)",
-            "%r = call float @llvm.minnum.f32(float %low, float 1.0)",
+            f"saturate.{suffix}", kind, f"{kind} %a",
+            f"%low = call {kind} @llvm.maxnum.{short}({kind} %a, {kind} 0.0)",
+            f"%r = call {kind} @llvm.minnum.{short}({kind} %low, {kind} 1.0)",
         )  # fmt: skip
         for name, opcode in (*_ARITHMETIC.items(), ("fma", "")):
             names = "abc" if name == "fma" else "ab"
-            parameters = ", ".join(f"float %{one}" for one in names)
-            sums = ["%ab = fmul double %xa, %xb", "%exact = fadd afn double %ab, %xc"]
+            sums = [f"%ab = fmul {wide} %xa, %xb", f"%exact = fadd afn {wide} %ab, %xc"]
             for rounding, (beyond, steps) in _DIRECTIONS.items():
                 yield _define(
-                    f"{name}.{rounding}.{suffix}", "float", parameters,
-                    *(f"%x{one} = fpext float %{one} to double" for one in names),
-                    *(sums if name == "fma" else [f"%exact = {opcode} afn double %xa, %xb"]),
-                    "%near = fptrunc double %exact to float", "%back = fpext float %near to double",
-                    "%far = call double @llvm.fabs.f64(double %back)",
-                    "%size = call double @llvm.fabs.f64(double %exact)",
-                    f"%beyond = fcmp {beyond}", "%bits = bitcast float %near to i32",
-                    "%negative = icmp slt i32 %bits, 0", f"%by = select i1 %negative, {steps}",
-                    "%moved = add i32 %bits, %by", "%next = bitcast i32 %moved to float",
-                    "%r = select i1 %beyond, float %next, float %near",
+                    f"{name}.{rounding}.{suffix}", kind,
+                    ", ".join(f"{kind} %{one}" for one in names),
+                    *(f"%x{one} = fpext {kind} %{one} to {wide}" for one in names),
+                    *(sums if name == "fma" else [f"%exact = {opcode} afn {wide} %xa, %xb"]),
+                    f"%near = fptrunc {wide} %exact to {kind}",
+                    f"%back = fpext {kind} %near to {wide}",
+                    f"%far = call {wide} @llvm.fabs.{long}({wide} %back)",
+                    f"%size = call {wide} @llvm.fabs.{long}({wide} %exact)",
+                    f"%beyond = fcmp {beyond.format(wide)}",
+                    f"%bits = bitcast {kind} %near to {bits}",
+                    f"%negative = icmp slt {bits} %bits, 0",
+                    f"%by = select i1 %negative, {steps.format(wide, bits)}",
+                    f"%moved = add {bits} %bits, %by", f"%next = bitcast {bits} %moved to {kind}",
+                    f"%r = select i1 %beyond, {kind} %next, {kind} %near",
                 )  # fmt: skip
 
 

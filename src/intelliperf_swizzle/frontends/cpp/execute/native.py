@@ -44,6 +44,7 @@ declare void @sw_at(i32, i32)
 """
 _WAITS = re.compile(r"@sw_(?:barrier|wave|before|bpermute|exchange|first|ballot)\(")
 _ID = r"(%\S+) = (?:tail )?call [^@\n]*@llvm\.amdgcn\."
+_FLOAT = r"(f\d+)\((\w+) (?:noundef )?(\S+)\)"
 
 
 def _saturating(found: re.Match[str]) -> str:
@@ -75,7 +76,9 @@ _CALLS: tuple[_Rule, ...] = (
      r"\1 = call i32 @sw_exchange(i32 \3, i32 \2)"),
     (rf"{_ID}ballot\.i64\(", r"\1 = call i64 @sw_ballot("),
     (rf"{_ID}wavefrontsize\(\)", r"\1 = add i32 0, 64"),
-    (rf"{_ID}rcp\.f32\(float (?:noundef )?(\S+)\)", r"\1 = fdiv float 1.0, \2"),
+    (rf"{_ID}rcp\.{_FLOAT}", r"\1 = fdiv \3 1.0, \4"),
+    (rf"{_ID}rsq\.{_FLOAT}", r"\1 = call \3 @llvm.pow.\2(\3 \4, \3 -5.0e-01)"),
+    (r"@llvm\.amdgcn\.(sqrt|exp2|log)(?=\.f)", lambda m: "@llvm." + m[1].replace("log", "log2")),
     (r"= fpto([su])i (<\d+ x )?(half|float|double)>? (\S+) to (<\d+ x )?(i\d+)>?",
      _saturating),
     (r"(?:tail )?call void @llvm\.amdgcn\.s\.barrier\(\)", "call void @sw_barrier()"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm
@@ -96,6 +97,8 @@ def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"
+            if not any(b"noinline" in one for one in function.attributes):
+                cast(Any, function).add_function_attribute("alwaysinline")
     llvm.optimise(module, llvm.TRIPLE, cpu, level=3)
     llvm.optimise(module, llvm.TRIPLE, cpu)
     return module
