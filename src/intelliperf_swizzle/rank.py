@@ -98,23 +98,27 @@ def _replays_all_levels(measured: Measurement) -> bool:
 
 
 def shortest(attempts: Sequence[Attempt]) -> Attempt:
-    """Of attempts, best first, the shortest text of those that the model cannot tell from the best.
+    """Of attempts, best first, the shortest text of those that nothing tells from the best.
 
-    A named pattern comes before what the search has found; a guard does not count, so that a
-    resumed run chooses the same.
+    That is the model, by rate and time, or, of timed ones, their intervals. A named pattern comes
+    before what the search has found; a guard does not count, so that a resumed run chooses the
+    same.
     """
     best = attempts[0]
-    first = best.measurement
-    equals = [best]
-    for one in attempts[1:]:
-        read = one.measurement
-        if first is None or read is None or first.time_ms is not None or read.time_ms is not None:
-            continue
-        loss = _relative_loss(read, first)
-        near = first.l2_hit_rate - read.l2_hit_rate <= MODEL_RATE_ERROR
-        if near and loss is not None and loss <= least_gain(first):
-            equals.append(one)
+    equals = [one for one in attempts if one is best or _alike(one.measurement, best.measurement)]
     return min(equals, key=lambda one: (_merit(one, "length"), equals.index(one)))
+
+
+def _alike(read: Measurement | None, best: Measurement | None) -> bool:
+    if read is None or best is None:
+        return False
+    if read.timing and best.timing:
+        return read.timing.ratio.low <= best.timing.ratio.high
+    if read.time_ms is not None or best.time_ms is not None:
+        return False
+    loss = _relative_loss(read, best)
+    fewer = best.l2_hit_rate - read.l2_hit_rate
+    return fewer <= MODEL_RATE_ERROR and loss is not None and loss <= least_gain(best)
 
 
 def _judge_timed(timing: Timing, gain: float, change: str) -> Verdict:

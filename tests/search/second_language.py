@@ -85,9 +85,6 @@ class Sums:
     def find_dependences(self, launches, *, timeout_seconds):  # type: ignore[no-untyped-def]
         return []
 
-    def find_flaw(self, mapped, edit):  # type: ignore[no-untyped-def]
-        return None
-
     def validate(self, mapped, edit, *, tolerance, budget_seconds):  # type: ignore[no-untyped-def]
         rows, columns = np.random.default_rng(0).random((2, N))
         [one] = mapped

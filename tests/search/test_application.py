@@ -149,10 +149,8 @@ def test_one_patch_for_all_kernels_and_one_for_each(finished: tuple[Path, str]) 
     assert checked.stdout == "checked\n", checked.stderr
 
 
-def test_the_page_on_all_kernels_leads_to_their_own(finished: tuple[Path, str]) -> None:
+def test_each_page_has_the_table_of_all_kernels(finished: tuple[Path, str]) -> None:
     folder, _ = finished
-    page = (folder / "swizzle-out" / "report.html").read_text()
     for name in ("matmul", "nearest"):
-        assert f'<a href="{name}/report.html">{name}</a>' in page
-        assert (folder / "swizzle-out" / name / "report.html").exists()
-    assert '<th scope="row">double<br><small>app.py:' in page
+        page = (folder / "swizzle-out" / name / "report.html").read_text()
+        assert '<th scope="row">double<br><small>app.py:' in page

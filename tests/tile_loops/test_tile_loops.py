@@ -229,7 +229,6 @@ def test_other_changes_of_the_text_are_refused(
     reason: str,
     launches: dict[str, Launch],
     seen: dict[str, Seen],
-    traces: dict[str, Trace],
 ) -> None:
     launch = looped("epilogue", launches, seen)
     right = edit(launch)
@@ -240,5 +239,5 @@ def test_other_changes_of_the_text_are_refused(
         functions={key: right.functions[key].replace(old, new)},
         files={path: text.replace(old, new) for path, text in right.files.items()},
     )
-    whole = MappedLaunch(launch, traces["epilogue"], mapping(launch, TURNED))
-    assert reason in (TRITON.find_flaw([whole], wrong) or "")
+    placed = [(launch, mapping(launch, TURNED))]
+    assert reason in (TRITON.find_difference(placed, wrong) or "")

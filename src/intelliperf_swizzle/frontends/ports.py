@@ -166,9 +166,6 @@ class Editor(Protocol):
 class Validator(Protocol):
     """Tells whether an edited kernel does what the unmodified one does."""
 
-    def find_flaw(self, mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
-        """Why an edit cannot be what was proved, as far as that shows without running it."""
-
     def validate(
         self, mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
     ) -> Validation:

@@ -312,6 +312,7 @@ class Capture:
         last_lines: the end of what the application printed.
         folder: where the records lie.
         cautions: what may be missing of the application, for beside the verdict.
+        gpu_seconds: what the first of each launch took on the GPU, by ordinal, if that was timed.
     """
 
     launches: tuple[Launch, ...]
@@ -322,6 +323,7 @@ class Capture:
     last_lines: tuple[str, ...]
     folder: Path
     cautions: tuple[str, ...] = ()
+    gpu_seconds: Mapping[int, float] = field(default_factory=dict)
 
 
 _ARGUMENTS = (DescriptorArgument, DtypeArgument, FunctionArgument, TensorArgument)

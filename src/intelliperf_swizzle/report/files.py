@@ -12,13 +12,12 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
 
 from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.pages import markdown, render, render_index
+from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.report.terminal import show, summary
 
@@ -130,25 +129,18 @@ def _write_swizzles(edit: Edit | None, folder: Path) -> dict[str, Path]:
     return {}
 
 
-def write_application(
-    run: Run, folder: Path, folders: Mapping[str, Path], edit: Edit | None
-) -> list[str]:
+def write_application(folder: Path, edit: Edit | None) -> list[str]:
     """Writes what is about all kernels of an application; returns a line for each file.
 
     Args:
-        run: of the kernel that saves most time.
-        folder: for `report.html`, the table of kernels, `best.patch` and `swizzles.json`.
-        folders: of each kernel that was searched.
+        folder: for `best.patch` and `swizzles.json`.
         edit: of all kernels; None if nothing is to be changed.
     """
-    pages = {name: f"{quote(own.name)}/report.html" for name, own in folders.items()}
-    written = {"report on all kernels": write(folder / "report.html", render_index(run, pages))}
-    patch = folder / "best.patch"
+    written, patch = _write_swizzles(edit, folder), folder / "best.patch"
     if edit:
-        written["patch for all kernels"] = write(patch, edit.diff)
+        written = {"patch for all kernels": write(patch, edit.diff), **written}
     else:
         patch.unlink(missing_ok=True)
-    written |= _write_swizzles(edit, folder)
     return [f"{what}: {path}" for what, path in written.items()]
 
 

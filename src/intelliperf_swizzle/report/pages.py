@@ -12,7 +12,7 @@ import functools
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -53,17 +53,6 @@ MOST_LABELLED = 32
 def render(run: Run) -> str:
     """The whole page."""
     return _template("page.html").render(**_view(run))
-
-
-def render_index(run: Run, pages: Mapping[str, str]) -> str:
-    """A page on all kernels of an application.
-
-    Args:
-        run: of the kernel that saves most time.
-        pages: kernel -> address of its own page.
-    """
-    style = (PAGE / "style.css").read_text(encoding="utf-8")
-    return _template("kernels.html").render(run=run, pages=pages, style=style)
 
 
 @functools.cache

@@ -138,7 +138,7 @@ def compare_cures(
     time, least = before.modelled_time_ms or 0.0, least_gain(before)
     if time < setup.target.launch_us / 1e3:
         return None
-    hopeless = setup.device is None and subject.baseline.bound_by_arithmetic
+    hopeless = subject.baseline.bound_by_arithmetic
     if hopeless or subject.baseline.only_compulsory:
         return records.Cures(before.l2_hit_rate, time, (), BOUND if hopeless else COMPULSORY)
     progress.phase(f"comparing cures for {subject.kernel} (model)")
@@ -148,7 +148,8 @@ def compare_cures(
         found.append(builds.cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     arguments = tuple(find_parameters(case, subject))
     found += arguments
-    found += find_paddings(case, subject, best)
+    if setup.device is None or best is None:  # beside a measured gain, no modelled one is needed
+        found += find_paddings(case, subject, best)
     gaining = [one for one in found if one.time_ms < time * (1 - least)]
     while gaining:
         first, *others = _ranked(gaining, least)

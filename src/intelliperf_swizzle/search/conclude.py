@@ -221,8 +221,7 @@ def deliver(outcome: Outcome, options: Options) -> list[str]:
         outcome, outcome.folder, output_file=options.output_file, attempts_directory=attempts
     )
     if outcome.others:
-        folders = {one.run.kernel: one.folder for one in (outcome, *outcome.others)}
-        written += write_application(outcome.run, outcome.folder.parent, folders, outcome.combined)
+        written += write_application(outcome.folder.parent, outcome.combined)
     if options.in_place and outcome.interrupted and outcome.interrupted.exit_code:
         written.append("nothing applied: the run was interrupted")
     elif options.in_place and outcome.combined:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
+from threading import Thread
 
 import numpy as np
 
@@ -68,6 +69,8 @@ class SizeGuard:
         self._subject = subject
         self._progress = progress
         self._found: dict[int, Guarded | None] = {}
+        if setup.device is not None:  # while candidates are tried on the GPU
+            Thread(target=lambda: [one.before for one in self._others], daemon=True).start()
 
     def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.

@@ -14,7 +14,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, ReplayedRuns
 from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
-from intelliperf_swizzle.rank import contenders, finalists, judge, order
+from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
 
@@ -42,7 +42,8 @@ class OnGpu:
         self._measured = measured
         self._profiler = self._setup.profiler
         self._evaluated: dict[int, Evaluated] = {}
-        self.baseline = self.predicted = setting.subject.baseline
+        self.baseline = setting.subject.baseline
+        self.predicted = replace(self.baseline, time_ms=None)
         self._settled: list[Evaluated] = []
 
     @property
@@ -69,14 +70,15 @@ class OnGpu:
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
-        predicted = self._predict(waiting)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            verdicts = list(pool.map(self._look_for_flaws, predicted))
-        for one, verdict in zip(predicted, verdicts, strict=True):
-            if verdict is not None:
-                self._keep(one, replace(one.attempt, verdict=verdict))
-        ready = [one for one, verdict in zip(predicted, verdicts, strict=True) if verdict is None]
-        outcomes = self._run(ready, self._runs.validate_and_time)
+            verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
+            for one, verdict in verdicts:
+                if verdict is not None:
+                    self._keep(one, replace(one.attempt, verdict=verdict))
+            ready = [one for one, verdict in verdicts if verdict is None]
+            running = pool.submit(self._run, ready, self._runs.validate_and_time)
+            ready = self._predict(ready)  # beside a process that waits for the GPU
+            outcomes = running.result()
         if reason := getattr(self._runs, "why_not_replayed", None):
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:
@@ -86,18 +88,19 @@ class OnGpu:
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
-        language = self._setup.language
         try:
-            flaw = language.find_flaw(one.proved.mapped(), one.edit)
-            flaw = flaw or find_difference(one, language)
+            flaw = find_difference(one, self._setup.language)
         except ValidationError as error:
             return Verdict("not validated", str(error))
         return Verdict("output differs", flaw) if flaw else None
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The best that is better."""
+        """The shortest of the fastest that are better; of those that were counted, if any were."""
         numbers = {one.attempt.number for one in evaluated}
-        return next((one for one in self._leaders() if one.attempt.number in numbers), None)
+        leaders = [one for one in self._leaders() if one.attempt.number in numbers]
+        leaders = [one for one in leaders if not self._is_modelled(one)] or leaders
+        best = shortest([one.attempt for one in leaders]) if leaders else None
+        return self._evaluated[best.number] if best else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
         """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""

@@ -8,6 +8,7 @@ Each has a folder, locked against other runs, with the history of its attempts.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 from collections import Counter
@@ -128,9 +129,9 @@ def could_save_ms(subject: Subject, target: Target) -> float:
 def is_promising(setup: Setup, subject: Subject) -> bool:
     """Whether a search may find anything, by the model; always, if the kernel is asked for.
 
-    Not where all misses are compulsory, or the hit rate is at its ceiling; without a GPU, where
-    its time is not known, not where arithmetic takes clearly longer than memory either, unless the
-    formula does not rank by time. A kernel whose work is uneven may gain in any case; one whose
+    Not where all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
+    clearly longer than memory, unless the formula does not rank by time or, on a GPU, the time is
+    not known or far above both. A kernel whose work is uneven may gain in any case; one whose
     source cannot carry a swizzle in none.
     """
     if subject.refusal:
@@ -143,7 +144,7 @@ def is_promising(setup: Setup, subject: Subject) -> bool:
     little = bound or saved_ms < LEAST_SAVED * (read.modelled_time_ms or 0.0)
     if headroom < LEAST_GAIN or (headroom < MODEL_RATE_ERROR and little) or read.only_compulsory:
         return False
-    return setup.device is not None or not bound
+    return not bound or (setup.device is not None and read.time_ms is None)
 
 
 def _uneven(subject: Subject) -> float:
@@ -344,7 +345,8 @@ def examine_kernels(
         try:
             subject = _examine_numbered(launches, setup, progress)
             cautions = (*recorded.cautions, *subject.cautions)
-            subjects.append(replace(subject, cautions=cautions))
+            baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
+            subjects.append(replace(subject, cautions=cautions, baseline=baseline))
         except (TraceError, ProfileError) as error:
             failures.append(error)
             rows.append(row_of(launches, error.fact))
@@ -355,6 +357,13 @@ def examine_kernels(
     beyond = f"not looked at: --top_n {setup.options.top_n}"
     rows += [row_of(launches, beyond) for launches in chosen[setup.options.top_n :]]
     return rank_subjects(subjects, setup.target), rows
+
+
+def _time_ms(recorded: Capture, subject: Subject) -> float | None:
+    """What the traced launches took on the GPU while they were recorded; None if one is unknown."""
+    known, traced = recorded.gpu_seconds, [one.launch for one in subject.traced]
+    seconds = sum(known.get(one.ordinal, math.nan) * one.count for one in traced)
+    return subject.baseline.time_ms if math.isnan(seconds) else 1e3 * seconds
 
 
 def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:

@@ -234,9 +234,9 @@ def find_difference(one: Edited, language: KernelLanguage) -> str | None:
     Raises:
         ValidationError: the code of the unmodified kernel cannot be had.
     """
-    if not isinstance(language, CodeComparer):
-        return None
-    return language.find_difference(one.proved.placed(), one.edit)
+    if isinstance(language, CodeComparer):
+        return language.find_difference(one.proved.placed(), one.edit)
+    return None
 
 
 Remember: TypeAlias = Callable[[Attempt], Attempt]

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.frontends.cpp.compare.validate import find_flaw, validate
+from intelliperf_swizzle.frontends.cpp.compare.validate import validate
 from intelliperf_swizzle.frontends.cpp.compile import flavours
 from intelliperf_swizzle.frontends.cpp.compile.building import (
     builds_program,
@@ -41,7 +41,6 @@ class Cpp:
     find_dependences = staticmethod(find_dependences)
     build = staticmethod(read_build)
     edit = staticmethod(splice)
-    find_flaw = staticmethod(find_flaw)
     validate = staticmethod(validate)
     on_gpu = staticmethod(on_gpu)
 

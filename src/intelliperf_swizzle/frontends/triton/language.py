@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.triton.trials import on_gpu
-from intelliperf_swizzle.frontends.triton.validate import find_difference, find_flaw, validate
+from intelliperf_swizzle.frontends.triton.validate import find_difference, validate
 from intelliperf_swizzle.frontends.triton.versions import find_triton
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
@@ -43,7 +43,6 @@ class Triton:
     trace_each = staticmethod(trace_each)
     resize = staticmethod(scale_launch)
     find_dependences = staticmethod(find_dependences)
-    find_flaw = staticmethod(find_flaw)
     find_difference = staticmethod(find_difference)
     build = staticmethod(build)
     validate = staticmethod(validate)

@@ -31,12 +31,6 @@ from intelliperf_swizzle.records import Launch, MappedLaunch, Validation
 from intelliperf_swizzle.trace.difference import access_difference
 
 
-def find_flaw(mapped: Sequence[MappedLaunch], _: Edit) -> str | None:
-    """Why programs that depend on each other may not come in these orders."""
-    reasons = (safe_order(find_dependence(one.trace, one.launch), one.tile) for one in mapped)
-    return next(filter(None, reasons), None)
-
-
 def validate(
     mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
 ) -> Validation:
@@ -50,7 +44,8 @@ def validate(
         ValidationError: a launch cannot be executed on the CPU, or does not come again.
     """
     launch = mapped[0].launch
-    difference = find_flaw(mapped, edit)
+    orders = (safe_order(find_dependence(one.trace, one.launch), one.tile) for one in mapped)
+    difference = next(filter(None, orders), None)
     compared = [0 for _ in mapped]
     if difference is None:
         folder = make_edited(recording_of(launch), edit)

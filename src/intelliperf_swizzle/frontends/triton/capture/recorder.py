@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import journal
@@ -71,19 +72,23 @@ class Recorder:
         self._lock = threading.RLock()
 
     def launch(self, bound: BoundCall, launch: Execute) -> None:
-        """Records one launch, and makes it."""
-        if not bound.empty:
-            with self._lock:
-                self._record(bound)
-        launch()
+        """Records one launch, and makes it; on a GPU the first of its kind is timed."""
+        with self._lock:
+            timed = None if bound.empty else self._record(bound)
+        if timed is None:
+            launch()
+            return
+        timed.execution = Execution(computed=True, seconds=_seconds(launch))
+        journal.write(self._folder, "ran", record=timed.name, **encode(timed.execution))
 
-    def _record(self, bound: BoundCall) -> None:
+    def _record(self, bound: BoundCall) -> RecordedLaunch | None:
+        """Records a launch; returns it if it is to be timed."""
         kind, live = LaunchKind(), None
         try:
             kind = self._ledger.kind(bound)
             if kind.refused:
                 self._leave(bound)
-                return
+                return None
             if kind.records and not kind.integers:
                 (record,) = kind.records.values()
             elif self._budget is None and (kind.looks > MOST_VARIANTS or is_capturing()):
@@ -93,18 +98,30 @@ class Recorder:
         except Exception as error:  # what cannot be recorded must not end the application
             self._ledger.refuse(bound, kind, error)
             self._leave(bound)
-            return
+            return None
         self._ledger.count(record)
         if self._budget is not None:
             self._budget.execute(bound, kind, record, live)
-        elif record.new and record.execution is None:
-            record.execution = Execution(computed=True, seconds=None)
-            journal.write(self._folder, "ran", record=record.name, **encode(record.execution))
+            return None
+        return record if record.new and record.execution is None else None
 
     def _leave(self, bound: BoundCall) -> None:
         """A launch is not recorded, and without a GPU not executed."""
         if self._budget is not None:
             unknown.mark_arguments(bound.call.args)
+
+
+def _seconds(launch: Execute) -> float | None:
+    """Makes a launch; what it took on the GPU, None while a graph is captured."""
+    if is_capturing():
+        launch()
+        return None
+    begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begun.record()
+    launch()
+    ended.record()
+    ended.synchronize()
+    return float(begun.elapsed_time(ended)) / 1e3
 
 
 class Budget:

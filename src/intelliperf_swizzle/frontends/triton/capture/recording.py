@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import time
@@ -102,6 +103,11 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
             *dict.fromkeys(watch.refusals + watch.cautions),
             *dict.fromkeys(_unseen(launches, watch)),
         ),
+        gpu_seconds={
+            one.ordinal: watch.executions[record].seconds or math.nan
+            for one, record in zip(launches, watch.records, strict=True)
+            if gpu is None and one.computed
+        },
     )
 
 

@@ -54,7 +54,7 @@ class Rig:
     gpu: Gpu | None = None
     run_seconds: float = 20.0
     limit_seconds: float = 300.0
-    goodbye_seconds: float = 3.0
+    goodbye_seconds: float = 1.0
 
     def try_out(
         self,

@@ -4,6 +4,5 @@
 
 from intelliperf_swizzle.frontends.triton.validate.compare import (
     find_difference,
-    find_flaw,
     validate,
 )

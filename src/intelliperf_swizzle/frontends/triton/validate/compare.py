@@ -64,10 +64,13 @@ def validate(
     """
     requests = [_request(one, edit, budget_seconds / len(mapped), tolerance) for one in mapped]
     answers: list[Answer] = []
-    difference = _difference_of_files_and_order(mapped, edit)
+    difference = _file_difference(edit)
+    for one in mapped:
+        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
     if difference is None:
         with ThreadPoolExecutor(2) as pool:  # both wait for a child process
-            unequal = pool.submit(_difference_of_kernels, mapped, edit)
+            edited = [EditedLaunch(one.launch, edit.functions, one.tile) for one in mapped]
+            unequal = pool.submit(_first_difference, edited)
             executed = pool.submit(_execute, requests, budget_seconds)
             difference = unequal.result()
             answers = executed.result() if difference is None else []
@@ -104,16 +107,6 @@ def _outcome(
     )
 
 
-def find_flaw(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
-    """What can be told without running a kernel: the first gates of `validate`, in words.
-
-    Raises:
-        ValidationError: an original cannot be compiled.
-    """
-    flaw = _difference_of_files_and_order(mapped, edit)
-    return _difference_of_kernels(mapped, edit) if flaw is None else flaw
-
-
 def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> str | None:
     """As of `CodeComparer`.
 
@@ -127,22 +120,11 @@ def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> 
         order = np.arange(largest.tiles)
         other = with_config(largest, config)
         every.append(EditedLaunch(other, edit.functions, order, recorded=False))
-    return _first_difference(every)
-
-
-def _difference_of_files_and_order(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
-    difference = _file_difference(edit)
-    for one in mapped:
-        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
-    return difference
-
-
-def _difference_of_kernels(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
-    """The first difference of the kernels' IR that is none of proved numbers."""
-    return _first_difference([EditedLaunch(one.launch, edit.functions, one.tile) for one in mapped])
+    return _file_difference(edit) or _first_difference(every)
 
 
 def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
+    """The first difference of the kernels' IR that is none of proved numbers."""
     differences, error = call_each(
         "intelliperf_swizzle.frontends.triton.validate.numbers:find_differences",
         launches,
