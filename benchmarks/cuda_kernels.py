@@ -30,7 +30,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -420,6 +420,12 @@ def lines_of(records: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
 
 
+def _measurement(record: Mapping[str, Any]) -> Measurement:
+    """As it was written down, without fields that measurements no longer have."""
+    known = {one.name for one in fields(Measurement)}
+    return decode(Measurement, {name: value for name, value in record.items() if name in known})
+
+
 def compared(
     measured: Sequence[Mapping[str, Any]], predicted: Sequence[Mapping[str, Any]], target: str
 ) -> dict[str, ModelAccuracy]:
@@ -433,7 +439,7 @@ def compared(
         both = [(one, modelled[name, one["mapping"]]) for one in own
                 if one["config"] == name and one not in missing]  # fmt: skip
         pairs = tuple(
-            Pair(read(one, name, one["mapping"]), decode(Measurement, other["modelled"]))
+            Pair(read(one, name, one["mapping"]), _measurement(other["modelled"]))
             for one, other in both
         )
         seconds = math.fsum(other["cpu_seconds"] for _, other in both)

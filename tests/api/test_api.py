@@ -120,7 +120,6 @@ def test_optimize_returns_what_the_result_file_says(tmp_path: Path) -> None:
     assert GEMM.read_bytes() == before
     assert written["success"] is (run.best is not None)
     assert written["swizzle"]["baseline"]["l2_hit_rate"] == run.baseline.l2_hit_rate
-    assert run.kernel in run._repr_html_()
     assert str(run) == written["report_message"]
     assert repr(run).startswith("<Run of gemm_kernel on mi300x: ")
     assert len(repr(run)) < 80

@@ -37,7 +37,9 @@ def test_a_run_of_an_arm_is_made_once_and_summed_up(endpoint, tmp_path, monkeypa
     monkeypatch.setattr(language_model, "KERNELS", (WINDOW,))
     monkeypatch.setattr(language_model, "ARMS", {"model": "llm"})
     monkeypatch.setattr(language_model, "SEEDS", (7,))
-    (tmp_path / "prompt.yaml").write_text("base: mi300x\nname: prompt\nlaunch_us: 0\n")
+    (tmp_path / "prompt.yaml").write_text(
+        "base: mi300x\nname: prompt\nlaunch_us: 0\nllc_gb_s: 500\n"
+    )
     target = str(tmp_path / "prompt.yaml")
     wishes = Wishes((endpoint_of("some-model", endpoint.url),), target=target)
     bench = Bench(tmp_path / "work")

@@ -55,7 +55,7 @@ class Image:
             self.index, "torch", "2.9.1+rocm7.1", ["torch"],
             [f'{triton}==3.6.0; platform_system == "Linux"'] if asks else [],
         )  # fmt: skip
-        for name in (*HARMLESS, "nvidia-ml-py", "llvmlite", "dspy", "pillow", "mcp"):
+        for name in (*HARMLESS, "nvidia-ml-py", "llvmlite", "msgpack", "dspy", "pillow", "mcp"):
             write_wheel(self.index, name, "99.0")
         self.wheel = shutil.copy(wheel, self.index)
         self.pip("install", "torch", f"{triton}==3.6.0")
@@ -152,7 +152,7 @@ def test_documented_lines_leave_torch_and_triton_as_they_are(image):
     before = image.contents()
     pages = ("README.md", "docs/intelliperf.md", "docs/hip.md", "docs/agents.md")
     lines = {line for page in pages for line in documented(page) if "[triton]" not in line}
-    assert len(lines) >= 4
+    assert len(lines) >= 3
     words = {shlex.split(line)[2] for line in lines}
     image.pip("install", *(word.replace(".", image.wheel, 1) for word in words))
     after = image.contents()

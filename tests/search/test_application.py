@@ -113,8 +113,8 @@ def test_the_table_has_every_kernel_with_all_its_launches(finished: tuple[Path, 
     }  # fmt: skip
     assert sum(row["time_share"] for row in rows.values()) == pytest.approx(1)
     for name in ("matmul", "nearest"):
-        assert rows[name]["verdict"] == "better"
-        assert 0 < rows[name]["time_saved"] < rows[name]["time_share"]
+        assert rows[name]["verdict"] == "fewer L2 misses, no claim about time"
+        assert rows[name]["time_saved"] is None
         assert rows[name]["best_l2_hit_rate"] > rows[name]["baseline_l2_hit_rate"]
     assert result["kernel_name"] == max(rows, key=lambda name: rows[name]["time_saved"] or 0)
     for name in rows:

@@ -144,7 +144,7 @@ def test_what_is_written_through_them_is_compared(
     launch: Launch, traced: Trace, budget_seconds: float, mocker: MockerFixture
 ) -> None:
     assert validated(launch, traced, budget_seconds).same_bits
-    mocker.patch.object(compare, "_difference_of_kernels", return_value=None)  # it shows the cheats
+    mocker.patch.object(compare, "_first_difference", return_value=None)  # it shows the cheats
     wrong = validated(launch, traced, budget_seconds, ("here) * 2", "here) * (2 + member // 2)"))
     assert f"`storage {pointed(launch, 'targets')[2]}` differs" in (wrong.difference or "")
 

@@ -440,7 +440,7 @@ def test_a_file_that_would_hold_something_else_is_refused(tmp_path: Path) -> Non
 
 @pytest.fixture
 def no_ir(mocker: MockerFixture) -> None:
-    mocker.patch.object(compare, "_difference_of_kernels", return_value=None)
+    mocker.patch.object(compare, "_first_difference", return_value=None)
 
 
 @pytest.mark.usefixtures("no_ir")

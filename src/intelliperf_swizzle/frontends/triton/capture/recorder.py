@@ -112,8 +112,8 @@ class Recorder:
 
 
 def _seconds(launch: Execute) -> float | None:
-    """Makes a launch; what it took on the GPU, None while a graph is captured."""
-    if is_capturing():
+    """Makes a launch; what it took on the GPU, None if that cannot be told."""
+    if is_capturing() or not torch.cuda.is_available():
         launch()
         return None
     begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
