@@ -114,11 +114,9 @@ def _alike(read: Measurement | None, best: Measurement | None) -> bool:
         return False
     if read.timing and best.timing:
         return read.timing.ratio.low <= best.timing.ratio.high
-    if read.time_ms is not None or best.time_ms is not None:
-        return False
-    loss = _relative_loss(read, best)
-    fewer = best.l2_hit_rate - read.l2_hit_rate
-    return fewer <= MODEL_RATE_ERROR and loss is not None and loss <= least_gain(best)
+    loss, modelled = _relative_loss(read, best), read.time_ms is None and best.time_ms is None
+    near = best.l2_hit_rate - read.l2_hit_rate <= MODEL_RATE_ERROR
+    return modelled and near and loss is not None and loss <= least_gain(best)
 
 
 def _judge_timed(timing: Timing, gain: float, change: str) -> Verdict:

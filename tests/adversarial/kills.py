@@ -28,6 +28,7 @@ TARGET = """\
 base: mi300x
 name: small
 launch_us: 0
+llc_gb_s: 500
 l2_bytes_per_xcd: 65536
 l2_channels_per_xcd: 1
 l2_channel_bits: hashed

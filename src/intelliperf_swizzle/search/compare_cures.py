@@ -148,8 +148,8 @@ def compare_cures(
         found.append(builds.cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     arguments = tuple(find_parameters(case, subject))
     found += arguments
-    if setup.device is None or best is None:  # beside a measured gain, no modelled one is needed
-        found += find_paddings(case, subject, best)
+    # beside a gain that a GPU has measured, no modelled one is needed
+    found += () if setup.device and best else find_paddings(case, subject, best)
     gaining = [one for one in found if one.time_ms < time * (1 - least)]
     while gaining:
         first, *others = _ranked(gaining, least)

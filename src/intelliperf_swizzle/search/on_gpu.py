@@ -98,9 +98,9 @@ class OnGpu:
         """The shortest of the fastest that are better; of those that were counted, if any were."""
         numbers = {one.attempt.number for one in evaluated}
         leaders = [one for one in self._leaders() if one.attempt.number in numbers]
-        leaders = [one for one in leaders if not self._is_modelled(one)] or leaders
-        best = shortest([one.attempt for one in leaders]) if leaders else None
-        return self._evaluated[best.number] if best else None
+        counted = [one for one in leaders if not self._is_modelled(one)]
+        attempts = [one.attempt for one in counted or leaders]
+        return self._evaluated[shortest(attempts).number] if attempts else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
         """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""

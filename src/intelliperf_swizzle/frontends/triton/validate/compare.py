@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import numpy as np
 
@@ -35,6 +36,8 @@ COMPILE_SECONDS = 300.0
 """What compiling all launches to Triton's IR may take, twice; 40 ms each."""
 FEW = 3
 """Tiles to execute beside a comparison of the IR."""
+_PARSING = Lock()
+"""Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
 
 def validate(
@@ -142,11 +145,11 @@ def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
 
 def _file_difference(edit: Edit) -> str | None:
     """Where the user's file would not hold the functions that are validated, or None."""
-    written = {shape for text in edit.files.values() for shape in _shapes(text.lstrip("\ufeff"))}
-    for key, text in edit.functions.items() if edit.files else ():
-        if not all(_shape(node) in written for node in ast.parse(text).body):
-            return f"the edited file does not hold the edited `{key}`"
-    return None
+    with _PARSING:
+        written = {one for text in edit.files.values() for one in _shapes(text.lstrip("\ufeff"))}
+        missing = [key for key, text in edit.functions.items() if edit.files
+                   and not {*map(_shape, ast.parse(text).body)} <= written]  # fmt: skip
+    return f"the edited file does not hold the edited `{missing[0]}`" if missing else None
 
 
 def _shapes(file_text: str) -> Iterator[str]:
