@@ -104,8 +104,14 @@ def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
     best = Cure("padding", 0.9, 0.00994, more)
     cheap = Cure("padding", 0.9, 0.00995, padding)
     parameter = Cure("parameter", 0.6, 0.02, arguments={"GROUP_M": 4})
-    ranked = cures._ranked([parameter, best, dearer, cheap, swizzle])
+    ranked = cures._ranked([parameter, best, dearer, cheap, swizzle], 0.01, by_rate=False)
     assert ranked == [cheap, dearer, swizzle, parameter]
-    assert cures._ranked([parameter, dearer, replace(swizzle, time_ms=0.0099)])[0].kind == (
-        "swizzle"
-    )
+    fast = replace(swizzle, time_ms=0.0099)
+    assert cures._ranked([parameter, dearer, fast], 0.01, by_rate=False)[0].kind == "swizzle"
+
+
+def test_where_no_time_is_claimed_hits_decide_what_comes_first() -> None:
+    patch = Cure("swizzle", 0.836, 1.92)
+    argument = Cure("parameter", 0.683, 1.94, arguments={"GROUP_M": 4})
+    assert cures._ranked([argument, patch], 0.02, by_rate=False)[0] is argument
+    assert cures._ranked([argument, patch], 0.02, by_rate=True)[0] is patch

@@ -19,7 +19,7 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.rank import least_gain
+from intelliperf_swizzle.rank import MODEL_RATE_ERROR, least_gain
 from intelliperf_swizzle.search import builds
 from intelliperf_swizzle.search.padding import confirm, find_paddings
 from intelliperf_swizzle.search.setup import Setup
@@ -138,9 +138,8 @@ def compare_cures(
     time, least = before.modelled_time_ms or 0.0, least_gain(before)
     if time < setup.target.launch_us / 1e3:
         return None
-    hopeless = subject.baseline.bound_by_arithmetic
-    if hopeless or subject.baseline.only_compulsory:
-        return records.Cures(before.l2_hit_rate, time, (), BOUND if hopeless else COMPULSORY)
+    if subject.baseline.bound_by_arithmetic or subject.baseline.only_compulsory:
+        return records.Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
     progress.phase(f"comparing cures for {subject.kernel} (model)")
     found = []
     if best:
@@ -151,8 +150,9 @@ def compare_cures(
     # beside a gain that a GPU has measured, no modelled one is needed
     found += () if setup.device and best else find_paddings(case, subject, best)
     gaining = [one for one in found if one.time_ms < time * (1 - least)]
+    by_rate = not (setup.device or getattr(subject.accuracy(setup.target), "tells_time", False))
     while gaining:
-        first, *others = _ranked(gaining, least)
+        first, *others = _ranked(gaining, least, by_rate)
         confirmed = confirm(case, first, best)
         if confirmed:
             shown = (confirmed, *others)
@@ -165,19 +165,22 @@ def _modelled(measured: records.Measurement | None) -> records.Measurement | Non
     return measured if measured and measured.profiler == "model" else None
 
 
-def _ranked(cures: Sequence[records.Cure], least: float = builds.LEAST_GAIN) -> list[records.Cure]:
-    """The cheapest that the model cannot tell from the best, then the best of each other kind."""
-    if not cures:
-        return []
-    kinds: tuple[records.CureKind, ...] = get_args(records.CureKind)
+def _ranked(cures: Sequence[records.Cure], least: float, by_rate: bool) -> list[records.Cure]:
+    """The cheapest that the model cannot tell from the best, then the best of each other kind.
+
+    By time; `by_rate`: by hit rate, where nothing is claimed of time.
+    """
 
     def price(one: records.Cure) -> tuple[int, int, float]:
         more = one.padding.bytes if one.padding else 0
-        return kinds.index(one.kind), more, one.time_ms
+        return get_args(records.CureKind).index(one.kind), more, one.time_ms
 
     by_time = sorted(cures, key=lambda one: one.time_ms)
-    enough = by_time[0].time_ms * (1 + least)
-    first = min((one for one in cures if one.time_ms <= enough), key=price)
+    equals = [one for one in cures if one.time_ms <= by_time[0].time_ms * (1 + least)]
+    if by_rate:
+        most = max(one.l2_hit_rate for one in cures)
+        equals = [one for one in cures if one.l2_hit_rate >= most - MODEL_RATE_ERROR]
+    first = min(equals, key=price)
     others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
     return [first, *sorted(others.values(), key=lambda one: one.time_ms)]
 
@@ -186,8 +189,8 @@ def _no_cure(subject: Subject, before: records.Measurement) -> str:
     """Why nothing helps."""
     if subject.baseline.only_compulsory:
         return COMPULSORY
-    if subject.ceiling.l2_hit_rate - before.l2_hit_rate < builds.LEAST_GAIN:
-        return "the L2 hit rate is at its ceiling"
     if subject.baseline.bound_by_arithmetic:
         return BOUND
+    if subject.ceiling.l2_hit_rate - before.l2_hit_rate < builds.LEAST_GAIN:
+        return "the L2 hit rate is at its ceiling"
     return "nothing that was tried gains modelled time that the model can tell"
