@@ -112,10 +112,6 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
         return np.diff(mixed[trace.tile_offset])
 
 
-BOUND = "the kernel is bound by arithmetic"
-COMPULSORY = "nearly all misses are compulsory: every line is fetched once"
-
-
 def compare_cures(
     setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
 ) -> records.Cures | None:
@@ -188,9 +184,9 @@ def _ranked(cures: Sequence[records.Cure], least: float, by_rate: bool) -> list[
 def _no_cure(subject: Subject, before: records.Measurement) -> str:
     """Why nothing helps."""
     if subject.baseline.only_compulsory:
-        return COMPULSORY
+        return "nearly all misses are compulsory: every line is fetched once"
     if subject.baseline.bound_by_arithmetic:
-        return BOUND
+        return "the kernel is bound by arithmetic"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < builds.LEAST_GAIN:
         return "the L2 hit rate is at its ceiling"
     return "nothing that was tried gains modelled time that the model can tell"

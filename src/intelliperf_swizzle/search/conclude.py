@@ -15,17 +15,15 @@ from intelliperf_swizzle.errors import SpliceError, SwizzleError, ValidationErro
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.picture import picture
-from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose.axes import axis_choices, row_lengths
-from intelliperf_swizzle.records import Capture, Cures, Independence, KernelSummary, Picture, Run
+from intelliperf_swizzle.records import Capture, Independence, KernelSummary, Picture, Run
 from intelliperf_swizzle.report.files import write_application, write_files
 from intelliperf_swizzle.report.words import verdict
-from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.stages import Evaluated, Evaluator, Screened
+from intelliperf_swizzle.search.stages import Evaluator, Screened
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.stopping import Interrupted, apart
+from intelliperf_swizzle.stopping import Interrupted
 
 
 @dataclass(frozen=True)
@@ -247,23 +245,3 @@ def draw(setup: Setup, subject: Subject, best: Screened | None) -> Picture:
         tile=best.proved.tiles()[0] if best else None,
         columns=next((choice[-1].extent for choice in choices if len(choice) == 2), None),
     )
-
-
-@dataclass
-class Findings:
-    """As far as a run has come before it was interrupted.
-
-    Attributes:
-        picture: of its tiles and tensors.
-        cures: what else would help.
-    """
-
-    picture: Picture | None = None
-    cures: Cures | None = None
-
-    def collect(
-        self, setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
-    ) -> None:
-        """Fills in one after the other; raises Interrupted."""
-        self.picture = apart(lambda: draw(setup, subject, best))
-        self.cures = apart(lambda: compare_cures(setup, subject, best, progress))

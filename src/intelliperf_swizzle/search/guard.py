@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from threading import Thread
@@ -70,7 +71,11 @@ class SizeGuard:
         self._progress = progress
         self._found: dict[int, Guarded | None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
-            Thread(target=lambda: [one.before for one in self._others], daemon=True).start()
+            Thread(target=self._prepare, daemon=True).start()
+
+    def _prepare(self) -> None:
+        with suppress(BaseException):  # it comes again where it is needed
+            [one.before for one in self._others]
 
     def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.

@@ -437,7 +437,7 @@ def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
     grouped: dict[tuple[str, str, int], list[Launch]] = {}
     for launch in launches:
         entry = launch.source.entry
-        name = launch.kernel if re.search(rf"\b{launch.kernel}\b", entry.text) else ""
+        name = launch.kernel if re.search(rf"\b{re.escape(launch.kernel)}\b", entry.text) else ""
         grouped.setdefault((name, entry.file, entry.first_line), []).append(launch)
     return list(grouped.values())
 

@@ -19,7 +19,8 @@ from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
 from intelliperf_swizzle.search.builds import look_closely
-from intelliperf_swizzle.search.conclude import Findings, Outcome, Result, conclude, gather
+from intelliperf_swizzle.search.compare_cures import compare_cures
+from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
 from intelliperf_swizzle.search.guard import SizeGuard, sound
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.on_gpu import OnGpu
@@ -84,7 +85,8 @@ def optimize_kernel(
     ):
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
-        best, effort, interrupted, found = None, Effort(), None, Findings()
+        best, effort, interrupted = None, Effort(), None
+        picture, cures = None, None
         by_hand: tuple[ByHand, ...] = ()
         guard = SizeGuard(setup, subject, progress)
         try:
@@ -94,7 +96,8 @@ def optimize_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
-            found.collect(setup, subject, best, progress)
+            picture = apart(lambda: draw(setup, subject, best))
+            cures = apart(lambda: compare_cures(setup, subject, best, progress))
         except Interrupted as signal:
             best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
             efforts = [proposer.effort for proposer in proposers]
@@ -102,8 +105,8 @@ def optimize_kernel(
         run = replace(
             conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
-            picture=found.picture,
-            cures=found.cures,
+            picture=picture,
+            cures=cures,
             by_hand=by_hand,
             interrupted=interrupted is not None,
             usage=effort.usage,
