@@ -224,8 +224,12 @@ def test_six_iterations_say_how_many_answers_and_promise_no_time(stage, endpoint
     asked = [phase for phase in heard.phases if phase.startswith("asking: ")]
     assert asked[0] == "asking: iteration 1 of 6, up to 3 answers each"
     assert asked[-1] == "asking: iteration 6 of 6, up to 3 answers each, 2 refused"
-    assert "Answers left if this is refused: 2. Iterations left after this: 5." in endpoint.prompt(0)
-    assert "Answers left if this is refused: 0. Iterations left after this: 0." in endpoint.prompt(17)
+    assert "Answers left if this is refused: 2. Iterations left after this: 5." in endpoint.prompt(
+        0
+    )
+    assert "Answers left if this is refused: 0. Iterations left after this: 0." in endpoint.prompt(
+        17
+    )
     assert heard.steps
     assert all(done == total for done, total in heard.steps)  # a display adds no time left
     for call in (0, 17):

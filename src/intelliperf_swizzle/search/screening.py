@@ -161,7 +161,7 @@ class Attempts:
             if candidate.origin != "llm":
                 return first
             by_search = first.candidate.origin != "llm" and first.verdict.kind == "screened out"
-            if not (by_search or first.verdict.eligible and _is_shorter(outcome, known.proved)):
+            if not (by_search or (first.verdict.eligible and _is_shorter(outcome, known.proved))):
                 return self._repeated(number, candidate, first)
             rate = first.screened_l2_hit_rate  # this text is shorter, or may hold at more sizes
         if candidate.origin == "llm" and outcome.unchanged:
@@ -199,4 +199,6 @@ def _is_shorter(one: stages.Proved, known: stages.Proved) -> bool:
     if text_length(one.candidate) >= text_length(known.candidate):
         return False
     new, old = one.certify(), known.certify()
-    return new.extent == "every size" or new.condition == old.condition and new.extent == old.extent
+    return new.extent == "every size" or (
+        new.condition == old.condition and new.extent == old.extent
+    )
