@@ -132,9 +132,12 @@ class SizeGuard:
         """Whether programs depend on each other, or may, at a size that is not recorded."""
         traces = [one.trace for one in self._subject.traced]
         own = self._subject.traced[0].launch.programs
-        larger = (one.traced for one in self._others if one.launch.programs > own)
+        larger = [one.traced for one in self._others if one.launch.programs > own]
+        every = [*traces, *(one.trace for one in larger)]
+        seen = frozenset().union(*(one.seen for one in every))
         return (
-            any(one.hands_over for one in traces)
+            any(one.unseen - seen for one in every)
+            or any(one.hands_over for one in traces)
             or any(touched(one, *_PLAIN) & touched(one, Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
         )
@@ -153,13 +156,7 @@ class SizeGuard:
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def sound(best: Evaluated) -> bool:
-    """Whether an attempt is right at every size: it has its condition, or needs none."""
-    known = best.attempt.proof or Certificate()
-    return bool(known.condition) or next(_proofs(best), known).extent == "every size"
-
-
-def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
+def _proofs(best: Evaluated, *, tied: bool) -> Iterator[Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
@@ -169,9 +166,8 @@ def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    for whole in dict.fromkeys((tied or here, here)):
-        if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=whole):
-            yield Certificate("the recorded sizes", recorded)
+    if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied or here):
+        yield Certificate("the recorded sizes", recorded)
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:

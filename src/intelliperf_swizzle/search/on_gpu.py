@@ -48,8 +48,8 @@ class OnGpu:
 
     @property
     def confirmed(self) -> list[Evaluated]:
-        """First what was settled, then, unless the user's test is still to judge them, leaders."""
-        return [*self._settled, *([] if self._setting.unit_test.runs else self._leaders())]
+        """What was settled."""
+        return self._settled
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind."""

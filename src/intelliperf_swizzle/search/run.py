@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
 from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
-from intelliperf_swizzle.search.guard import SizeGuard, sound
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel
@@ -99,7 +99,7 @@ def optimize_kernel(
             picture = apart(lambda: draw(setup, subject, best))
             cures = apart(lambda: compare_cures(setup, subject, best, progress))
         except Interrupted as signal:
-            best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
+            best, interrupted = best or next(iter(evaluator.confirmed), None), signal
             efforts = [proposer.effort for proposer in proposers]
             effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
         run = replace(
