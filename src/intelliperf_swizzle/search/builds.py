@@ -60,7 +60,7 @@ def compile_variants(
                 functools.partial(setup.language.build, launch, gpu),
             )
         except BuildError as error:
-            cautions.append(f"one workgroup a {gpu.cu_name} is assumed: {error.fact}")
+            cautions.append(f"one workgroup per {gpu.cu_name} is assumed: {error.fact}")
     return builds, tuple(dict.fromkeys(cautions))
 
 
@@ -70,13 +70,13 @@ def resident_workgroups(build: Build | None, target: Target) -> int:
 
 
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
-    """What a launch takes of a CU, before and with an edit, in words."""
+    """Registers per thread and workgroups per CU, with an edit and, if they differ, before."""
     held = occupancy(after, target)
-    what = f"workgroup{'s' * (held != 1)} a {target.cu_name}"
+    what = f"workgroup{'s' * (held != 1)} per {target.cu_name}"
     rows = [(what, before.occupancy, held)]
     registers = before.build.registers if before.build else None
     if registers is not None and after.registers is not None:
-        rows = [("registers a thread", registers, after.registers), *rows]
+        rows = [("registers per thread", registers, after.registers), *rows]
     return ", ".join(
         f"{now} {name}" + ("" if now == was else f" ({was} before)") for name, was, now in rows
     )
@@ -88,9 +88,8 @@ def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:
     if not stack:
         return ()
     return (
-        f"each thread has {stack} bytes of scratch or local memory, as a rule for spilled "
-        "registers: a GPU's counters have that traffic, too, and modelled numbers leave it out; "
-        "more warps a program, or smaller tiles, may end it",
+        f"register spilling ({stack} B per thread), whose traffic modelled numbers leave out; try "
+        "more warps or smaller tiles",
     )
 
 
