@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Ceiling, Int64Array, Trace
+
+AnyGpu = TypeVar("AnyGpu", bound=Target)
 
 CODES = np.arange(64)
 """Every reference code, `kind << 4 | sectors`."""
@@ -20,7 +23,7 @@ _KIND = CODES >> 4
 _SECTORS_A_LINE = LINE_BYTES // SECTOR_BYTES
 
 
-def as_stored(stream: ReferenceStream, target: Target) -> Target:
+def as_stored(stream: ReferenceStream, target: AnyGpu) -> AnyGpu:
     """The target, whose writes are as wide as the layout of what a launch stores makes them."""
     of_products = target.l2_product_write_request_bytes
     if of_products is None or not stream.multiplies:
@@ -163,7 +166,7 @@ def extremes(stream: ReferenceStream, target: Target) -> Extremes:
 
 def _fewest_domains(tiles: Int64Array, stream: ReferenceStream, target: Target) -> Int64Array:
     """The fewest domains in which so many tiles miss: int64[n] -> int64[n]."""
-    if target.l2_copies_remote_lines:
+    if isinstance(target, NvidiaGpu):
         return np.minimum(tiles, 1)
     room = np.bincount(target.domain_of(stream.runs_in), minlength=target.num_xcds)
     fits = np.concatenate(([0], np.cumsum(np.sort(room)[::-1])))

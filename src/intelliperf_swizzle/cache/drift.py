@@ -20,7 +20,7 @@ import numpy as np
 
 from intelliperf_swizzle.cache.stream import ReferenceStream
 from intelliperf_swizzle.cache.traffic import Physics
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
 from intelliperf_swizzle.records import LINE_BYTES, Int32Array, Int64Array
 
 if TYPE_CHECKING:
@@ -101,20 +101,21 @@ _MOST_PRODUCTS = 3
 
 def is_pipelined(stream: ReferenceStream, target: Target, physics: Physics) -> bool:
     """Whether time decides how workgroups drift apart."""
-    return physics.drift and target.clocks_llc is not None and stream.multiplies
+    in_time = isinstance(target, AmdGpu) and target.clocks_llc is not None
+    return physics.drift and in_time and stream.multiplies
 
 
-def clocks_of(target: Target) -> Clocks:
+def clocks_of(target: AmdGpu) -> Clocks:
     """What takes how long on a target, in clocks of a CU."""
     from intelliperf_swizzle.cache.compiled.latencies import Clocks
 
     clock = target.clock_ghz or 1.0
     return Clocks(
         line=LINE_BYTES * target.cus * clock / target.l2_gb_s,
-        hit=target.clocks_l2_hit or 0.0,
-        first=target.clocks_memory or 0.0,
+        hit=target.clocks_l2_hit,
+        first=target.clocks_memory,
         again=target.clocks_llc or 0.0,
-        start=target.clocks_workgroup_start or 0.0,
+        start=target.clocks_workgroup_start,
         fill=LINE_BYTES * target.num_xcds * clock / (target.llc_gb_s or target.memory_gb_s),
     )
 
@@ -192,7 +193,7 @@ def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> 
     ends = earliest = 0.0
     for taken, launches, occupancy in runs:
         queues = [taken]
-        if not target.l2_copies_remote_lines:
+        if not isinstance(target, NvidiaGpu):
             domain = target.domain_of(np.arange(len(taken)))
             queues = [taken[domain == one] for one in range(target.num_xcds)]
         slots = occupancy * target.cus // len(queues)

@@ -32,7 +32,7 @@ from intelliperf_swizzle.cache.traffic import (
 )
 from intelliperf_swizzle.cache.two_sides import replay_two_sides
 from intelliperf_swizzle.codec import decode
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -172,8 +172,9 @@ def traffic(
             stream, tile, target, occupancy, first, tensors
         )
     resident = occupancy if physics.occupancy else 1
-    if target.l2_copies_remote_lines:
+    if isinstance(target, NvidiaGpu):
         return replay_two_sides(stream, tile, target, resident, physics, tensors)
+    assert isinstance(target, AmdGpu)
     return replay_in_rounds(stream, tile, target, resident, physics, tensors)
 
 
@@ -204,7 +205,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         l2_hit_rate_per_domain=per_domain,
         modelled_memory_time_ms=memory_ms(total, target, llc=has_llc),
         replayed_time_ms=replayed_ms(total, target),
-        fabric_bytes=total.crossed_bytes if target.l2_copies_remote_lines else None,
+        fabric_bytes=total.crossed_bytes if isinstance(target, NvidiaGpu) else None,
         l2_counter_hit_rate=_all_lookups(total, target),
     )
 
@@ -212,7 +213,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
 def _all_lookups(total: Traffic, target: Target) -> float | None:
     """The quotient of NVIDIA's own counter, which lookups from the other side are part of."""
     lookups = int(total.requests.sum()) + total.crossed_bytes // SECTOR_BYTES
-    if not target.l2_copies_remote_lines or lookups == 0:
+    if not isinstance(target, NvidiaGpu) or lookups == 0:
         return None
     return 1 - (int(total.misses.sum()) + total.crossed_misses) / lookups
 

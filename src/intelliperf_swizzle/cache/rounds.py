@@ -21,7 +21,7 @@ from intelliperf_swizzle.cache.drift import clocks_of, drift, is_pipelined, lock
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors, l2_sets
 from intelliperf_swizzle.cache.traffic import Physics, Traffic
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import AmdGpu
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int32Array, Int64Array
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def replay_in_rounds(
     stream: ReferenceStream,
     tile: Int64Array,
-    target: Target,
+    target: AmdGpu,
     occupancy: int,
     physics: Physics,
     tensors: Tensors,
@@ -94,7 +94,7 @@ def _causes(domains: list[DomainTraffic], tensors: Tensors) -> Int64Array:
     return counted
 
 
-def _caches(stream: ReferenceStream, target: Target, physics: Physics) -> Caches:
+def _caches(stream: ReferenceStream, target: AmdGpu, physics: Physics) -> Caches:
     from intelliperf_swizzle.cache.compiled.lines import Caches
 
     if not physics.sets:
@@ -108,7 +108,7 @@ def _caches(stream: ReferenceStream, target: Target, physics: Physics) -> Caches
     )
 
 
-def _tiles_of_domains(tile: Int64Array, target: Target, physics: Physics) -> list[Int32Array]:
+def _tiles_of_domains(tile: Int64Array, target: AmdGpu, physics: Physics) -> list[Int32Array]:
     """The tiles of each domain's workgroups, in launch order."""
     index = np.arange(len(tile))
     domain = index * target.num_xcds // max(1, len(tile))
@@ -121,7 +121,7 @@ def _tiles_of_domains(tile: Int64Array, target: Target, physics: Physics) -> lis
 def _domains(
     stream: ReferenceStream,
     tiles: Sequence[Int32Array],
-    target: Target,
+    target: AmdGpu,
     occupancy: int,
     physics: Physics,
     caches: Caches,

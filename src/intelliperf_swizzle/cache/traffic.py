@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.records import LINE_BYTES, Int64Array, Level, Measurement
 
 
@@ -139,8 +139,9 @@ def memory_ms(total: Traffic, target: Target, *, llc: bool) -> float:
     seconds = total.l2_bytes / (target.l2_gb_s * 1e9) + memory / (target.memory_gb_s * 1e9)
     if llc and target.llc_gb_s:
         seconds += below_l2 / (target.llc_gb_s * 1e9)
-    opening_ns = total.row_activations * (target.row_activation_ns or 0.0)
-    return 1e3 * seconds + 1e-6 * opening_ns / (target.memory_channels or 1)
+    if isinstance(target, NvidiaGpu):
+        seconds += 1e-9 * total.row_activations * target.row_activation_ns / target.memory_channels
+    return 1e3 * seconds
 
 
 def replayed_ms(total: Traffic, target: Target) -> float | None:
@@ -166,7 +167,7 @@ def add_division_time(
         rounds: workgroups over those that are resident at once.
         target: the GPU.
     """
-    if not (divisions and measured.overlapped_time_ms and target.clocks_division):
+    if not (measured.overlapped_time_ms and isinstance(target, NvidiaGpu)):
         return measured
     clocks = divisions * rounds * target.clocks_division
     known = measured.overlapped_time_ms + clocks / ((target.clock_ghz or 1.0) * 1e6)

@@ -14,11 +14,15 @@ import yaml
 
 from intelliperf_swizzle.codec import decode, members
 from intelliperf_swizzle.errors import RecordError, UsageError
-from intelliperf_swizzle.hardware.target import Target
+from intelliperf_swizzle.hardware.target import AmdGpu, NvidiaGpu, Target
 from intelliperf_swizzle.records import LINE_BYTES
 
 FOLDER = Path(__file__).parent / "gpus"
 """Where the targets of this package lie, one YAML a GPU."""
+
+
+VENDORS: Mapping[object, type[Target]] = {"AMD": AmdGpu, "NVIDIA": NvidiaGpu}
+"""What a target is, by its `vendor`."""
 
 
 @cache
@@ -75,7 +79,8 @@ def _value(path: Path, key: str, entry: object) -> object:
 
 
 def _target(facts: Mapping[str, object], where: str) -> Target:
-    fields = {member.name: member.kind for member in members(Target)}
+    gpu: Any = VENDORS.get(facts.get("vendor"), Target)
+    fields = {member.name: member.kind for member in members(gpu)}
     for key in facts:
         if key not in fields:
             raise UsageError(f"target {where}: unknown key `{key}`", hint=_near(key, fields))
@@ -87,15 +92,17 @@ def _target(facts: Mapping[str, object], where: str) -> Target:
             details=tuple(f"also missing: {key}" for key in missing[1:]),
         )
     values = {key: _checked(where, key, facts[key], kind) for key, kind in fields.items()}
-    target = Target(**values)
-    _check_whole(target, where)
+    target: Target = gpu(**values)
+    for holds, fact in (*_dispatch_demands(target), *_cache_demands(target)):
+        if not holds:
+            raise UsageError(f"target {where}: {fact}")
     return target
 
 
 def _near(key: str, fields: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(key, fields, 1, cutoff=0.5)
     if not near:
-        return "the keys are the fields of `hardware.target.Target`"
+        return "the keys are the fields of `hardware.target`, those of its vendor's GPUs"
     return f"did you mean `{near[0]}`? The unit is part of the key and cannot be changed"
 
 
@@ -116,13 +123,6 @@ def _is_negative(value: object) -> bool:
     return isinstance(value, (int, float)) and value < 0
 
 
-def _check_whole(target: Target, where: str) -> None:
-    """What no single key can say: that the numbers describe one machine."""
-    for holds, fact in (*_dispatch_demands(target), *_cache_demands(target)):
-        if not holds:
-            raise UsageError(f"target {where}: {fact}")
-
-
 def _dispatch_demands(target: Target) -> Iterator[tuple[bool, str]]:
     """Whether domains and the dispatch of workgroups are right, and what is wrong if not."""
     counts = target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
@@ -133,13 +133,16 @@ def _dispatch_demands(target: Target) -> Iterator[tuple[bool, str]]:
     yield target.turn_skip_fraction < 1, "`turn_skip_fraction` must lie in [0, 1)"
     turns = min(target.accesses_per_turn, target.catch_up_turns)
     yield turns >= 1, "`accesses_per_turn` and `catch_up_turns` must be at least 1"
-    cus = dict.fromkeys(domains, 0)
-    for number, domain in zip(target.gpc_cus, target.gpc_domains, strict=False):
-        cus[domain] = cus.get(domain, 0) + number
-    whole = cus == dict.fromkeys(domains, target.cus_per_xcd)
-    whole &= len(target.gpc_cus) == len(target.gpc_domains)
-    all_cus = "`gpc_cus` and `gpc_domains` do not name all CUs of each domain"
-    yield whole or not target.gpc_cus, all_cus
+    if isinstance(target, NvidiaGpu):
+        yield target.num_xcds == 2, "an NVIDIA GPU has two domains: `num_xcds`"
+        cus = dict.fromkeys(domains, 0)
+        for number, domain in zip(target.gpc_cus, target.gpc_domains, strict=False):
+            cus[domain] = cus.get(domain, 0) + number
+        whole = cus == dict.fromkeys(domains, target.cus_per_xcd)
+        whole &= len(target.gpc_cus) == len(target.gpc_domains)
+        yield whole, "`gpc_cus` and `gpc_domains` do not name all CUs of each domain"
+        filled = target.l2_fill_bytes in (32, 64, 128)
+        yield filled, "`l2_fill_bytes` must be 32, 64 or 128"
 
 
 def _cache_demands(target: Target) -> Iterator[tuple[bool, str]]:
@@ -157,13 +160,7 @@ def _cache_demands(target: Target) -> Iterator[tuple[bool, str]]:
     yield holds_set, "`l1_bytes` is less than one set of 128-byte lines"
     both = (target.llc_bytes is None) == (target.llc_gb_s is None)
     yield both, "`llc_bytes` and `llc_gb_s` must both be given or both be null"
-    timed = target.num_xcds == 2 and bool(target.gpc_cus) and None not in target.timing
-    copies = "`l2_copies_remote_lines` needs two domains, `gpc_cus` and what follows it"
-    yield timed or not target.l2_copies_remote_lines, copies
-    alike = len({one is None for one in target.memory_rows}) == 1
-    yield alike, "facts about the rows of memory must all be given or all be null"
     yield target.overlap >= 1, "`overlap` must be at least 1"
     yield 0 < target.achieved_arithmetic <= 1, "`achieved_arithmetic` must be over 0, at most 1"
-    yield target.l2_fill_bytes in (32, 64, 128), "`l2_fill_bytes` must be 32, 64 or 128"
     speeds = target.l2_gb_s > 0 and target.memory_gb_s > 0 and target.llc_gb_s != 0
     yield speeds, "bandwidths must be above 0"

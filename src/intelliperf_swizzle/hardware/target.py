@@ -6,7 +6,7 @@ many workgroups of a compiled kernel a CU of it holds at a time."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Target:
     Attributes:
         name: as `--target` takes it.
         product: as people write it.
-        vendor: `AMD` or `NVIDIA`.
+        vendor: says whether it is an `AmdGpu` or an `NvidiaGpu`.
         backend: what Triton compiles for it with.
         arch: what Triton calls the architecture: `gfx942`, or 90.
         identifiers: PCI device ids (`0x74a1`) or what `nvidia-smi` calls it; see `detect`.
@@ -63,11 +63,6 @@ class Target:
         l2_gb_s: peak read bandwidth of all L2s, in 1e9 bytes a second.
         llc_gb_s: peak bandwidth of the last-level cache.
         memory_gb_s: peak bandwidth of memory.
-        memory_channels: that work by themselves (HBM3: pseudo channels); None = rows of memory are
-            not modelled.
-        memory_banks_per_channel: each with one open row.
-        memory_row_bytes: that one bank of one channel opens at once.
-        row_activation_ns: how far apart a channel can open rows, on average.
         overlap: how levels overlap, see `cache.traffic`.
         achieved_arithmetic: part of its rates that arithmetic reaches in kernels, for their time.
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
@@ -75,32 +70,18 @@ class Target:
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
         catch_up_turns: within so many turns each workgroup misses the same number, so that none
             stays behind for ever.
-        gpc_cus: CUs of each group that dispatch fills one after the other, before it begins again
-            with the first; empty where `dispatch_domains` says it all.
-        gpc_domains: the domain that each of these groups is next to.
-        l2_fill_bytes: what a miss brings into the L2, aligned.
-        l2_copies_remote_lines: whether every line has its home in one domain and other domains keep
-            copies of what they have read (NVIDIA); the replay is then timed, with the following.
         clocks_l2_hit: latency of a hit.
-        clocks_l2_remote: the further latency of a line from the domain that is its home.
-        clocks_llc: AMD: latency of what a domain has had before and lost, under load; None = loops
-            that load ahead are not replayed in time.
         clocks_memory: latency of memory under load; AMD: of what a domain has not had yet.
         clocks_workgroup_start: from a workgroup's end until the next one runs in its place.
-        bytes_per_clock_memory: bandwidth of memory.
-        bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
         flops_per_clock_cu: operations of matrix products of 16-bit numbers that a CU gets through.
         lanes_per_clock_cu: operations of its vector units on 32-bit numbers; a multiply-add is two.
         clock_ghz: of a CU, for the time that arithmetic takes.
         launch_us: that a launch takes at least, whatever it does.
-        clocks_division: for a division in a swizzle by a number that the compiler does not know.
-        accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
-        arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
     """
 
     name: str
     product: str
-    vendor: str
+    vendor: Literal["AMD", "NVIDIA"]
     backend: Backend
     arch: str | int
     identifiers: tuple[str, ...]
@@ -133,68 +114,26 @@ class Target:
     l2_gb_s: float
     llc_gb_s: float | None
     memory_gb_s: float
-    memory_channels: int | None
-    memory_banks_per_channel: int | None
-    memory_row_bytes: int | None
-    row_activation_ns: float | None
     overlap: float
     achieved_arithmetic: float
     dispatch_domains: tuple[int, ...]
     accesses_per_turn: int
     turn_skip_fraction: float
     catch_up_turns: int
-    gpc_cus: tuple[int, ...]
-    gpc_domains: tuple[int, ...]
-    l2_fill_bytes: int
-    l2_copies_remote_lines: bool
-    clocks_l2_hit: float | None
-    clocks_l2_remote: float | None
-    clocks_llc: float | None
-    clocks_memory: float | None
-    clocks_workgroup_start: float | None
-    bytes_per_clock_memory: float | None
-    bytes_per_clock_cu: float | None
+    clocks_l2_hit: float
+    clocks_memory: float
+    clocks_workgroup_start: float
     flops_per_clock_cu: float | None
     lanes_per_clock_cu: int | None
     clock_ghz: float | None
     launch_us: float
-    clocks_division: int | None
-    accesses_in_flight: int | None
-    arbitration_randomness: float | None
 
-    @property
-    def timing(self) -> tuple[float | None, ...]:
-        """What a timed replay needs to know; None where it is not known."""
-        return (
-            self.clocks_l2_hit,
-            self.clocks_l2_remote,
-            self.clocks_memory,
-            self.clocks_workgroup_start,
-            self.bytes_per_clock_memory,
-            self.bytes_per_clock_cu,
-            self.accesses_in_flight,
-            self.arbitration_randomness,
-        )
-
-    @property
-    def memory_rows(self) -> tuple[float | None, ...]:
-        """What is known of the rows of memory."""
-        return (
-            self.memory_channels,
-            self.memory_banks_per_channel,
-            self.memory_row_bytes,
-            self.row_activation_ns,
-        )
-
-    @property
-    def cu_name(self) -> str:
-        """What the vendor calls a CU."""
-        return "CU" if self.vendor == "AMD" else "SM"
-
-    @property
-    def domain_name(self) -> str:
-        """What the vendor calls a domain."""
-        return "XCD" if self.vendor == "AMD" else "L2 partition"
+    cu_name: ClassVar[str]
+    """What the vendor calls a CU."""
+    domain_name: ClassVar[str]
+    """What the vendor calls a domain."""
+    deals_in_turn: ClassVar[bool]
+    """Whether a workgroup's launch index alone says which L2 it runs on."""
 
     @property
     def domain_count(self) -> str:
@@ -222,11 +161,6 @@ class Target:
         return self.l2_lines_per_xcd // (self.l2_ways * self.l2_channels_per_xcd)
 
     @property
-    def deals_in_turn(self) -> bool:
-        """Whether a workgroup's launch index alone says which L2 it runs on, as on AMD's GPUs."""
-        return not self.gpc_cus
-
-    @property
     def meeting_l2_bytes(self) -> int:
         """Of the L2 in which workgroups meet: a domain's; all of it where it is taken for one."""
         return self.l2_bytes_per_xcd * (1 if self.deals_in_turn else self.num_xcds)
@@ -235,6 +169,63 @@ class Target:
         """The domains on which workgroups land: `launch_index: int64[n]` -> `int64[n]`."""
         cycle = np.asarray(self.dispatch_domains, np.int64)
         return cycle[launch_index % len(cycle)]
+
+
+@dataclass(frozen=True)
+class AmdGpu(Target):
+    """Its L2s know nothing of each other; rounds stand for time, but where loops load ahead.
+
+    Attributes:
+        clocks_llc: latency of what a domain has had before and lost, under load; None = loops that
+            load ahead are not replayed in time.
+    """
+
+    clocks_llc: float | None
+
+    cu_name = "CU"
+    domain_name = "XCD"
+    deals_in_turn = True
+
+
+@dataclass(frozen=True)
+class NvidiaGpu(Target):
+    """Every line has its home in one of two domains, the other keeps copies of what it has read;
+    the replay is timed.
+
+    Attributes:
+        gpc_cus: CUs of each group that dispatch fills one after the other, before it begins again
+            with the first.
+        gpc_domains: the domain that each of these groups is next to.
+        l2_fill_bytes: what a miss brings into the L2, aligned.
+        clocks_l2_remote: the further latency of a line from the domain that is its home.
+        bytes_per_clock_memory: bandwidth of memory.
+        bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
+        clocks_division: for a division in a swizzle by a number that the compiler does not know.
+        accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
+        arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
+        memory_channels: that work by themselves (HBM3: pseudo channels).
+        memory_banks_per_channel: each with one open row.
+        memory_row_bytes: that one bank of one channel opens at once; 0 = rows are not modelled.
+        row_activation_ns: how far apart a channel can open rows, on average.
+    """
+
+    gpc_cus: tuple[int, ...]
+    gpc_domains: tuple[int, ...]
+    l2_fill_bytes: int
+    clocks_l2_remote: float
+    bytes_per_clock_memory: float
+    bytes_per_clock_cu: float
+    clocks_division: int
+    accesses_in_flight: int
+    arbitration_randomness: float
+    memory_channels: int
+    memory_banks_per_channel: int
+    memory_row_bytes: int
+    row_activation_ns: float
+
+    cu_name = "SM"
+    domain_name = "L2 partition"
+    deals_in_turn = False
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
-from intelliperf_swizzle.dependence import touched_storages
+from intelliperf_swizzle.dependence import summed_storages, touched
 from intelliperf_swizzle.errors import BuildError, TraceError
 from intelliperf_swizzle.frontends.ports import Resizer, SourceExaminer
 from intelliperf_swizzle.hardware import Target, targets
@@ -205,7 +205,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
             if len(largest) > 1:
                 progress.step(len(traces), len(largest), "launches")
         builds, failures = building.result()
-    if not any(_writes(one) for one in traces):
+    if not any(touched(one, records.Access.WRITE, records.Access.ATOMIC) for one in traces):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="with the inputs that were recorded; run it on others",
@@ -264,15 +264,6 @@ def _rates(
     return setup.kept.call("rates", (each, setup.target), model)
 
 
-def _writes(one: records.Trace) -> bool:
-    """Whether some program writes to a tensor."""
-    return bool(
-        np.isin(one.shape_kind, (records.Access.WRITE, records.Access.ATOMIC))[
-            one.access_shape
-        ].any()
-    )
-
-
 FLOAT_SUMS = (
     "programs sum floats with atomics: a swizzle changes the order of additions, so the last bits "
     "may differ, as they may between two launches of the unmodified kernel on a GPU"
@@ -281,7 +272,7 @@ FLOAT_SUMS = (
 
 def _adds_floats_up(launch: records.Launch, trace: records.Trace) -> bool:
     """Whether several programs of a launch update a float by atomics."""
-    sums = touched_storages(launch, trace, (records.Access.ATOMIC,)) if trace.order_matters else ()
+    sums = summed_storages(launch, trace)
     tensors = (one for one in launch.arguments.values() if isinstance(one, records.TensorArgument))
     return any(one.storage in sums and one.dtype.startswith(("fp", "bf")) for one in tensors)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from intelliperf_swizzle import stopping
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.rank import NOISE_BAND
+from intelliperf_swizzle.rank import NOISE_BAND, text_length
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.setup import Setup
@@ -107,7 +107,7 @@ class Attempts:
 
         A permutation that is known already gives the attempt that it was first; a language
         model's becomes an attempt of its own, refused as repeated unless a search had it and has
-        not evaluated it.
+        not evaluated it, or its text is shorter than that of one that stands.
         """
         rates = self._rate(proved)
         return [
@@ -160,9 +160,10 @@ class Attempts:
             first = self._history.current(known.attempt)
             if candidate.origin != "llm":
                 return first
-            if first.candidate.origin == "llm" or first.verdict.kind != "screened out":
+            by_search = first.candidate.origin != "llm" and first.verdict.kind == "screened out"
+            if not (by_search or (first.verdict.eligible and _is_shorter(outcome, known.proved))):
                 return self._repeated(number, candidate, first)
-            rate = first.screened_l2_hit_rate  # this text may hold at more sizes than the search's
+            rate = first.screened_l2_hit_rate  # this text is shorter, or may hold at more sizes
         if candidate.origin == "llm" and outcome.unchanged:
             unchanged = Verdict("no difference", "this is the unmodified mapping, `pid = pid`")
             return self._history.record(
@@ -191,3 +192,13 @@ class Attempts:
             again = self._attempt(one.number, one.candidate, outcome, rate)
             if one.candidate.origin == "llm" and one.measurement is not None:
                 self.reported.append(again)
+
+
+def _is_shorter(one: stages.Proved, known: stages.Proved) -> bool:
+    """Whether a text of a permutation is shorter than the known one and holds at as many sizes."""
+    if text_length(one.candidate) >= text_length(known.candidate):
+        return False
+    new, old = one.certify(), known.certify()
+    return new.extent == "every size" or (
+        new.condition == old.condition and new.extent == old.extent
+    )
