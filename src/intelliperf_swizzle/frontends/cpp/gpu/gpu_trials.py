@@ -18,7 +18,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
-from intelliperf_swizzle.frontends.applications import LOG, last_lines
+from intelliperf_swizzle.frontends.child_processes import LOG, last_lines
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     GPU_BUILDS,
     GpuProgram,

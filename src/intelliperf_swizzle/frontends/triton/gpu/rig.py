@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from intelliperf_swizzle.frontends.applications import last_lines
+from intelliperf_swizzle.frontends.child_processes import last_lines
 from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.processes import (
