@@ -19,7 +19,7 @@ from recorded_programs import Recorded, lines_of, record
 import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.cache import ceiling
-from intelliperf_swizzle.context import hardware_context
+from intelliperf_swizzle.context.locality import hardware_context
 from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, TraceError
 from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.cpp.language import HIP

@@ -12,8 +12,7 @@ import pytest
 
 from intelliperf_swizzle.records import Accuracy, Cure, Cures, Run
 from intelliperf_swizzle.report.establish import establish
-from intelliperf_swizzle.report.files import FACES
-from intelliperf_swizzle.report.result import result
+from intelliperf_swizzle.report.files import FACES, result
 from intelliperf_swizzle.report.words import outcome
 
 ALL = {**FACES, "json": lambda run: said(run)}

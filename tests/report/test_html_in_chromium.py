@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.report.files import result
 from intelliperf_swizzle.report.pages import render
-from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.units import percent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")

@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 import numpy as np
 
+from intelliperf_swizzle.context import HardwareContext, TensorUse
 from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
-from intelliperf_swizzle.context.record import HardwareContext, TensorUse
 from intelliperf_swizzle.hardware import BitRule, NvidiaGpu, Target, load_target, targets
-from intelliperf_swizzle.hardware.registry import FOLDER
+from intelliperf_swizzle.hardware.target import FOLDER
 from intelliperf_swizzle.records import LINE_BYTES, Access, Int64Array, Launch, Measurement, Trace
 from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.frontends.applications import LOG, Ending, watch_to_end
+from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, names_device_code
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import Flavour
