@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What the plain command finds on an MI300X beside what people use without a search, modelled.
 
-    python benchmarks/by_hand.py            # run the command on each kernel, then write the page
-    python benchmarks/by_hand.py --render   # the page from the record
+python benchmarks/by_hand.py            # run the command on each kernel, then write the page
+python benchmarks/by_hand.py --render   # the page from the record
 """
 
 from __future__ import annotations

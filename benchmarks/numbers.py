@@ -110,8 +110,8 @@ def main() -> None:
     text = page(
         generated("numbers.py"),
         "# Numbers, and how old they are",
-        "Each page of numbers is made by a script from a committed record. “Made” is when, and with "
-        "which commit. A modelled number that was made with older code than "
+        "Each page of numbers is made by a script from a committed record. “Made” is when, and "
+        "with which commit. A modelled number that was made with older code than "
         f"{git('rev-parse', '--short', 'HEAD')} says how many commits have changed the rooms that "
         "decide it since; what is measured needs the GPU again, and what is proved is proved "
         "again whenever the tests run.",
