@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.frontends.applications import LOG, Ending, watch_to_end
+from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, programs_of
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
@@ -278,8 +278,8 @@ def _computed(
                 reason = f"about {event['seconds']:.1f} s, {left}"
             why[source.entry.name if source else symbol] = reason
     return [
-        f"`{name}` was recorded and not computed ({reason}): what the application makes of its "
-        "output means nothing"
+        f"`{name}` was recorded but not computed ({reason}): ignore the application's own checks "
+        "of its output"
         for name, reason in why.items()
     ]
 
