@@ -101,13 +101,14 @@ def _judge_rate(before: Measurement, gain: float, change: str, launch_ms: float)
     """By hits alone, as far as they may save time."""
     if gain <= -NOISE_BAND:
         return Verdict("worse", change)
+    now, doubt = before.modelled_time_ms or 0.0, ""
     if gain <= MODEL_RATE_ERROR:
-        return Verdict("no difference", f"{change}: no difference that the model can tell")
-    if before.bound_by_arithmetic:
-        return Verdict("no difference", f"{change}; the kernel is bound by arithmetic")
-    if (now := before.modelled_time_ms or 0.0) < launch_ms:
-        return Verdict("no difference", f"{change}; {milliseconds(now)} is less than launching takes")
-    return Verdict("better", change)
+        doubt = ": no difference that the model can tell"
+    elif before.bound_by_arithmetic:
+        doubt = "; the kernel is bound by arithmetic"
+    elif now < launch_ms:
+        doubt = f"; {milliseconds(now)} is less than launching takes"
+    return Verdict("no difference" if doubt else "better", f"{change}{doubt}")
 
 
 def least_gain(measured: Measurement) -> float:
