@@ -108,7 +108,9 @@ def _judge_rate(before: Measurement, gain: float, change: str, launch_ms: float)
         doubt = "; the kernel is bound by arithmetic"
     elif now < launch_ms:
         doubt = f"; {milliseconds(now)} is less than launching takes"
-    return Verdict("no difference" if doubt else "better", f"{change}{doubt}")
+    if doubt:
+        return Verdict("no difference", f"{change}{doubt}")
+    return Verdict("better", f"{change}, no claim about time")
 
 
 def least_gain(measured: Measurement) -> float:
