@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from intelliperf_swizzle.frontends.applications import last_lines
+from intelliperf_swizzle.frontends.child_processes import last_lines
+from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.processes import (
     Known,
@@ -19,7 +20,6 @@ from intelliperf_swizzle.frontends.trials.processes import (
     fresh_folder,
     try_out,
 )
-from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.frontends.triton.capture.process import start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_order

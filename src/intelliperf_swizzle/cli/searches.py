@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle import __version__
-from intelliperf_swizzle.cli.arguments import (
+from intelliperf_swizzle.cli import (
     PROGRAM,
     SWIZZLE,
     Parser,
