@@ -37,7 +37,7 @@ class ChildTracer:
 
     Attributes:
         module: has `trace_here(launch, folder)`, which raises TraceError, and, for `trace_each`,
-            `trace_each_here(launches, folder)`, which yields traces, or None where there is none.
+            `trace_each_here(launches, folder)`, which yields traces, or None if there is none.
         environment: of the child, where it differs from ours.
     """
 
@@ -96,7 +96,7 @@ class ChildTracer:
     def trace_each(
         self, launches: Sequence[Launch], *, timeout_seconds: float = 600.0
     ) -> list[Trace | None]:
-        """The traces of launches; None where there is none.
+        """The traces of launches; None if there is none.
 
         Small launches are traced in one child, large ones in a child for each core. Nothing is
         known of a launch that comes after one which crashes their child.

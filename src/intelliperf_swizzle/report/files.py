@@ -49,7 +49,7 @@ from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.terminal import show, summary
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA: Final = 6
+SCHEMA: Final = 7
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
@@ -90,7 +90,7 @@ class OwnPart:
         established: What is known, each with its extent.
     """
 
-    schema: Literal[6]
+    schema: Literal[7]
     target: str
     domain_name: str
     profiler: str
@@ -163,7 +163,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
     Args:
         run: the run.
         initial: the kernel's source as it was.
-        optimized: the source with the best swizzle, None where there is none.
+        optimized: the source with the best swizzle, None if there is none.
     """
     measured = run.best.measurement if run.best else None
     diff = run.best.diff if run.best and run.best.diff else ""
@@ -300,7 +300,7 @@ DEFAULT_FOLDER = "swizzle-out"
 
 
 class Finished(Protocol):
-    """What is written: a run, its edit (None where nothing is to be changed), the old source."""
+    """What is written: a run, its edit (None if nothing is to be changed), the old source."""
 
     @property
     def run(self) -> Run:

@@ -115,7 +115,7 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
 def compare_cures(
     setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
 ) -> records.Cures | None:
-    """The cures of a kernel; None where its launches are too short for any to matter.
+    """The cures of a kernel; None if its launches are too short for any to matter.
 
     Args:
         setup: of the run.

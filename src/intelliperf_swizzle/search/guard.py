@@ -213,7 +213,7 @@ def _idle(trace: Trace) -> int:
 
 
 def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
-    """A mapping at one size, beside the unmodified kernel; None where it renumbers nothing."""
+    """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = prove_on(swizzle, [case.launch], case.setup.target)
     if isinstance(proofs, Witness):
         return OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
@@ -257,7 +257,7 @@ def _conditional(
 ) -> Guarded | None:
     """The best attempt under a condition: the same permutation of every recorded launch.
 
-    None where it is not: a smaller launch of the application may fall under the guard.
+    None if it is not: a smaller launch of the application may fall under the guard.
     """
     text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
     candidate = replace(best.attempt.candidate, text=text)
