@@ -103,9 +103,11 @@ PROBE_PROGRAMS = 128
 """Programs that are traced to see what an argument does."""
 
 
-def cure_of(kind: records.CureKind, measured: records.Measurement) -> records.Cure:
+def cure_of(
+    kind: records.CureKind, measured: records.Measurement, padding: records.Padding | None = None
+) -> records.Cure:
     """A cure by its measurement."""
-    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0)
+    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0, padding)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
 from intelliperf_swizzle.search import builds
-from intelliperf_swizzle.search.padding import confirm, find_paddings
+from intelliperf_swizzle.search.padding import find_paddings
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
@@ -124,8 +124,7 @@ def compare_cures(
         progress: told of what is looked at.
 
     Cost: a replay for each cure, an interpretation of a few programs for each argument that may be
-    a stride or a parameter, and of the whole launch for what is recommended and for each value of
-    a parameter.
+    a stride or a parameter, and of the whole launch for each padding and each value of a parameter.
     """
     largest = subject.traced[0]
     alone = len(subject.traced) == largest.launch.count == 1
@@ -151,14 +150,9 @@ def compare_cures(
         more = before.l2_hit_rate + MODEL_RATE_ERROR
         found = [one for one in found if one.time_ms <= time * (1 + TIME_TOLERANCE)]
         gaining = [one for one in found if one.l2_hit_rate > more]
-    while gaining:
-        first, *others = _ranked(gaining, least, by_rate)
-        confirmed = confirm(case, first, best)
-        if confirmed:
-            shown = (confirmed, *others)
-            return records.Cures(before.l2_hit_rate, time, shown, arguments=arguments)
-        gaining = [one for one in gaining if one is not first]
-    return records.Cures(before.l2_hit_rate, time, (), _no_cure(subject, before), arguments)
+    cures = tuple(_ranked(gaining, least, by_rate)) if gaining else ()
+    reason = None if cures else _no_cure(subject, before)
+    return records.Cures(before.l2_hit_rate, time, cures, reason, arguments)
 
 
 def _modelled(measured: records.Measurement | None) -> records.Measurement | None:

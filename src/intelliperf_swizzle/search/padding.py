@@ -11,13 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
+from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.search import builds
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
-
-ALIGNMENT_LINES = (2 << 20) // records.LINE_BYTES
-"""Large storages begin at multiples of 2 MiB, however long those before them are."""
 
 
 @dataclass(frozen=True)
@@ -76,45 +73,21 @@ def _layouts(launch: records.Launch, trace: records.Trace) -> list[_Layout]:
     return found
 
 
-def _move(stream: ReferenceStream, trace: records.Trace, padded: Mapping[int, tuple[int, int]]) -> (
-    ReferenceStream
-):  # fmt: skip
-    """The stream as it is if rows of some tensors are longer: the same accesses to other lines.
-
-    Args:
-        stream: of the trace.
-        trace: as it was recorded.
-        padded: segment -> lines of a row, and how many more they become.
-    """
-    line = stream.unit_line.astype(np.int64)
-    segment = trace.segment_of(stream.unit_line)
-    moved, begin = line.copy(), 0
-    for number, one in enumerate(trace.segments):
-        mine = segment == number
-        within = line[mine] - one.first_line
-        row, more = padded.get(number, (1, 0))
-        moved[mine] = begin + within // row * (row + more) + within % row
-        if number + 1 < len(trace.segments):
-            grown = -(-one.bytes // records.LINE_BYTES) // row * more
-            begin += trace.segments[number + 1].first_line - one.first_line
-            begin += -(-grown // ALIGNMENT_LINES) * ALIGNMENT_LINES
-    return replace(stream, unit_line=moved.astype(np.int32))
-
-
 def find_paddings(
     case: builds.Case, subject: Subject, best: Evaluated | None
 ) -> list[records.Cure]:
     """Padded rows of the tensors whose lines crowd channels, alone and with the swizzle."""
     launch, trace = case.launch, case.traced.trace
     requests = subject.baseline.l2_requests or 0
-    crowded = {
-        one.names: one.conflict
+    layouts = {one.name: one for one in _layouts(launch, trace)}
+    wanted = [
+        one.names[0]
         for one in subject.baseline.causes or ()
         if one.conflict >= builds.LEAST_CAUSE * requests
-    }
-    layouts = {one.name: one for one in _layouts(launch, trace)}
-    wanted = [names[0] for names in crowded if len(names) == 1 and names[0] in layouts]
-    if not wanted or not _gains(case, [layouts[name] for name in wanted]):
+        and len(one.names) == 1
+        and one.names[0] in layouts
+    ]
+    if not wanted:
         return []
     roles = _stride_arguments(case, list(layouts.values()), wanted)
     sets = dict.fromkeys(
@@ -122,27 +95,25 @@ def find_paddings(
         for names in [*([name] for name in wanted), wanted]
         if (closed := _moved_together(names, layouts, roles)) is not None
     )
-    return [
-        cure
-        for names in sets
-        for cure in _padded(case, [layouts[name] for name in names], roles, best)
+    tried = [
+        padding for names in sets for padding in _paddings([layouts[name] for name in names], roles)
     ]
-
-
-def _gains(case: builds.Case, layouts: Sequence[_Layout]) -> bool:
-    """Whether rows one line longer gain anything, if the kernel can be given them."""
-    before, after = case.before, case.replay(_with_rows(case, layouts, 1))
-    return (after.modelled_memory_time_ms or 0) < (1 - builds.LEAST_GAIN) * (
-        before.modelled_memory_time_ms or 0
-    )
-
-
-def _with_rows(case: builds.Case, layouts: Sequence[_Layout], lines: int) -> ReferenceStream:
-    trace = case.traced.trace
-    padded = {
-        one.segment: (one.row * one.element_bytes // records.LINE_BYTES, lines) for one in layouts
-    }
-    return _move(stream_of(trace), trace, padded)
+    longer = [
+        builds.with_arguments(
+            launch, one.arguments, _longer([layouts[n] for n in one.tensors], launch, one.elements)
+        )
+        for one in tried
+    ]
+    cures = []
+    for padding, traced in zip(tried, case.trace(longer) if longer else (), strict=True):
+        if traced is None or not np.array_equal(traced.tile_offset, trace.tile_offset):
+            continue
+        stream = stream_of(traced)
+        cures.append(builds.cure_of("padding", case.replay(stream), padding))
+        if best:
+            both = case.replay(stream, best.proved.tiles()[0])
+            cures.append(builds.cure_of("both", both, padding))
+    return cures
 
 
 def _stride_arguments(
@@ -272,13 +243,10 @@ def _arguments(
     return found
 
 
-def _padded(
-    case: builds.Case,
-    layouts: Sequence[_Layout],
-    roles: Mapping[str, Mapping[str, int]],
-    best: Evaluated | None,
-) -> Iterator[records.Cure]:
-    """Rows a line longer, alone and with the swizzle, and two lines."""
+def _paddings(
+    layouts: Sequence[_Layout], roles: Mapping[str, Mapping[str, int]]
+) -> Iterator[records.Padding]:
+    """Rows a line longer, and two lines."""
     by_name = {one.name: one for one in layouts}
     arguments = _arguments(set(by_name), by_name, roles)
     per_line = {records.LINE_BYTES // one.element_bytes for one in layouts}
@@ -287,17 +255,12 @@ def _padded(
     [elements] = per_line
     for lines in (1, 2):
         tensors = {one.name: one.padded(lines * elements) for one in layouts}
-        padding = records.Padding(
+        yield records.Padding(
             tensors=tuple(by_name),
             elements=lines * elements,
             arguments={name: tensors[of].strides[axis] for name, (of, axis) in arguments.items()},
             bytes=sum(one.bytes(tensors[one.name]) - one.bytes(one.tensor) for one in layouts),
         )
-        stream = _with_rows(case, layouts, lines)
-        yield replace(builds.cure_of("padding", case.replay(stream)), padding=padding)
-        if best and lines == 1:
-            both = case.replay(stream, best.proved.tiles()[0])
-            yield replace(builds.cure_of("both", both), padding=padding)
 
 
 def _longer(
@@ -311,20 +274,3 @@ def _longer(
             max(bytes_, storages[one.tensor.storage].bytes)
         )
     return lambda changed: replace(changed, storages=storages)
-
-
-def confirm(case: builds.Case, cure: records.Cure, best: Evaluated | None) -> records.Cure | None:
-    """The cure by the launch traced anew with these strides; None if that says anything else."""
-    if cure.padding is None:
-        return cure
-    layouts = {one.name: one for one in _layouts(case.launch, case.traced.trace)}
-    padded = [layouts[name] for name in cure.padding.tensors]
-    room = _longer(padded, case.launch, cure.padding.elements)
-    [trace] = case.trace([builds.with_arguments(case.launch, cure.padding.arguments, room)])
-    if trace is None:
-        return None
-    tile = best.proved.tiles()[0] if best and cure.kind == "both" else None
-    found = builds.cure_of(cure.kind, case.replay(stream_of(trace), tile))
-    if abs(found.time_ms / cure.time_ms - 1) > builds.LEAST_GAIN:
-        return None
-    return replace(found, padding=cure.padding)
