@@ -113,7 +113,8 @@ def profiled(
             _build(application, project)
         command = [*tool(output), *carrier.command]
         environment = profiling_environment(application, carrier, project, cache)
-        ran = run_profiler(command, carrier.cwd, environment, output, application.limit_seconds)
+        waited = begin_profiler(command, carrier.cwd, environment, output)
+        ran = waited(application.limit_seconds)
         yield ran
         if edit is not None and not isinstance(application.language, Builder):
             check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines)
@@ -167,26 +168,26 @@ def _build(application: Application, project: Path) -> None:
         raise ProfileError(error.fact, hint=error.hint, details=error.details) from error
 
 
-def run_profiler(
-    command: Sequence[str],
-    cwd: Path,
-    environment: Mapping[str, str],
-    folder: Path,
-    limit_seconds: float,
-) -> Ran:
-    """Runs a profiler, of which nothing is left afterwards."""
+def begin_profiler(
+    command: Sequence[str], cwd: Path, environment: Mapping[str, str], folder: Path
+) -> Callable[[float], Ran]:
+    """Starts a profiler; what waits for so many seconds, after which nothing of it is left."""
     log = folder / "said.txt"
     try:
         with log.open("wb") as stream:
             profiler = Child(command, cwd=cwd, environment=environment, output=stream)
     except OSError as error:
         raise ProfileError(f"`{command[0]}` cannot be started: {error.strerror}") from error
-    exit_code = None
-    try:
-        exit_code = profiler.wait(limit_seconds)
-    finally:
-        profiler.end(GRACE_SECONDS)  # what was measured until then is written
-    return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
+
+    def wait(limit_seconds: float) -> Ran:
+        exit_code = None
+        try:
+            exit_code = profiler.wait(limit_seconds)
+        finally:
+            profiler.end(GRACE_SECONDS)  # what was measured until then is written
+        return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
+
+    return wait
 
 
 def check_edited(

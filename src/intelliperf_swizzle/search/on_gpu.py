@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle.edit import Edit
@@ -17,14 +18,16 @@ from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
+from intelliperf_swizzle.stopping import spent
 
 S = TypeVar("S", bound=Screened)
 _Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]]
 
 LEADERS = 4
-"""Fastest attempts whose hit rates are measured, which takes a run of the application each, and
-that are timed once more against each other: with a dozen others, two that differ by 1 % may well
-come in the other order."""
+"""Fastest attempts whose hit rates are measured, of which one is chosen; and how many are tried at
+all where a limit leaves little time."""
+HURRIED = 0.4
+"""Part of a limit (--seconds) after which that is so; behind twice that nothing is counted."""
 
 
 class OnGpu:
@@ -45,6 +48,7 @@ class OnGpu:
         self.baseline = setting.subject.baseline
         self.predicted = replace(self.baseline, time_ms=None)
         self._settled: list[Evaluated] = []
+        self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
 
     @property
     def confirmed(self) -> list[Evaluated]:
@@ -52,12 +56,16 @@ class OnGpu:
         return [*self._settled, *([] if self._setting.unit_test.runs else self._leaders())]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
-        """Those that the model predicts best with full physics, and some of every kind."""
+        """Those that the model predicts best with full physics, and some of every kind; the
+        finalists, if all of them can be tried."""
         by_number = {one.attempt.number: one for one in screened}
-        places = self._setting.places(self._measured // 2)
+        most = LEADERS if (hurried := spent(HURRIED)) else self._measured
+        places = most // 2 if hurried else self._setting.places(most // 2)
         chosen = finalists([one.attempt for one in screened], places)
+        numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
+        if hurried or len(numbers) <= most:
+            return [by_number[number] for number in [*numbers][:most]]
         self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
-        numbers = {one.number for one in chosen} | {*always}
         predicted = self._predict([one for one in screened if one.attempt.number in numbers])
         by_number.update((one.attempt.number, one) for one in predicted)
         attempts = [one.attempt for one in by_number.values()]
@@ -65,11 +73,12 @@ class OnGpu:
         return [by_number[one.number] for one in best]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
-        """Validates and times all in one run of the application; profiles the leaders."""
+        """Validates and times all in one process."""
         waiting = [one for one in edited if one.attempt.number not in self._evaluated]
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
+        self._begin_counting()
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
             for one, verdict in verdicts:
@@ -83,7 +92,6 @@ class OnGpu:
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:
             self._judge(one, outcomes[one.attempt.number])
-        self._measure_leaders()
         return [self._evaluated[one.attempt.number] for one in edited]
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
@@ -95,11 +103,10 @@ class OnGpu:
         return Verdict("output differs", flaw) if flaw else None
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The shortest of the fastest that are better; of those that were counted, if any were."""
+        """The shortest of the fastest that are better; of those that are to be counted."""
         numbers = {one.attempt.number for one in evaluated}
-        leaders = [one for one in self._leaders() if one.attempt.number in numbers]
-        counted = [one for one in leaders if not self._is_modelled(one)]
-        attempts = [one.attempt for one in counted or leaders]
+        leaders = [one.attempt for one in self._leaders() if one.attempt.number in numbers]
+        attempts = leaders[:LEADERS]
         return self._evaluated[shortest(attempts).number] if attempts else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
@@ -111,7 +118,9 @@ class OnGpu:
         if verdict := self._look_for_flaws(chosen):
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
-        known = self._confirm(self._keep(chosen, chosen.attempt))
+        self.count()
+        measured = self._evaluated[number].attempt.measurement
+        known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
         self._settled = [known, *self._settled] if known else self._settled
         return known
 
@@ -175,23 +184,33 @@ class OnGpu:
         verdict = judge(measurement, self.baseline if same else self.predicted)
         return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
 
-    def _measure_leaders(self) -> None:
+    def _begin_counting(self) -> None:
+        """Starts what counts a replay, beside the trials: it takes longest to start."""
+        runs, profiler = self._runs, self._profiler
+        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
+        if self._count is None and replayed and isinstance(profiler, NcuProfiler):
+            traced = self._setting.subject.traced
+            self._count = profiler.begin(traced, partial(replayed.replay, REPEATS))
+
+    def count(self) -> None:
         """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
 
-        They stay modelled if nothing leads and no profiler was asked for, or it does not work.
+        They stay modelled if nothing leads and no profiler was asked for, or it does not work, or a
+        limit leaves no time.
         """
         new = [one for one in self._leaders()[:LEADERS] if self._is_modelled(one)]
-        profiler, traced, runs = self._profiler, self._setting.subject.traced, self._runs
+        profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
             return
+        if spent(2 * HURRIED) and not asked:
+            self._profiler = None
+            return
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
-        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
-        edits = [one.edit for one in new]
         try:
-            if replayed and isinstance(profiler, NcuProfiler):
-                replay = replayed.counted(edits, REPEATS)
-                first, *read = profiler.measure_each(traced, edits, replay)
+            if self._count is not None:
+                count, self._count = self._count, None
+                first, *read = count([one.edit for one in new])
                 for one, found in zip(new, read, strict=True):
                     self._take(one, found)
             else:

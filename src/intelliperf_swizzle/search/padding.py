@@ -13,7 +13,7 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.search import builds
-from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.stages import Edited
 from intelliperf_swizzle.search.subject import Subject
 
 ALIGNMENT_LINES = (2 << 20) // records.LINE_BYTES
@@ -101,9 +101,7 @@ def _move(stream: ReferenceStream, trace: records.Trace, padded: Mapping[int, tu
     return replace(stream, unit_line=moved.astype(np.int32))
 
 
-def find_paddings(
-    case: builds.Case, subject: Subject, best: Evaluated | None
-) -> list[records.Cure]:
+def find_paddings(case: builds.Case, subject: Subject, best: Edited | None) -> list[records.Cure]:
     """Padded rows of the tensors whose lines crowd channels, alone and with the swizzle."""
     launch, trace = case.launch, case.traced.trace
     requests = subject.baseline.l2_requests or 0
@@ -276,7 +274,7 @@ def _padded(
     case: builds.Case,
     layouts: Sequence[_Layout],
     roles: Mapping[str, Mapping[str, int]],
-    best: Evaluated | None,
+    best: Edited | None,
 ) -> Iterator[records.Cure]:
     """Rows a line longer, alone and with the swizzle, and two lines."""
     by_name = {one.name: one for one in layouts}
@@ -313,7 +311,7 @@ def _longer(
     return lambda changed: replace(changed, storages=storages)
 
 
-def confirm(case: builds.Case, cure: records.Cure, best: Evaluated | None) -> records.Cure | None:
+def confirm(case: builds.Case, cure: records.Cure, best: Edited | None) -> records.Cure | None:
     """The cure by the launch traced anew with these strides; None if that says anything else."""
     if cure.padding is None:
         return cure

@@ -13,9 +13,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from intelliperf_swizzle import __version__
@@ -30,7 +32,7 @@ from intelliperf_swizzle.errors import (
 from intelliperf_swizzle.frontends.ports import Builder, TileLoops
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History, read_identity
-from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, Trace
@@ -49,6 +51,9 @@ error (`MODEL_RATE_ERROR`) is more than what is left below the ceiling."""
 LEAST_SHARE = 0.005
 """Part of the time of all recorded kernels that a kernel must be able to save, to be searched
 beside others."""
+
+_PARSING = Lock()
+"""Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
 FEWEST_CANDIDATES = 64
 """For a kernel that is searched at all: the patterns and a few steps of the search."""
@@ -340,16 +345,23 @@ def examine_kernels(
     subjects: list[Subject] = []
     failures: list[SwizzleError] = []
     rows: list[KernelSummary] = []
-    for launches in chosen[: setup.options.top_n]:
-        progress.phase(f"tracing {launches[0].kernel}")
-        try:
-            subject = _examine_numbered(launches, setup, progress)
-            cautions = (*recorded.cautions, *subject.cautions)
-            baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
-            subjects.append(replace(subject, cautions=cautions, baseline=baseline))
-        except (TraceError, ProfileError) as error:
-            failures.append(error)
-            rows.append(row_of(launches, error.fact))
+    looked = chosen[: setup.options.top_n]
+    names = [one[0].kernel for one in looked]
+    progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
+    own = progress if len(names) == 1 else Silent()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        found = [pool.submit(_examine_numbered, one, setup, own) for one in looked]
+        for number, (launches, one) in enumerate(zip(looked, found, strict=True)):
+            if len(names) > 1:
+                progress.step(number, len(names), launches[0].kernel)
+            try:
+                subject = one.result()
+                cautions = (*recorded.cautions, *subject.cautions)
+                baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
+                subjects.append(replace(subject, cautions=cautions, baseline=baseline))
+            except (TraceError, ProfileError) as error:
+                failures.append(error)
+                rows.append(row_of(launches, error.fact))
     if not subjects:
         failures[0].kernels = tuple(rows) if isinstance(failures[0], TraceError) else ()
         raise failures[0]
@@ -375,7 +387,8 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
     asked = setup.options.renumber
     reasons: tuple[str, ...] = ()
     if asked != PROGRAM:
-        looped, reasons = _with_loops(launches, setup)
+        with _PARSING:
+            looped, reasons = _with_loops(launches, setup)
         if loop := looped[0].loop:
             entry = looped[0].source.entry
             where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
@@ -383,7 +396,8 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
             note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
             note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
             try:
-                check_editable(setup, looped)
+                with _PARSING:
+                    check_editable(setup, looped)
                 subject = examine_kernel(looped, setup, progress)
                 if loop.read_from:
                     told = READ.format("`, `".join(loop.read_from))
@@ -395,7 +409,8 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
     subject = examine_kernel(launches, setup, progress)
     subject = replace(subject, notes=(*reasons, *subject.notes))
     try:
-        check_editable(setup, launches)
+        with _PARSING:
+            check_editable(setup, launches)
     except SpliceError as error:
         told = f"no swizzle can be put into its source: {error.fact}"
         subject = replace(subject, refusal=error.fact, cautions=(*subject.cautions, told))

@@ -9,6 +9,7 @@ the journal, as `trials.processes` has them.
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_wit
 from intelliperf_swizzle.records import Launch
 
 _FILE = "order.pickle"
+_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,16 @@ class Order:
 
 
 def save_order(order: Order, folder: Path) -> None:
-    """Writes it before the application starts."""
-    (folder / _FILE).write_bytes(pickle.dumps(order))
+    """Writes it; the process may have been started before."""
+    written = folder / f"{_FILE}.new"
+    written.write_bytes(pickle.dumps(order))
+    written.replace(folder / _FILE)
 
 
 def load_order(folder: Path) -> Order:
-    """Reads it in the application."""
+    """Reads it in the application, as soon as it is there."""
+    while not (folder / _FILE).exists():
+        time.sleep(_POLL_SECONDS)
     order: Order = pickle.loads((folder / _FILE).read_bytes())
     return order
 
