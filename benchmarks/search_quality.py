@@ -40,7 +40,7 @@ from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candida
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
 from intelliperf_swizzle.search.plan import (
     LEAST_GAIN,
     choose_kernel,
@@ -48,7 +48,6 @@ from intelliperf_swizzle.search.plan import (
     record_application,
 )
 from intelliperf_swizzle.search.run import choose_evaluator
-from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluator, Screened
 from intelliperf_swizzle.search.subject import Subject

@@ -40,7 +40,7 @@ from intelliperf_swizzle.records import (
 MOST_CELLS = 64
 """Cells across and down of a picture: 4 kB of result file each, and still some pixels a cell."""
 
-DETAIL_TILES = 16
+DETAIL_TILES = 24
 """Tiles across and down that are drawn one by one where a cell is more than a tile."""
 
 MOST_TENSORS = 24

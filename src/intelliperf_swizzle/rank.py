@@ -349,6 +349,12 @@ def _family(candidate: Candidate) -> str:
     return " ".join(words[-2:]) if candidate.origin == "search" else words[0]
 
 
+def text_length(candidate: Candidate) -> int:
+    """Characters of a swizzle without its guard; a search's is longer than all others."""
+    kept = (line for line in candidate.text.splitlines() if "own_" not in line)
+    return sum(map(len, kept)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
+
+
 def _merit(attempt: Attempt, criterion: str) -> float:
     """The smaller the better; logarithms where noise is relative."""
     measured = attempt.measurement
@@ -357,9 +363,7 @@ def _merit(attempt: Attempt, criterion: str) -> float:
     if criterion == "l2_hit_rate":
         return -measured.l2_hit_rate
     if criterion == "length":
-        found = attempt.candidate.origin == "search"
-        kept = (line for line in attempt.candidate.text.splitlines() if "own_" not in line)
-        return sum(map(len, kept)) + (MAX_CHARACTERS if found else 0)  # without its guard
+        return text_length(attempt.candidate)
     value: float | None = measured.memory_bytes
     if criterion == "time":
         modelled = measured.modelled_time_ms

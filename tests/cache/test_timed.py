@@ -11,8 +11,8 @@ import pytest
 from traces_by_hand import ATOMIC, READ, WRITE, assembled, gemm, written_out
 
 from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, ReplayedLaunch, replay
+from intelliperf_swizzle.cache.nvidia_replay import pace, replay_timed, slots
 from intelliperf_swizzle.cache.stream import merge
-from intelliperf_swizzle.cache.two_sides import pace, replay_timed, slots
 from intelliperf_swizzle.hardware import load_target
 
 H200 = load_target("h200")

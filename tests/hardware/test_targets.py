@@ -8,7 +8,7 @@ import yaml
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import load_target, targets
-from intelliperf_swizzle.hardware.registry import FOLDER
+from intelliperf_swizzle.hardware.target import FOLDER
 
 
 def test_the_promised_targets_are_there():

@@ -28,10 +28,9 @@ from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import NOISE_BAND, order
 from intelliperf_swizzle.records import Candidate
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
 from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.run import choose_evaluator
-from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
@@ -224,8 +223,12 @@ def test_six_iterations_say_how_many_answers_and_promise_no_time(stage, endpoint
     asked = [phase for phase in heard.phases if phase.startswith("asking: ")]
     assert asked[0] == "asking: iteration 1 of 6, up to 3 answers each"
     assert asked[-1] == "asking: iteration 6 of 6, up to 3 answers each, 2 refused"
-    assert "2 more if this is refused, and 5 further iterations" in endpoint.prompt(0)
-    assert "0 more if this is refused, and 0 further iterations" in endpoint.prompt(17)
+    assert "Answers left if this is refused: 2. Iterations left after this: 5." in endpoint.prompt(
+        0
+    )
+    assert "Answers left if this is refused: 0. Iterations left after this: 0." in endpoint.prompt(
+        17
+    )
     assert heard.steps
     assert all(done == total for done, total in heard.steps)  # a display adds no time left
     for call in (0, 17):
@@ -327,6 +330,15 @@ def test_a_text_of_what_a_search_has_not_evaluated_is_evaluated(stage, endpoint)
     run.run()
     assert run.verdicts == ["screened out", "better"]
     assert run.attempts.all()[1].fingerprint == known.fingerprint
+
+
+def test_a_shorter_text_of_an_evaluated_permutation_replaces_it(stage, endpoint):
+    shorter = SHARES.replace("slot", "s").replace("order", "o")
+    endpoint.script = [answer(SHARES), answer(shorter, critiques="{}")]
+    run = stage(iterations=2)
+    run.run()
+    assert run.verdicts == ["better", "better"]
+    assert "o = s // 64" in run.best.candidate.text
 
 
 def test_no_change_is_refused_without_a_measurement(stage, endpoint):

@@ -472,3 +472,8 @@ def _answers(
 REQUEST, ANSWERS, STAGE = "request.pickle", "answers.pickle", "stage"
 """Files of a call."""
 RETURNED, RAISED = "returned", "raised"
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

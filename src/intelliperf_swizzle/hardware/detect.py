@@ -19,8 +19,7 @@ from importlib import util
 from pathlib import Path
 from typing import TypeVar
 
-from intelliperf_swizzle.hardware.registry import load_target, targets
-from intelliperf_swizzle.hardware.target import Backend, Target
+from intelliperf_swizzle.hardware.target import Backend, Target, load_target, targets
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from intelliperf_swizzle import cache
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.frontends.emit import serial_divisions
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
@@ -291,7 +291,7 @@ class ModelScreen:
 def _rater(one: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:
     physics = ONE_DOMAIN
     if one.trace.line_accesses > FULL_PHYSICS_LINES * target.num_xcds:
-        if one.trace.program is None or not target.l2_copies_remote_lines:
+        if one.trace.program is None or not isinstance(target, NvidiaGpu):
             return cache.Screen(one.trace, target, one.occupancy).hit_rate
         physics = FIRST_TURNS
 

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from intelliperf_swizzle.dependence import find_dependence
+from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
@@ -23,6 +23,7 @@ from intelliperf_swizzle.profile.readings import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import (
+    Access,
     Certificate,
     Launch,
     OtherSize,
@@ -52,6 +53,7 @@ FEWEST_PROGRAMS = 1 << 14
 """… which may be so many at least."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """The same of line accesses that are replayed."""
+_PLAIN = (Access.READ, Access.WRITE)
 FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
@@ -136,11 +138,14 @@ class SizeGuard:
     @property
     def _tied(self) -> bool:
         """Whether programs depend on each other, or may, at a size that is not recorded."""
-        if any(one.trace.hands_over for one in self._subject.traced):
-            return True
+        traces = [one.trace for one in self._subject.traced]
         own = self._subject.traced[0].launch.programs
         larger = (one.traced for one in self._others if one.launch.programs > own)
-        return any(find_dependence(one.trace, one.launch) for one in larger)
+        return (
+            any(one.hands_over for one in traces)
+            or any(touched(one, *_PLAIN) & touched(one, Access.ATOMIC) for one in traces)
+            or any(find_dependence(one.trace, one.launch) for one in larger)
+        )
 
     def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""

@@ -22,7 +22,7 @@ from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.compare_cures import case_of, compare_cures, find_parameters
 from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import search_kernel
+from intelliperf_swizzle.search.loop import Attempts, search_kernel
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.plan import (
@@ -37,7 +37,6 @@ from intelliperf_swizzle.search.plan import (
     plan_searches,
     record_application,
 )
-from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Setting
 from intelliperf_swizzle.search.subject import Subject, describe

@@ -14,8 +14,8 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.model import accuracy_of
 from intelliperf_swizzle.cache.stream import stream_of
-from intelliperf_swizzle.context import HardwareContext, hardware_context
-from intelliperf_swizzle.context.locality import describe_causes
+from intelliperf_swizzle.context import HardwareContext
+from intelliperf_swizzle.context.locality import describe_causes, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
 from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target

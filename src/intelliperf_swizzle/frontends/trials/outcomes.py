@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Sequence
 
 from intelliperf_swizzle.frontends.ports import GpuOutcome
-from intelliperf_swizzle.frontends.trials.trial import Trial
+from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.records import Interval, Timing, Validation
 
 CONFIDENCE = 0.95

@@ -28,8 +28,8 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.applications import PATIENCE_SECONDS, how_ended
+from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, Trial
 from intelliperf_swizzle.frontends.trials.outcomes import timing
-from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind, Trial
 
 _POLL_SECONDS = 0.05
 

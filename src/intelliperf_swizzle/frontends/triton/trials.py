@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle.dependence import touched_storages
+from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest, Replay
@@ -97,12 +97,11 @@ class TritonOnGpu:
 
 def task_of(launch: Launch, trace: Trace) -> Task:
     """What a launch reads and writes, as its trace tells."""
-    summed = touched_storages(launch, trace, (Access.ATOMIC,)) if trace.order_matters else ()
     return Task(
         launch=launch,
-        read=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
-        written=touched_storages(launch, trace, (Access.WRITE, Access.ATOMIC)),
-        summed=frozenset(summed),
+        read=touched_storages(launch, trace, Access.READ, Access.ATOMIC),
+        written=touched_storages(launch, trace, Access.WRITE, Access.ATOMIC),
+        summed=summed_storages(launch, trace),
     )
 
 

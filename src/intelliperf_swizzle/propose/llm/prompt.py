@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.codec import loads
-from intelliperf_swizzle.context import HardwareContext, render
+from intelliperf_swizzle.context import HardwareContext
+from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError
 from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family

@@ -268,7 +268,7 @@ class _Conversation:
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
         more = self.problem.iterations - iteration
-        left = f" Left: {again} more if this is refused, and {more} further iterations after it."
+        left = f" Answers left if this is refused: {again}. Iterations left after this: {more}."
         question = proposal(formula, self.context, self.memory_analysis, attempts, best, left=left)
         replies = self._ask(question, self.proposer.samples)
         reasons = [no_swizzle_helps(reply) for reply in replies]

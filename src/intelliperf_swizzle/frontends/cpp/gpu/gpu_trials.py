@@ -30,6 +30,7 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
 from intelliperf_swizzle.frontends.cpp.gpu.recorded_calls import RecordedCall, recorded_calls
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.trials.processes import (
@@ -39,7 +40,6 @@ from intelliperf_swizzle.frontends.trials.processes import (
     fresh_folder,
     try_out,
 )
-from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Launch, Trace
 

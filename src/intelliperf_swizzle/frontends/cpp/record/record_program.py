@@ -288,8 +288,8 @@ def _computed(
                 reason = f"about {event['seconds']:.0f} s; the budget is {_BUDGET_SECONDS:g} s"
             why[source.entry.name if source else symbol] = reason
     return [
-        f"`{name}` was recorded and not computed ({reason}): what the application makes of its "
-        "output means nothing"
+        f"`{name}` was recorded but not computed ({reason}): ignore the application's own checks "
+        "of its output"
         for name, reason in why.items()
     ]
 

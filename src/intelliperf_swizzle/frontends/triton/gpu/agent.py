@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from intelliperf_swizzle.codec import encode
-from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind
+from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, journal
 from intelliperf_swizzle.frontends.triton.capture import calls
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe

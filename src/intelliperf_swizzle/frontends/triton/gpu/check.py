@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from intelliperf_swizzle.frontends.trials.trial import Check
+from intelliperf_swizzle.frontends.trials import Check
 from intelliperf_swizzle.frontends.triton.gpu import passes
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, device_of, moved
 from intelliperf_swizzle.frontends.triton.gpu.order import Task

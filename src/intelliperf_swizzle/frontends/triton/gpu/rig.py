@@ -15,6 +15,7 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.applications import last_lines
 from intelliperf_swizzle.frontends.ports import Replay
+from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.processes import (
     Known,
@@ -23,7 +24,6 @@ from intelliperf_swizzle.frontends.trials.processes import (
     fresh_folder,
     try_out,
 )
-from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.frontends.triton.capture.process import start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_order

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from intelliperf_swizzle import __version__
-from intelliperf_swizzle.cli.arguments import (
+from intelliperf_swizzle.cli import (
     PROGRAM,
     SWIZZLE,
     Parser,
