@@ -220,10 +220,12 @@ class NcuProfiler:
                     raise _why(kernel, ran)
                 return readings
 
-            def sums(choices: list[tuple[str, ...]]) -> list[Totals]:
-                parts = _parts(self._counted(choices, run), len(launches), len(variants))
-                both = zip(parts, variants, strict=True)
-                return [self._totals(launches, readings, edit) for readings, edit in both]
+            def sums(choices: list[tuple[str, ...]]) -> Iterator[Totals]:
+                readings = self._counted(choices, run)
+                for number, edit in enumerate(variants):
+                    firsts = range(number * REPEATS, len(readings), len(variants) * REPEATS)
+                    own = [one for first in firsts for one in readings[first : first + REPEATS]]
+                    yield self._totals(launches, own, edit)
 
             per_request = map(_per_request, sums(self._sectors))
             return [*map(partial(self._measurement, kernel), sums(self._hits), per_request)]
@@ -305,15 +307,6 @@ class NcuProfiler:
                 f"{SECTORS} per request": per_request,
             },
         )
-
-
-def _parts(readings: Sequence[Reading], launches: int, variants: int) -> list[list[Reading]]:
-    """The readings of each variant, of which a replay makes each launch in turn."""
-    rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
-    return [
-        [one for launch in range(launches) for one in rows[launch * variants + variant]]
-        for variant in range(variants)
-    ]
 
 
 def _per_request(sums: Totals) -> float:

@@ -16,7 +16,7 @@ from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, ReplayedRuns
 from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
-from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
+from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
 from intelliperf_swizzle.stopping import spent
 
@@ -127,7 +127,7 @@ class OnGpu:
     def _confirm(self, one: Evaluated) -> Evaluated | None:
         self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")
         outcomes = self._run([one], self._runs.confirm)
-        judged = self._measure(self._judge(one, outcomes[one.attempt.number]))
+        judged = self._judge(one, outcomes[one.attempt.number])
         if judged.attempt.verdict.kind == "better":
             judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
         return judged if judged.attempt.verdict.kind == "better" else None
@@ -159,27 +159,19 @@ class OnGpu:
             return {number: GpuOutcome(("not validated", str(error))) for number in edits}
 
     def _judge(self, one: Edited, outcome: GpuOutcome) -> Evaluated:
-        validation = outcome.validation
+        validation, timing = outcome.validation, outcome.timing
         if validation is not None:
             validation = replace(validation, distinct_launches=len(self._setting.subject.launches))
         attempt = replace(one.attempt, validation=validation)
-        if outcome.refusal is not None or outcome.timing is None:
+        if outcome.refusal is not None or timing is None:
             kind, reason = outcome.refusal or ("not measured", "no times were taken")
             return self._keep(one, replace(attempt, verdict=Verdict(kind, reason)))
-        counted = attempt.measurement or attempt.predicted
-        attempt = replace(attempt, diff=one.edit.diff, measurement=counted)
-        return self._judge_time(one, attempt, outcome.timing)
-
-    def _judge_time(self, one: Edited, attempt: Attempt, timing: Timing) -> Evaluated:
         self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
-        measurement = replace(
-            attempt.measurement or self.predicted, time_ms=timing.time_ms.median, timing=timing
-        )
-        return self._judge_measurement(one, attempt, measurement)
+        counted = attempt.measurement or attempt.predicted or self.predicted
+        measurement = replace(counted, time_ms=timing.time_ms.median, timing=timing)
+        return self._judge_time(one, replace(attempt, diff=one.edit.diff), measurement)
 
-    def _judge_measurement(
-        self, one: Edited, attempt: Attempt, measurement: Measurement
-    ) -> Evaluated:
+    def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
         verdict = judge(measurement, self.baseline if same else self.predicted)
         return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
@@ -207,43 +199,27 @@ class OnGpu:
             self._profiler = None
             return
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
+        count, self._count = self._count, None
+        edits = [one.edit for one in new]
         try:
-            if self._count is not None:
-                count, self._count = self._count, None
-                first, *read = count([one.edit for one in new])
-                for one, found in zip(new, read, strict=True):
-                    self._take(one, found)
+            if count is not None:
+                first, *read = count(edits)
             else:
-                first = profiler.measure(traced)
+                first, *read = (profiler.measure(traced, one) for one in (None, *edits))
         except ProfileError as error:
-            if asked:
+            if asked and not new:
                 raise
             self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
             self._profiler = None
             return
         self.baseline = replace(first, time_ms=self.baseline.time_ms, causes=self.predicted.causes)
-        for one in new:
-            self._measure(self._evaluated[one.attempt.number])
+        for one, found in zip(new, read, strict=True):
+            known = self._evaluated[one.attempt.number].attempt.measurement or self.predicted
+            times = {name: getattr(known, name) for name in ("time_ms", "timing", "causes")}
+            self._judge_time(one, one.attempt, replace(found, **times))
 
     def _is_modelled(self, one: Evaluated) -> bool:
         return one.attempt.measurement is not None and one.attempt.measurement.profiler == "model"
-
-    def _measure(self, one: Evaluated) -> Evaluated:
-        """Reads the hit rate of a timed candidate, if hardware tells it and it is not known."""
-        if self._profiler is None or not self._is_modelled(one):
-            return one
-        try:
-            read = self._profiler.measure(self._setting.subject.traced, one.edit)
-        except ProfileError as error:
-            verdict = Verdict("not measured", str(error))
-            return self._keep(one, replace(one.attempt, verdict=verdict))
-        return self._take(one, read)
-
-    def _take(self, one: Evaluated, read: Measurement) -> Evaluated:
-        """What was counted of a timed candidate, beside its times."""
-        known = one.attempt.measurement or self.predicted
-        read = replace(read, time_ms=known.time_ms, timing=known.timing, causes=known.causes)
-        return self._judge_measurement(one, one.attempt, read)
 
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""

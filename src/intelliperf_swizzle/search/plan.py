@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from intelliperf_swizzle import __version__
@@ -39,7 +38,7 @@ from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop
 from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.builds import examine_kernel, look_closely
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, check_editable, row_of
+from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""
@@ -51,9 +50,6 @@ error (`MODEL_RATE_ERROR`) is more than what is left below the ceiling."""
 LEAST_SHARE = 0.005
 """Part of the time of all recorded kernels that a kernel must be able to save, to be searched
 beside others."""
-
-_PARSING = Lock()
-"""Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
 FEWEST_CANDIDATES = 64
 """For a kernel that is searched at all: the patterns and a few steps of the search."""
@@ -387,7 +383,7 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
     asked = setup.options.renumber
     reasons: tuple[str, ...] = ()
     if asked != PROGRAM:
-        with _PARSING:
+        with PARSING:
             looped, reasons = _with_loops(launches, setup)
         if loop := looped[0].loop:
             entry = looped[0].source.entry
@@ -396,8 +392,7 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
             note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
             note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
             try:
-                with _PARSING:
-                    check_editable(setup, looped)
+                check_editable(setup, looped)
                 subject = examine_kernel(looped, setup, progress)
                 if loop.read_from:
                     told = READ.format("`, `".join(loop.read_from))
@@ -409,8 +404,7 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
     subject = examine_kernel(launches, setup, progress)
     subject = replace(subject, notes=(*reasons, *subject.notes))
     try:
-        with _PARSING:
-            check_editable(setup, launches)
+        check_editable(setup, launches)
     except SpliceError as error:
         told = f"no swizzle can be put into its source: {error.fact}"
         subject = replace(subject, refusal=error.fact, cautions=(*subject.cautions, told))

@@ -28,25 +28,10 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.applications import PATIENCE_SECONDS, how_ended
-from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, Trial
+from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, Known, Trial
 from intelliperf_swizzle.frontends.trials.outcomes import timing
 
 _POLL_SECONDS = 0.05
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a process need not try any more.
-
-    Attributes:
-        checked: (task, candidate) pairs that need not be compared again.
-        failed: candidates that are not tried any more.
-        raced: tasks whose times are known.
-    """
-
-    checked: frozenset[tuple[int, int]]
-    failed: frozenset[int]
-    raced: frozenset[int]
 
 
 @dataclass(frozen=True)

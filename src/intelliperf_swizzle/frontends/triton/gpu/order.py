@@ -11,10 +11,11 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle.frontends.trials import Known
 from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
 from intelliperf_swizzle.records import Launch
 
@@ -47,9 +48,7 @@ class Order:
     Attributes:
         tasks: the launches.
         candidates: function key -> text with the swizzle in it, by the candidate's number.
-        checked: (task, candidate) pairs that need not be compared again.
-        failed: candidates that are not tried any more.
-        raced: tasks whose times are known.
+        known: what need not be tried any more.
         race_seconds: for the times of all tasks together; 0 = none are taken.
         run_seconds: what a candidate may take in any case.
         cache_bytes: of all caches of the GPU; times are taken over more than that.
@@ -59,9 +58,7 @@ class Order:
 
     tasks: tuple[Task, ...]
     candidates: Mapping[int, Mapping[str, str]]
-    checked: frozenset[tuple[int, int]] = frozenset()
-    failed: frozenset[int] = frozenset()
-    raced: frozenset[int] = frozenset()
+    known: Known = field(default_factory=Known)
     race_seconds: float = 0.0
     run_seconds: float = 0.0
     cache_bytes: int = 0

@@ -88,11 +88,10 @@ class Rig:
         """
 
         def start_process(known: Known) -> Process:
-            already = known.checked, known.failed, known.raced
             times = race_seconds, self.run_seconds
             sizes = self.cache_bytes, tolerance
             folder, child = begun.pop() if begun else self.begin()
-            save_order(Order(tuple(tasks), candidates, *already, *times, *sizes), folder)
+            save_order(Order(tuple(tasks), candidates, known, *times, *sizes), folder)
             return Process(child, Journal(folder).unread, lambda: last_lines(folder))
 
         counts = [task.launch.count for task in tasks]
