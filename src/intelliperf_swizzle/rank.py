@@ -374,7 +374,7 @@ def _merit(attempt: Attempt, criterion: str) -> float:
 
 
 def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None:
-    """How much longer it takes, relative to the baseline; None where no time is known."""
+    """How much longer it takes, relative to the baseline; None if no time is known."""
     now, before = measured.time_ms, baseline.time_ms
     if now is None or not before:
         now, before = measured.modelled_time_ms, baseline.modelled_time_ms

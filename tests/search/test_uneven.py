@@ -84,5 +84,5 @@ def test_what_is_done_outside_of_a_loop_is_no_tile(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(LOOP)
     run = optimize([sys.executable, "app.py"], target="mi300x", candidates=60,
                    project_directory=str(tmp_path), report_dir=str(tmp_path / "out"))  # fmt: skip
-    assert "`tile` is renumbered" in " ".join(run.notes)
+    assert "renumbering loop variable `tile`" in " ".join(run.notes)
     assert any("down" in one.candidate.name for one in run.attempts)

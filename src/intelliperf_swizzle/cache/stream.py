@@ -326,7 +326,7 @@ def merge(trace: Trace) -> ReferenceStream:
 
 
 def _issue(trace: Trace) -> UInt8Array | None:
-    """What `ref_issue` holds, for every line of every shape; None where all are aligned."""
+    """What `ref_issue` holds, for every line of every shape; None if all are aligned."""
     if trace.shape_passes is None or trace.shape_late is None or (trace.shape_passes == 1).all():
         return None
     return (np.log2(trace.shape_passes).astype(np.uint8) << 4 | trace.shape_late).astype(np.uint8)

@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
-    module = "runs" if verb in ("optimize", "score", "explain") else "verbs"
+    module = "searches" if verb in ("optimize", "score", "explain") else "verbs"
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 

@@ -85,7 +85,7 @@ class Reuse:
         other_domain: tiles have, but only on other XCDs: it is fetched once more.
         same_wave: a tile of the same XCD and the same wave touches it.
         earlier_wave: a tile of the same XCD has, in an earlier wave.
-        distance_bytes: median of what the XCD touches between that wave and this one; None where
+        distance_bytes: median of what the XCD touches between that wave and this one; None if
             nothing is used again in a later wave.
         distance_fits: of `earlier_wave`, the share whose distance is within the XCD's L2.
         domains_per_shared_line: on how many XCDs a line is fetched that more than one tile touches.

@@ -66,7 +66,7 @@ class Target:
             in the layout of the result; None = no different.
         l2_writes_always_hit: whether a write that allocates a line is counted as a hit.
         l2_hit_counters: counters whose quotient hits / (hits + misses) is the L2 hit rate.
-        llc_bytes: memory-side last-level cache, None where there is none.
+        llc_bytes: memory-side last-level cache, None if there is none.
         llc_hit_counters: counters of requests that leave the L2 towards it.
         memory_counters: counters of bytes to and from memory.
         l2_gb_s: peak read bandwidth of all L2s, in 1e9 bytes a second.

@@ -53,7 +53,7 @@ class Ran:
 
     Attributes:
         folder: where the profiler was told to write.
-        exit_code: its own; None where it was ended at the limit.
+        exit_code: its own; None if it was ended at the limit.
         said: what it and the application printed.
     """
 

@@ -100,12 +100,8 @@ def _reading(row: Mapping[str, str], units: Mapping[str, str]) -> Reading:
         counters=counters,
         time_ns=counters.get(DURATION),
         shared_bytes=None if shared[0] is None else int(shared[0] + (shared[1] or 0)),
-        registers=_whole(counters.get("launch__registers_per_thread")),
+        registers=int(counters.get("launch__registers_per_thread", 0)) or None,
     )
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def _number(text: str) -> float | None:

@@ -105,10 +105,10 @@ class SizesTried:
 
     Attributes:
         grids: that were tried.
-        condition: where it is a permutation, in words; None where it is on all of them.
+        condition: where it is a permutation, in words; None if it is on all of them.
         witness: the smallest grid of more than one program on which it is none; None likewise.
         reason: why it is none there.
-        not_tried: why there are no other sizes; None where there are.
+        not_tried: why there are no other sizes; None if there are.
     """
 
     grids: tuple[Grid, ...] = ()
@@ -132,7 +132,7 @@ class RemapVerdict:
         drops_tiles: programs do the work of others, and of a tensor that several programs store to,
             elements are stored by none, and that does not follow from loaded values, which need
             not be those of a real run. Narrower than `not a permutation`: it is said unasked.
-        sizes: the same launch at other sizes; None where these were not asked for.
+        sizes: the same launch at other sizes; None if these were not asked for.
     """
 
     kernel: str

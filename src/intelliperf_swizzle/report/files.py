@@ -163,7 +163,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
     Args:
         run: the run.
         initial: the kernel's source as it was.
-        optimized: the source with the best swizzle, None where there is none.
+        optimized: the source with the best swizzle, None if there is none.
     """
     measured = run.best.measurement if run.best else None
     diff = run.best.diff if run.best and run.best.diff else ""
@@ -300,7 +300,7 @@ DEFAULT_FOLDER = "swizzle-out"
 
 
 class Finished(Protocol):
-    """What is written: a run, its edit (None where nothing is to be changed), the old source."""
+    """What is written: a run, its edit (None if nothing is to be changed), the old source."""
 
     @property
     def run(self) -> Run:

@@ -126,7 +126,7 @@ def compare_cures(
     progress: Progress,
     parameters: Callable[[], Sequence[records.Cure]] | None = None,
 ) -> records.Cures | None:
-    """The cures of a kernel; None where its launches are too short for any to matter.
+    """The cures of a kernel; None if its launches are too short for any to matter.
 
     Args:
         setup: of the run.

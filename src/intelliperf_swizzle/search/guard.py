@@ -95,9 +95,7 @@ class SizeGuard:
         proof = next(_proofs(best), known)
         if proof.condition is None:
             return best if proof.extent == "every size" else None
-        guarded = _conditional(self._setup, self._subject, best, proof.condition, proof)
-        diff = guarded.edit.diff if guarded else None
-        return guarded and replace(guarded, attempt=replace(guarded.attempt, diff=diff))
+        return _conditional(self._setup, self._subject, best, proof.condition, proof)
 
     def _guard(self, best: Evaluated) -> Guarded | None:
         subject = self._subject
@@ -215,7 +213,7 @@ def _idle(trace: Trace) -> int:
 
 
 def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
-    """A mapping at one size, beside the unmodified kernel; None where it renumbers nothing."""
+    """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = prove_on(swizzle, [case.launch], case.setup.target)
     if isinstance(proofs, Witness):
         return OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
@@ -259,7 +257,7 @@ def _conditional(
 ) -> Guarded | None:
     """The best attempt under a condition: the same permutation of every recorded launch.
 
-    None where it is not: a smaller launch of the application may fall under the guard.
+    None if it is not: a smaller launch of the application may fall under the guard.
     """
     text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
     candidate = replace(best.attempt.candidate, text=text)
@@ -270,4 +268,5 @@ def _conditional(
     edited = edit_source(Screened(proved, attempt), setup)
     if isinstance(edited, Verdict):
         return None
-    return Guarded(edited.proved, edited.attempt, edited.edit)
+    attempt = replace(attempt, diff=edited.edit.diff)
+    return Guarded(edited.proved, attempt, edited.edit)

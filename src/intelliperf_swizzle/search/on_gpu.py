@@ -190,7 +190,8 @@ class OnGpu:
         They stay modelled if nothing leads and no profiler was asked for, or it does not work, or a
         limit leaves no time.
         """
-        new = [one for one in self._leaders()[:LEADERS] if self._is_modelled(one)]
+        leaders = [(one, one.attempt.measurement) for one in self._leaders()[:LEADERS]]
+        new = [one for one, known in leaders if known and known.profiler == "model"]
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
@@ -202,10 +203,8 @@ class OnGpu:
         count, self._count = self._count, None
         edits = [one.edit for one in new]
         try:
-            if count is not None:
-                first, *read = count(edits)
-            else:
-                first, *read = (profiler.measure(traced, one) for one in (None, *edits))
+            each = (profiler.measure(traced, one) for one in (None, *edits))
+            first, *read = count(edits) if count else each
         except ProfileError as error:
             if asked and not new:
                 raise
@@ -217,9 +216,6 @@ class OnGpu:
             known = self._evaluated[one.attempt.number].attempt.measurement or self.predicted
             times = {name: getattr(known, name) for name in ("time_ms", "timing", "causes")}
             self._judge_time(one, one.attempt, replace(found, **times))
-
-    def _is_modelled(self, one: Evaluated) -> bool:
-        return one.attempt.measurement is not None and one.attempt.measurement.profiler == "model"
 
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""

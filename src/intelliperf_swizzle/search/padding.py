@@ -241,7 +241,7 @@ def _with_stride(
 def _moved_together(
     names: Sequence[str], layouts: Mapping[str, _Layout], roles: Mapping[str, Mapping[str, int]]
 ) -> set[str] | None:
-    """These tensors and those that are padded with them; None where no argument can pad them."""
+    """These tensors and those that are padded with them; None if no argument can pad them."""
     together = set(names)
     while True:
         arguments = _arguments(together, layouts, roles)

@@ -287,9 +287,7 @@ def _digest(*parts: bytes) -> str:
 
 PROGRAM = "program"
 """What `--renumber` calls the programs themselves."""
-READ = (
-    "the number of tiles is read from `{}`: mappings are proved for every one, gains hold for this"
-)
+READ = "the number of tiles is read from `{}`: proved for any count; gain is for the recorded one"
 """What is said of numbers of tiles that memory holds."""
 
 
@@ -389,8 +387,8 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
             entry = looped[0].source.entry
             where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
             most = max(looped, key=lambda one: one.tiles)
-            note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
-            note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
+            note = f"renumbering loop variable `{loop.name}` ({where}): {most.tiles} tiles on "
+            note += f"{most.programs} programs (--renumber {PROGRAM}: the programs)"
             try:
                 check_editable(setup, looped)
                 subject = examine_kernel(looped, setup, progress)
@@ -399,7 +397,7 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
                     subject = replace(subject, cautions=(told, *subject.cautions))
                 return replace(subject, notes=(note, *reasons, *subject.notes))
             except (SpliceError, TraceError) as error:
-                reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "
+                reasons = (*reasons, f"tiles of the loop at {where} cannot be renumbered: "
                                      f"{error.fact}")  # fmt: skip
     subject = examine_kernel(launches, setup, progress)
     subject = replace(subject, notes=(*reasons, *subject.notes))

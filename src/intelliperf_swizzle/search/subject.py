@@ -73,7 +73,7 @@ def ask_on(
 
 
 def owners_of(launch: records.Launch) -> Owners | None:
-    """The programs that take the tiles of a loop; None where there is none."""
+    """The programs that take the tiles of a loop; None if there is none."""
     loop = launch.loop
     return Owners(loop.program, launch.programs, loop.starts) if loop else None
 

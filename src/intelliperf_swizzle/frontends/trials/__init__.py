@@ -23,7 +23,7 @@ class Check:
 
     Attributes:
         same: whether all bytes agree.
-        difference: the first difference in words, None where there is none.
+        difference: the first difference in words, None if there is none.
         loose: whether floats that atomics add up were compared within the tolerance.
     """
 
@@ -51,8 +51,8 @@ class Trial:
 
     Attributes:
         checks: by task; those that were made.
-        failure: None where it ran everywhere.
-        timing: over all tasks, None where no times were taken.
+        failure: None if it ran everywhere.
+        timing: over all tasks, None if no times were taken.
         note: why not, or why the application was ended before all was tried.
     """
 
@@ -63,7 +63,7 @@ class Trial:
 
     @property
     def difference(self) -> str | None:
-        """The first difference in words, None where all bytes agree."""
+        """The first difference in words, None if all bytes agree."""
         return next((one.difference for one in self.checks.values() if not one.same), None)
 
 

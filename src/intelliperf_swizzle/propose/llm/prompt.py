@@ -237,7 +237,7 @@ class Reply:
     Attributes:
         fields: of the answer, by name; empty where it could not be read.
         text: the answer as it came.
-        unreadable: why it could not be read, None where it could.
+        unreadable: why it could not be read, None if it could.
         usage: what the call took.
     """
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
-from intelliperf_swizzle.frontends.applications import LOG, last_lines
+from intelliperf_swizzle.frontends.child_processes import LOG, last_lines
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     GPU_BUILDS,
     GpuProgram,
@@ -148,7 +148,11 @@ class CppOnGpu:
         return try_out(lambda known: self._start(code, known), counts, code, limits)
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
-        """The program with what is to be tried, in a fresh folder; raises ValidationError."""
+        """The program with what is to be tried, in a fresh folder for what it says.
+
+        Raises:
+            ValidationError: it cannot be started.
+        """
         self._journal = folder = fresh_folder(self._folder)
         lines = [
             f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
@@ -165,16 +169,16 @@ class CppOnGpu:
         target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
         calls = [line for one in self._calls for line in one.lines()]
-        text = "\n".join([f"cache_bytes {caches}", *calls, *lines, ""])
-        (folder / "order.txt").write_text(text, "utf-8")
-        variables = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = dict(preloaded(self._shim, variables))
-        command, cwd = program.command, program.folder
+        lines = [f"cache_bytes {caches}", *calls, *lines, ""]
+        (folder / "order.txt").write_text("\n".join(lines), "utf-8")
+        folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
+        variables = preloaded(self._shim, {**self._environment, **program.variables, **folders})
+        place = program.folder
         try:
             with (folder / LOG).open("wb") as log:
-                child = Child(command, cwd=cwd, environment=variables, output=log)
+                child = Child(program.command, cwd=place, environment=variables, output=log)
         except OSError as error:
-            raise ValidationError(f"`{command[0]}` cannot be started: {error}") from error
+            raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
         return Process(child, Journal(folder).unread, lambda: last_lines(folder))
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import prepare
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.frontends.applications import Ending, watch_to_end
+from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts

@@ -237,7 +237,9 @@ class Agent:
 
     def _leave_if_lost(self) -> None:
         """Ends the process if its GPU answers no more."""
-        if self._on_gpu and _is_lost():
+        try:
+            _ = self._on_gpu and torch.cuda.synchronize()
+        except Exception:
             os._exit(LOST_PROCESS)
 
     def _race(
@@ -279,12 +281,3 @@ def _compile(function: calls.JitFunction, call: calls.Call) -> None:
     if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
         raise RuntimeError(refusal)
     kernel._init_handles()
-
-
-def _is_lost() -> bool:
-    """Whether the GPU answers no more in this process."""
-    try:
-        torch.cuda.synchronize()
-    except Exception:
-        return True
-    return False

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.applications import last_lines
+from intelliperf_swizzle.frontends.child_processes import last_lines
 from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
