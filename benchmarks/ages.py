@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The page that lists all pages of numbers: which record each is made from, and how old that is.
 
-    python benchmarks/all_numbers.py
+    python benchmarks/ages.py
 
 A record's commit is the one that it names, else the one that brought it. A modelled page whose
 deciding rooms have changed since is marked; a measured one says when it was measured.
@@ -108,7 +108,7 @@ def row(one: Page) -> list[str]:
 def main() -> None:
     """Writes `docs/results/index.md`."""
     text = page(
-        generated("all_numbers.py"),
+        generated("ages.py"),
         "# Numbers, and how old they are",
         "Each page of numbers is made by a script from a committed record. “Made” is when, and "
         "with which commit. A modelled number that was made with older code than "
@@ -125,7 +125,7 @@ def main() -> None:
         "make figures                        # figures 2 and 15, tables, audit: hours; it resumes\n"
         "make validation                     # the model beside measured hit rates\n"
         "make figures FIGURES=--render       # the pages from the records: seconds\n"
-        "cd benchmarks && ../.venv/bin/python by_hand.py && ../.venv/bin/python all_numbers.py\n"
+        "cd benchmarks && ../.venv/bin/python by_hand.py && ../.venv/bin/python ages.py\n"
         "```",
         "Figures 14 and 16 need a language model (`paper_arms.py`), the measured pages an H100 or "
         "H200 (`h200.py`, `tile_loops.py`, `cuda_kernels.py`); each says so where it begins.",
