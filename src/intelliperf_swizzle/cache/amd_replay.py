@@ -246,9 +246,7 @@ def replay_in_rounds(
     from intelliperf_swizzle.cache.compiled.lines import Asked
 
     target = as_stored(stream, target)
-    if not physics.sectors:
-        target = dataclasses.replace(target, l2_write_request_bytes=LINE_BYTES)
-    per_miss = misses_per_line(target) if physics.write_policy else requests_per_line(target)
+    per_miss = misses_per_line(target)
     caches = _caches(stream, target, physics)
     asked = Asked(*tensors, requests_per_line(target), per_miss)
     tiles = _tiles_of_domains(tile, target, physics)

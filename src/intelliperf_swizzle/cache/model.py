@@ -160,16 +160,10 @@ def traffic(
     physics: Physics = FULL,
     tensors: Tensors = NO_TENSORS,
 ) -> Traffic:
-    """Replay one launch; what a launch adds to one just before it where caches are not cold."""
+    """Replay one launch."""
     if stream.program is not None:
         stream = stream.whole_programs(tile, physics.turns)
         tile = np.arange(stream.tiles)
-    if not physics.cold:
-        twice = np.concatenate((tile, tile))
-        first = replace(physics, cold=True)
-        return traffic(stream, twice, target, occupancy, first, tensors) - traffic(
-            stream, tile, target, occupancy, first, tensors
-        )
     resident = occupancy if physics.occupancy else 1
     if isinstance(target, NvidiaGpu):
         return replay_two_sides(stream, tile, target, resident, physics, tensors)

@@ -9,5 +9,6 @@ from intelliperf_swizzle.hardware.target import (
     NvidiaGpu,
     Target,
     load_target,
+    readings,
     targets,
 )

@@ -298,7 +298,6 @@ class Candidate:
         rationale: why it should be better, where the proposer says so.
         critique: what the proposer says of earlier attempts.
         idea: the proposer's summary of it in one sentence.
-        advice: cures that are no swizzle, in the proposer's words; neither tried nor measured.
         iteration: the proposer's iteration that it belongs to.
         usage: what the call took that it came from.
         flaw: why the answer that it came from cannot be read or kept; `text` is then its beginning.
@@ -312,7 +311,6 @@ class Candidate:
     rationale: str | None = None
     critique: str | None = None
     idea: str | None = None
-    advice: str | None = None
     iteration: int | None = None
     usage: Usage | None = None
     flaw: str | None = None

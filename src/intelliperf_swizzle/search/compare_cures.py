@@ -19,7 +19,7 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.rank import MODEL_RATE_ERROR, least_gain
+from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
 from intelliperf_swizzle.search import builds
 from intelliperf_swizzle.search.padding import confirm, find_paddings
 from intelliperf_swizzle.search.setup import Setup
@@ -155,8 +155,12 @@ def compare_cures(
     found += arguments
     # beside a gain that a GPU has measured, no modelled one is needed
     found += () if setup.device and best else find_paddings(case, subject, best)
+    by_rate = not (setup.device or subject.tells_time(setup.target))
     gaining = [one for one in found if one.time_ms < time * (1 - least)]
-    by_rate = not (setup.device or getattr(subject.accuracy(setup.target), "tells_time", False))
+    if by_rate:
+        more = before.l2_hit_rate + MODEL_RATE_ERROR
+        found = [one for one in found if one.time_ms <= time * (1 + TIME_TOLERANCE)]
+        gaining = [one for one in found if one.l2_hit_rate > more]
     while gaining:
         first, *others = _ranked(gaining, least, by_rate)
         confirmed = confirm(case, first, best)
@@ -199,4 +203,4 @@ def _no_cure(subject: Subject, before: records.Measurement) -> str:
         return "the kernel is bound by arithmetic"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < builds.LEAST_GAIN:
         return "the L2 hit rate is at its ceiling"
-    return "nothing that was tried gains modelled time that the model can tell"
+    return "nothing that was tried gains more than the model can tell"

@@ -175,8 +175,13 @@ class OnModel:
                 measurement = self._measure(one)
             except ProfileError as error:
                 return self._refuse(one, Verdict("not measured", str(error)))
-            launch_ms = setting.subject.launch_ms(self._setup.target)
-            verdict = rank.judge(measurement, self.baseline, launch_ms)
+            subject, target = setting.subject, self._setup.target
+            verdict = rank.judge(
+                measurement,
+                self.baseline,
+                subject.launch_ms(target),
+                tells_time=subject.tells_time(target),
+            )
             attempt = replace(attempt, measurement=measurement, verdict=verdict)
             attempt = setting.remember(attempt)
         return Evaluated(one.proved, attempt, one.edit)

@@ -152,6 +152,11 @@ class Subject:
         multiplies = any(stream_of(one.trace).multiplies for one in self.traced)
         return accuracy_of(target.name, multiplies=multiplies)
 
+    def tells_time(self, target: Target) -> bool:
+        """Whether modelled times of kernels like this one are known to tell anything."""
+        known = self.accuracy(target)
+        return bool(known and known.tells_time)
+
     @property
     def untraced(self) -> list[records.Launch]:
         """The launches that are proved and checked for dependences, and not measured."""

@@ -89,11 +89,6 @@ CRITIQUES = Field(
 )
 IDEA = Field("idea", "the new idea in one sentence")
 RATIONALE = Field("rationale", "why it should be better than what was tried, in numbers")
-ADVICE = Field(
-    "advice",
-    "what would help that is no swizzle (a leading dimension to pad, another tile size or value of"
-    " a parameter), one short line each, unless you have said it before; `none` if nothing would",
-)
 SWIZZLE = Field(
     "swizzle",
     "the new swizzle, or family, in the swizzle language, nothing else; `none` if no renumbering"
@@ -103,7 +98,7 @@ SWIZZLE = Field(
 
 def outputs(*, critiques: bool) -> tuple[Field, ...]:
     """The fields of a proposal; critiques where there is something to criticise."""
-    return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, ADVICE, SWIZZLE)
+    return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, SWIZZLE)
 
 
 CHARACTERS_PER_TOKEN = 4
@@ -290,7 +285,6 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
         "rationale": _text(reply, "rationale"),
         "critique": _critique(_text(reply, "critiques")),
         "idea": _text(reply, "idea"),
-        "advice": _text(reply, "advice"),
     }
     flaw = reply.unreadable or _flaw({"swizzle": text, **explained})
     return Candidate(

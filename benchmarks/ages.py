@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The page that lists all pages of numbers: which record each is made from, and how old that is.
 
-    python benchmarks/numbers.py
+    python benchmarks/ages.py
 
 A record's commit is the one that it names, else the one that brought it. A modelled page whose
 deciding rooms have changed since is marked; a measured one says when it was measured.
@@ -108,21 +108,24 @@ def row(one: Page) -> list[str]:
 def main() -> None:
     """Writes `docs/results/index.md`."""
     text = page(
-        generated("numbers.py"),
+        generated("ages.py"),
         "# Numbers, and how old they are",
         "Each page of numbers is made by a script from a committed record. “Made” is when, and "
         "with which commit. A modelled number that was made with older code than "
         f"{git('rev-parse', '--short', 'HEAD')} says how many commits have changed the rooms that "
         "decide it since; what is measured needs the GPU again, and what is proved is proved "
         "again whenever the tests run.",
-        table(["page", "numbers", "record", "made", "code"], [row(one) for one in PAGES]),
+        table(
+            ["page", "numbers", "record", "made", "code"],
+            [row(one) for one in PAGES if (BENCHMARKS / one.record).exists()],
+        ),
         "## Reproduce the figures",
         "```\n"
         "make install                        # once\n"
         "make figures                        # figures 2 and 15, tables, audit: hours; it resumes\n"
         "make validation                     # the model beside measured hit rates\n"
         "make figures FIGURES=--render       # the pages from the records: seconds\n"
-        "cd benchmarks && ../.venv/bin/python by_hand.py && ../.venv/bin/python numbers.py\n"
+        "cd benchmarks && ../.venv/bin/python by_hand.py && ../.venv/bin/python ages.py\n"
         "```",
         "Figures 14 and 16 need a language model (`paper_arms.py`), the measured pages an H100 or "
         "H200 (`h200.py`, `tile_loops.py`, `cuda_kernels.py`); each says so where it begins.",
