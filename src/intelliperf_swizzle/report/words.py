@@ -39,8 +39,8 @@ KERNELS = (
 
 
 def message(run: Run) -> str:
-    """`outcome` and `cautions` in one."""
-    return " ".join([*outcome(run), *cautions(run.cautions)])
+    """`outcome` and `cautions` in one; begins with `Modelled:` where it is."""
+    return "Modelled: " * run.modelled + " ".join([*outcome(run), *cautions(run.cautions)])
 
 
 def cautions(found: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ changes what the application passes to the kernel, not the kernel.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import get_args
@@ -23,7 +23,7 @@ from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gai
 from intelliperf_swizzle.search import builds
 from intelliperf_swizzle.search.padding import find_paddings
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.stages import Edited
 from intelliperf_swizzle.search.subject import Subject
 
 GROUPS = (4, 8, 16)
@@ -112,8 +112,19 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
         return np.diff(mixed[trace.tile_offset])
 
 
+def case_of(setup: Setup, subject: Subject) -> tuple[builds.Case, bool]:
+    """The largest launch by itself, and whether it is the only one."""
+    largest = subject.traced[0]
+    alone = len(subject.traced) == largest.launch.count == 1
+    return builds.Case(setup, largest, _modelled(subject.baseline) if alone else None), alone
+
+
 def compare_cures(
-    setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
+    setup: Setup,
+    subject: Subject,
+    best: Edited | None,
+    progress: Progress,
+    parameters: Callable[[], Sequence[records.Cure]] | None = None,
 ) -> records.Cures | None:
     """The cures of a kernel; None if its launches are too short for any to matter.
 
@@ -122,13 +133,12 @@ def compare_cures(
         subject: the kernel.
         best: the best swizzle, if there is one.
         progress: told of what is looked at.
+        parameters: what waits for `find_parameters`, if that was begun before.
 
     Cost: a replay for each cure, an interpretation of a few programs for each argument that may be
     a stride or a parameter, and of the whole launch for each padding and each value of a parameter.
     """
-    largest = subject.traced[0]
-    alone = len(subject.traced) == largest.launch.count == 1
-    case = builds.Case(setup, largest, _modelled(subject.baseline) if alone else None)
+    case, alone = case_of(setup, subject)
     before = case.before
     time, least = before.modelled_time_ms or 0.0, least_gain(before)
     if time < setup.target.launch_us / 1e3:
@@ -138,9 +148,9 @@ def compare_cures(
     progress.phase(f"comparing cures for {subject.kernel} (model)")
     found = []
     if best:
-        known = _modelled(best.attempt.measurement) if alone else None
+        known = _modelled(best.attempt.measurement) or best.attempt.predicted if alone else None
         found.append(builds.cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
-    arguments = tuple(find_parameters(case, subject))
+    arguments = tuple(parameters() if parameters else find_parameters(case, subject))
     found += arguments
     # beside a gain that a GPU has measured, no modelled one is needed
     found += () if setup.device and best else find_paddings(case, subject, best)

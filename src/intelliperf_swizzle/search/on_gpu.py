@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle.edit import Edit
@@ -15,16 +16,18 @@ from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, ReplayedRuns
 from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
-from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
+from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
+from intelliperf_swizzle.stopping import spent
 
 S = TypeVar("S", bound=Screened)
 _Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]]
 
 LEADERS = 4
-"""Fastest attempts whose hit rates are measured, which takes a run of the application each, and
-that are timed once more against each other: with a dozen others, two that differ by 1 % may well
-come in the other order."""
+"""Fastest attempts whose hit rates are measured, of which one is chosen; and how many are tried at
+all where a limit leaves little time."""
+HURRIED = 0.4
+"""Part of a limit (--seconds) after which that is so; behind twice that nothing is counted."""
 
 
 class OnGpu:
@@ -45,6 +48,7 @@ class OnGpu:
         self.baseline = setting.subject.baseline
         self.predicted = replace(self.baseline, time_ms=None)
         self._settled: list[Evaluated] = []
+        self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
 
     @property
     def confirmed(self) -> list[Evaluated]:
@@ -52,12 +56,16 @@ class OnGpu:
         return [*self._settled, *([] if self._setting.unit_test.runs else self._leaders())]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
-        """Those that the model predicts best with full physics, and some of every kind."""
+        """Those that the model predicts best with full physics, and some of every kind; the
+        finalists, if all of them can be tried."""
         by_number = {one.attempt.number: one for one in screened}
-        places = self._setting.places(self._measured // 2)
+        most = LEADERS if (hurried := spent(HURRIED)) else self._measured
+        places = most // 2 if hurried else self._setting.places(most // 2)
         chosen = finalists([one.attempt for one in screened], places)
+        numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
+        if hurried or len(numbers) <= most:
+            return [by_number[number] for number in [*numbers][:most]]
         self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
-        numbers = {one.number for one in chosen} | {*always}
         predicted = self._predict([one for one in screened if one.attempt.number in numbers])
         by_number.update((one.attempt.number, one) for one in predicted)
         attempts = [one.attempt for one in by_number.values()]
@@ -65,11 +73,12 @@ class OnGpu:
         return [by_number[one.number] for one in best]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
-        """Validates and times all in one run of the application; profiles the leaders."""
+        """Validates and times all in one process."""
         waiting = [one for one in edited if one.attempt.number not in self._evaluated]
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
+        self._begin_counting()
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
             for one, verdict in verdicts:
@@ -83,7 +92,6 @@ class OnGpu:
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:
             self._judge(one, outcomes[one.attempt.number])
-        self._measure_leaders()
         return [self._evaluated[one.attempt.number] for one in edited]
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
@@ -95,11 +103,10 @@ class OnGpu:
         return Verdict("output differs", flaw) if flaw else None
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The shortest of the fastest that are better; of those that were counted, if any were."""
+        """The shortest of the fastest that are better; of those that are to be counted."""
         numbers = {one.attempt.number for one in evaluated}
-        leaders = [one for one in self._leaders() if one.attempt.number in numbers]
-        counted = [one for one in leaders if not self._is_modelled(one)]
-        attempts = [one.attempt for one in counted or leaders]
+        leaders = [one.attempt for one in self._leaders() if one.attempt.number in numbers]
+        attempts = leaders[:LEADERS]
         return self._evaluated[shortest(attempts).number] if attempts else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
@@ -111,14 +118,16 @@ class OnGpu:
         if verdict := self._look_for_flaws(chosen):
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
-        known = self._confirm(self._keep(chosen, chosen.attempt))
+        self.count()
+        measured = self._evaluated[number].attempt.measurement
+        known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
         self._settled = [known, *self._settled] if known else self._settled
         return known
 
     def _confirm(self, one: Evaluated) -> Evaluated | None:
         self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")
         outcomes = self._run([one], self._runs.confirm)
-        judged = self._measure(self._judge(one, outcomes[one.attempt.number]))
+        judged = self._judge(one, outcomes[one.attempt.number])
         if judged.attempt.verdict.kind == "better":
             judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
         return judged if judged.attempt.verdict.kind == "better" else None
@@ -150,81 +159,63 @@ class OnGpu:
             return {number: GpuOutcome(("not validated", str(error))) for number in edits}
 
     def _judge(self, one: Edited, outcome: GpuOutcome) -> Evaluated:
-        validation = outcome.validation
+        validation, timing = outcome.validation, outcome.timing
         if validation is not None:
             validation = replace(validation, distinct_launches=len(self._setting.subject.launches))
         attempt = replace(one.attempt, validation=validation)
-        if outcome.refusal is not None or outcome.timing is None:
+        if outcome.refusal is not None or timing is None:
             kind, reason = outcome.refusal or ("not measured", "no times were taken")
             return self._keep(one, replace(attempt, verdict=Verdict(kind, reason)))
-        counted = attempt.measurement or attempt.predicted
-        attempt = replace(attempt, diff=one.edit.diff, measurement=counted)
-        return self._judge_time(one, attempt, outcome.timing)
-
-    def _judge_time(self, one: Edited, attempt: Attempt, timing: Timing) -> Evaluated:
         self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
-        measurement = replace(
-            attempt.measurement or self.predicted, time_ms=timing.time_ms.median, timing=timing
-        )
-        return self._judge_measurement(one, attempt, measurement)
+        counted = attempt.measurement or attempt.predicted or self.predicted
+        measurement = replace(counted, time_ms=timing.time_ms.median, timing=timing)
+        return self._judge_time(one, replace(attempt, diff=one.edit.diff), measurement)
 
-    def _judge_measurement(
-        self, one: Edited, attempt: Attempt, measurement: Measurement
-    ) -> Evaluated:
+    def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
         verdict = judge(measurement, self.baseline if same else self.predicted)
         return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
 
-    def _measure_leaders(self) -> None:
+    def _begin_counting(self) -> None:
+        """Starts what counts a replay, beside the trials: it takes longest to start."""
+        runs, profiler = self._runs, self._profiler
+        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
+        if self._count is None and replayed and isinstance(profiler, NcuProfiler):
+            traced = self._setting.subject.traced
+            self._count = profiler.begin(traced, partial(replayed.replay, REPEATS))
+
+    def count(self) -> None:
         """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
 
-        They stay modelled if nothing leads and no profiler was asked for, or it does not work.
+        They stay modelled if nothing leads and no profiler was asked for, or it does not work, or a
+        limit leaves no time.
         """
-        new = [one for one in self._leaders()[:LEADERS] if self._is_modelled(one)]
-        profiler, traced, runs = self._profiler, self._setting.subject.traced, self._runs
+        leaders = [(one, one.attempt.measurement) for one in self._leaders()[:LEADERS]]
+        new = [one for one, known in leaders if known and known.profiler == "model"]
+        profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
             return
+        if spent(2 * HURRIED) and not asked:
+            self._profiler = None
+            return
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
-        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
+        count, self._count = self._count, None
         edits = [one.edit for one in new]
         try:
-            if replayed and isinstance(profiler, NcuProfiler):
-                replay = replayed.counted(edits, REPEATS)
-                first, *read = profiler.measure_each(traced, edits, replay)
-                for one, found in zip(new, read, strict=True):
-                    self._take(one, found)
-            else:
-                first = profiler.measure(traced)
+            each = (profiler.measure(traced, one) for one in (None, *edits))
+            first, *read = count(edits) if count else each
         except ProfileError as error:
-            if asked:
+            if asked and not new:
                 raise
             self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
             self._profiler = None
             return
         self.baseline = replace(first, time_ms=self.baseline.time_ms, causes=self.predicted.causes)
-        for one in new:
-            self._measure(self._evaluated[one.attempt.number])
-
-    def _is_modelled(self, one: Evaluated) -> bool:
-        return one.attempt.measurement is not None and one.attempt.measurement.profiler == "model"
-
-    def _measure(self, one: Evaluated) -> Evaluated:
-        """Reads the hit rate of a timed candidate, if hardware tells it and it is not known."""
-        if self._profiler is None or not self._is_modelled(one):
-            return one
-        try:
-            read = self._profiler.measure(self._setting.subject.traced, one.edit)
-        except ProfileError as error:
-            verdict = Verdict("not measured", str(error))
-            return self._keep(one, replace(one.attempt, verdict=verdict))
-        return self._take(one, read)
-
-    def _take(self, one: Evaluated, read: Measurement) -> Evaluated:
-        """What was counted of a timed candidate, beside its times."""
-        known = one.attempt.measurement or self.predicted
-        read = replace(read, time_ms=known.time_ms, timing=known.timing, causes=known.causes)
-        return self._judge_measurement(one, one.attempt, read)
+        for one, found in zip(new, read, strict=True):
+            known = self._evaluated[one.attempt.number].attempt.measurement or self.predicted
+            times = {name: getattr(known, name) for name in ("time_ms", "timing", "causes")}
+            self._judge_time(one, one.attempt, replace(found, **times))
 
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""

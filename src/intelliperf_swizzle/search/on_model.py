@@ -99,6 +99,9 @@ class OnModel:
         number = rank.shortest(better).number
         return next((one for one in evaluated if one.attempt.number == number), None)
 
+    def count(self) -> None:
+        """There is nothing that hardware could tell."""
+
     def settle(self, chosen: Edited) -> Evaluated | None:
         """Validates what is not validated yet."""
         number = chosen.attempt.number

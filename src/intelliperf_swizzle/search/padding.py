@@ -13,7 +13,7 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.search import builds
-from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.stages import Edited
 from intelliperf_swizzle.search.subject import Subject
 
 
@@ -73,9 +73,7 @@ def _layouts(launch: records.Launch, trace: records.Trace) -> list[_Layout]:
     return found
 
 
-def find_paddings(
-    case: builds.Case, subject: Subject, best: Evaluated | None
-) -> list[records.Cure]:
+def find_paddings(case: builds.Case, subject: Subject, best: Edited | None) -> list[records.Cure]:
     """Padded rows of the tensors whose lines crowd channels, alone and with the swizzle."""
     launch, trace = case.launch, case.traced.trace
     requests = subject.baseline.l2_requests or 0

@@ -19,9 +19,9 @@ from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
 from intelliperf_swizzle.search.builds import look_closely
-from intelliperf_swizzle.search.compare_cures import compare_cures
+from intelliperf_swizzle.search.compare_cures import case_of, compare_cures, find_parameters
 from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
-from intelliperf_swizzle.search.guard import SizeGuard, sound
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, search_kernel
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel
@@ -38,9 +38,14 @@ from intelliperf_swizzle.search.plan import (
     record_application,
 )
 from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.stages import Edited, Evaluator, Setting
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Setting
 from intelliperf_swizzle.search.subject import Subject, describe
-from intelliperf_swizzle.stopping import Interrupted, apart, begin_part, hold, limit
+from intelliperf_swizzle.stopping import Interrupted, ahead, apart, begin_part, hold, limit
+
+LATER = (
+    "validated without the condition that the patch tests, with which it is the same permutation "
+    "of every recorded launch"
+)
 
 
 def choose_evaluator(
@@ -84,23 +89,31 @@ def optimize_kernel(
     ):
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
-        best, effort, interrupted = None, Effort(), None
+        best: Edited | None = None
+        effort, interrupted = Effort(), None
         picture, cures = None, None
         by_hand: tuple[ByHand, ...] = ()
         guard = SizeGuard(setup, subject, progress)
+        parameters = None
         try:
             if promising:
+                if setup.device:  # while candidates are tried there
+                    case, _ = case_of(setup, subject)
+                    parameters = ahead(lambda: [*find_parameters(case, subject)])
                 best, effort, by_hand = apart(
                     lambda: search_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
             picture = apart(lambda: draw(setup, subject, best))
-            cures = apart(lambda: compare_cures(setup, subject, best, progress))
+            cures = apart(lambda: compare_cures(setup, subject, best, progress, parameters))
         except Interrupted as signal:
-            best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
+            guarded = map(guard.at_once, evaluator.confirmed)
+            best, interrupted = best or next(filter(None, guarded), None), signal
             efforts = [proposer.effort for proposer in proposers]
             effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
+            if best and not isinstance(best, Evaluated):
+                effort += Effort((LATER,))
         run = replace(
             conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
