@@ -18,7 +18,7 @@ import numpy as np
 from accuracy.configuration import Configuration
 from accuracy.measured import MeasuredPair, UnusableError
 from accuracy.order_table import digest_of
-from intelliperf_swizzle.cache.screen import cores
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.disk import Kept, temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.hardware import NvidiaGpu, Target

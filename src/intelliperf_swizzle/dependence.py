@@ -76,8 +76,7 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
     floats = any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
     if launch.count > 1 and trace.method == "sequential" and floats:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
-    decisive = [name for name in launch.varying if name not in trace.immaterial]
-    if decisive:
+    if decisive := [name for name in launch.varying if name not in trace.immaterial]:
         return not_known(f"launches with more values of `{decisive[0]}` were made than recorded")
     if trace.unresolved and (trace.shape_kind != Access.READ).any():
         return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")

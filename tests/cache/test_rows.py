@@ -13,9 +13,9 @@ from traces_by_hand import READ, WRITE, written_out
 
 from intelliperf_swizzle.cache import Physics
 from intelliperf_swizzle.cache.model import measurement, with_times
+from intelliperf_swizzle.cache.nvidia_replay import replay_timed
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.cache.traffic import Traffic, add_division_time, overlap_levels
-from intelliperf_swizzle.cache.two_sides import replay_timed
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Measurement
 

@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 import numpy as np
 
+from intelliperf_swizzle.context import HardwareContext, TensorUse
 from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
-from intelliperf_swizzle.context.record import HardwareContext, TensorUse
 from intelliperf_swizzle.hardware import BitRule, NvidiaGpu, Target, load_target, targets
-from intelliperf_swizzle.hardware.registry import FOLDER
+from intelliperf_swizzle.hardware.target import FOLDER
 from intelliperf_swizzle.records import LINE_BYTES, Access, Int64Array, Launch, Measurement, Trace
 from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 
@@ -38,7 +38,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "llc_bytes": ("bytes between L2 and last-level cache", size),
     "memory_bytes": ("bytes from memory", size),
     "compulsory_bytes": ("bytes of distinct lines, each fetched once", size),
-    "balance": ("requests of the idlest L2 / of the busiest", "{:.3f}".format),
+    "balance": ("requests of the least-loaded L2 / of the most-loaded", "{:.3f}".format),
     "imbalance": ("load imbalance: the last workgroup's end / the earliest possible", factor),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),

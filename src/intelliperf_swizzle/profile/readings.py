@@ -35,7 +35,7 @@ class Reading:
 
     Attributes:
         kernel: its plain name.
-        grid: its workgroups along the axes; None where only `programs` is known.
+        grid: its workgroups along the axes; None if only `programs` is known.
         programs: its workgroups in all.
         threads: of a workgroup.
         counters: name -> value; those that were collected.
@@ -60,7 +60,7 @@ class Totals:
 
     Attributes:
         counters: name -> sum, of the counters that were collected for each launch.
-        time_ns: None where a duration is missing.
+        time_ns: None if a duration is missing.
         launches: readings that the sums are made of.
     """
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.cache import ceiling
-from intelliperf_swizzle.cache.model import measurement, traffic, with_times
+from intelliperf_swizzle.cache import ceiling, replay
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.dependence import summed_storages, touched
 from intelliperf_swizzle.errors import BuildError, TraceError
@@ -60,7 +59,7 @@ def compile_variants(
                 functools.partial(setup.language.build, launch, gpu),
             )
         except BuildError as error:
-            cautions.append(f"one workgroup a {gpu.cu_name} is assumed: {error.fact}")
+            cautions.append(f"one workgroup per {gpu.cu_name} is assumed: {error.fact}")
     return builds, tuple(dict.fromkeys(cautions))
 
 
@@ -70,13 +69,13 @@ def resident_workgroups(build: Build | None, target: Target) -> int:
 
 
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
-    """What a launch takes of a CU, before and with an edit, in words."""
+    """Registers per thread and workgroups per CU, with an edit and, if they differ, before."""
     held = occupancy(after, target)
-    what = f"workgroup{'s' * (held != 1)} a {target.cu_name}"
+    what = f"workgroup{'s' * (held != 1)} per {target.cu_name}"
     rows = [(what, before.occupancy, held)]
     registers = before.build.registers if before.build else None
     if registers is not None and after.registers is not None:
-        rows = [("registers a thread", registers, after.registers), *rows]
+        rows = [("registers per thread", registers, after.registers), *rows]
     return ", ".join(
         f"{now} {name}" + ("" if now == was else f" ({was} before)") for name, was, now in rows
     )
@@ -88,9 +87,8 @@ def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:
     if not stack:
         return ()
     return (
-        f"each thread has {stack} bytes of scratch or local memory, as a rule for spilled "
-        "registers: a GPU's counters have that traffic, too, and modelled numbers leave it out; "
-        "more warps a program, or smaller tiles, may end it",
+        f"register spilling ({stack} B per thread), whose traffic modelled numbers leave out; try "
+        "more warps or smaller tiles",
     )
 
 
@@ -104,9 +102,11 @@ PROBE_PROGRAMS = 128
 """Programs that are traced to see what an argument does."""
 
 
-def cure_of(kind: records.CureKind, measured: records.Measurement) -> records.Cure:
+def cure_of(
+    kind: records.CureKind, measured: records.Measurement, padding: records.Padding | None = None
+) -> records.Cure:
     """A cure by its measurement."""
-    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0)
+    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0, padding)
 
 
 @dataclass(frozen=True)
@@ -134,17 +134,12 @@ class Case:
         return self.known or self.replay()
 
     def replay(
-        self,
-        stream: ReferenceStream | None = None,
-        tile: records.Int64Array | None = None,
-        occupancy: int | None = None,
+        self, trace: records.Trace | None = None, tile: records.Int64Array | None = None
     ) -> records.Measurement:
-        """The launch as it is, or with other lines, in another order, or so many a CU."""
-        stream = stream or stream_of(self.traced.trace)
-        order = np.arange(stream.tiles) if tile is None else tile
-        target, occupancy = self.setup.target, occupancy or self.traced.occupancy
-        read = measurement(traffic(stream, order, target, occupancy), target)
-        return with_times(read, [(stream, order, 1, occupancy)], target)
+        """The launch as it is, or traced with other arguments, or in another order."""
+        trace = trace or self.traced.trace
+        order = np.arange(trace.tiles) if tile is None else tile
+        return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)
 
     def trace(self, launches: Sequence[records.Launch]) -> Sequence[records.Trace | None]:
         """Changed launches; None for those that cannot be run."""

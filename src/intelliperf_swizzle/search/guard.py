@@ -8,10 +8,8 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Thread
 
 import numpy as np
 
@@ -38,6 +36,7 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
+    Edited,
     Evaluated,
     Guarded,
     Screened,
@@ -46,6 +45,7 @@ from intelliperf_swizzle.search.stages import (
     prove_on,
 )
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import ahead
 
 MOST_WORK = 2
 """Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
@@ -73,11 +73,7 @@ class SizeGuard:
         self._progress = progress
         self._found: dict[int, Guarded | None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
-            Thread(target=self._prepare, daemon=True).start()
-
-    def _prepare(self) -> None:
-        with suppress(BaseException):  # it comes again where it is needed
-            [one.before for one in self._others]
+            ahead(lambda: [one.before for one in self._others])  # where it fails, it comes again
 
     def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
@@ -90,6 +86,15 @@ class SizeGuard:
         if best.attempt.number not in self._found:
             self._found[best.attempt.number] = self._guard(best)
         return self._found[best.attempt.number]
+
+    def at_once(self, best: Evaluated) -> Edited | None:
+        """The same where a signal leaves no time to look at other sizes: for the recorded ones."""
+        passed = self._found.get(best.attempt.number)
+        if passed is not None and passed.attempt.candidate == best.attempt.candidate:
+            return best
+        known = next(_proofs(best, tied=True), Certificate())
+        guard = known.condition
+        return _conditional(self._setup, self._subject, best, guard, known) if guard else None
 
     def _guard(self, best: Evaluated) -> Guarded | None:
         subject = self._subject
@@ -131,8 +136,7 @@ class SizeGuard:
     def _tied(self) -> bool:
         """Whether programs depend on each other, or may, at a size that is not recorded."""
         traces = [one.trace for one in self._subject.traced]
-        own = self._subject.traced[0].launch.programs
-        larger = [one.traced for one in self._others if one.launch.programs > own]
+        larger = [one.traced for one in self._others if one.launch.programs > traces[0].tiles]
         every = [*traces, *(one.trace for one in larger)]
         seen = frozenset().union(*(one.seen for one in every))
         return (
@@ -209,7 +213,7 @@ def _idle(trace: Trace) -> int:
 
 
 def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
-    """A mapping at one size, beside the unmodified kernel; None where it renumbers nothing."""
+    """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = prove_on(swizzle, [case.launch], case.setup.target)
     if isinstance(proofs, Witness):
         return OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
@@ -253,7 +257,7 @@ def _conditional(
 ) -> Guarded | None:
     """The best attempt under a condition: the same permutation of every recorded launch.
 
-    None where it is not: a smaller launch of the application may fall under the guard.
+    None if it is not: a smaller launch of the application may fall under the guard.
     """
     text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
     candidate = replace(best.attempt.candidate, text=text)
@@ -264,4 +268,5 @@ def _conditional(
     edited = edit_source(Screened(proved, attempt), setup)
     if isinstance(edited, Verdict):
         return None
-    return Guarded(edited.proved, edited.attempt, edited.edit)
+    attempt = replace(attempt, diff=edited.edit.diff)
+    return Guarded(edited.proved, attempt, edited.edit)

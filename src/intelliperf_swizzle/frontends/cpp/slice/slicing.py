@@ -53,6 +53,7 @@ _ASSEMBLY = re.compile(
 )
 """Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
 _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
+_DEFINED = re.compile(r'(?m)^(define [^\n]*? @([\w.$]+|"[^"]+")\([^\n]*) (#\d+)(?=[^#\n]*\{$)')
 VARIABLES = -1
 _COMMUTING = (
     "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
@@ -92,9 +93,19 @@ class AddressSlice:
     counting: str = ""
 
 
-def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
-    """The module as clang optimises it, with nothing in it but its kernels and what they use."""
-    module = llvm.parse(bitcode)
+def optimised(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
+    """A module as clang optimises it, with nothing in it but its kernels and what they use.
+
+    The user's functions are inlined as far as they do not call themselves, `noinline` or not.
+    """
+    kept = dict(re.findall(r"(?m)^attributes (#\d+) = \{(.* noinline .*)\}$", text))
+
+    def freed(found: re.Match[str]) -> str:
+        words = kept.get(found[3], " optnone ").replace(" noinline ", " ")
+        free = " optnone " not in words and debug.is_users(found[2].strip('"'))
+        return f"{found[1]} {words}" if free else found[0]
+
+    module = llvm.parse(_DEFINED.sub(freed, text))
     names = {kernel.name for kernel in llvm.kernels(module)}
     for function in module.functions:
         if not function.is_declaration and function.name not in names:

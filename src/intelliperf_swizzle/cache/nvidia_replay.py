@@ -84,13 +84,12 @@ def replay_timed(
     """
     from intelliperf_swizzle.cache.compiled import timed
 
-    issue = stream.ref_issue if physics.instructions else stream.ref_issue[:0]
     refs = timed.TimedReferences(
         stream.tile_offset,
         stream.ref_unit,
         stream.ref_code,
-        issue,
-        *pace(stream, target, arithmetic=physics.arithmetic),
+        stream.ref_issue,
+        *pace(stream, target),
     )
     places = timed.Places(*slots(target, occupancy, gpc_by_gpc=physics.dispatch))
     rules = _rules(target, physics, stream)
@@ -116,10 +115,8 @@ def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rule
         places=max(1, _FILLING_WAVES // stream.waves) if stream.waves else 0,
         in_flight=target.accesses_in_flight,
         l1_lines=target.l1_bytes // LINE_BYTES if physics.l1 and not stream.multiplies else 0,
-        granule=(target.l2_fill_bytes if physics.sectors else LINE_BYTES) // SECTOR_BYTES,
-        copies=physics.copies,
-        waiting=physics.in_flight,
-        writes_hit=physics.write_policy and target.l2_writes_always_hit,
+        granule=target.l2_fill_bytes // SECTOR_BYTES,
+        writes_hit=target.l2_writes_always_hit,
     )
 
 
@@ -161,9 +158,7 @@ def _rows(stream: ReferenceStream, target: NvidiaGpu) -> Rows:
     return sectors.Rows(*found, opened, np.zeros(1, np.int64))
 
 
-def pace(
-    stream: ReferenceStream, target: NvidiaGpu, *, arithmetic: bool = True
-) -> tuple[npt.NDArray[np.float64], Int64Array]:
+def pace(stream: ReferenceStream, target: NvidiaGpu) -> tuple[npt.NDArray[np.float64], Int64Array]:
     """How arithmetic holds tiles up.
 
     Returns:
@@ -175,7 +170,7 @@ def pace(
     """
     ahead = np.full(stream.tiles, target.accesses_in_flight, np.int64)
     flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
-    if not (arithmetic and flops and lanes) or stream.tile_arithmetic is None:
+    if not (flops and lanes) or stream.tile_arithmetic is None:
         return np.zeros(stream.tiles), ahead
     accesses = np.maximum(stream.tile_accesses, 1)
     products, product_flops, vector = stream.tile_arithmetic.T
