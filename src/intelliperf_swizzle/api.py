@@ -24,15 +24,10 @@ from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.ports import RecordRequest, examiner
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
-from intelliperf_swizzle.options import (
-    DEFAULT_TARGET,
-    Options,
-    grid_of,
-    options_of,
-    refuse_reserved,
-)
+from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose.llm.prompt import first_questions
+from intelliperf_swizzle.readers import grid_of, refuse_reserved
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,

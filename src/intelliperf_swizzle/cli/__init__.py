@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.options import utf8
+from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:

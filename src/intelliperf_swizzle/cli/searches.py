@@ -20,7 +20,8 @@ from intelliperf_swizzle.cli import (
     swizzle_of,
 )
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.options import add_options, bindings, read_options
+from intelliperf_swizzle.options import add_options, read_options
+from intelliperf_swizzle.readers import bindings
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application

@@ -27,14 +27,8 @@ from intelliperf_swizzle.cli import (
     swizzle_of,
 )
 from intelliperf_swizzle.errors import LanguageError, UsageError
-from intelliperf_swizzle.options import (
-    DEFAULT_TARGET,
-    add_options,
-    bindings,
-    grid,
-    read_options,
-    seconds,
-)
+from intelliperf_swizzle.options import DEFAULT_TARGET, add_options, read_options
+from intelliperf_swizzle.readers import bindings, grid, seconds
 
 
 def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes another program)

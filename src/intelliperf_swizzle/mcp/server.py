@@ -27,14 +27,8 @@ from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.hardware import load_target, targets
 from intelliperf_swizzle.language import INPUTS
 from intelliperf_swizzle.mcp.worker import ANSWER
-from intelliperf_swizzle.options import (
-    DEFAULT_TARGET,
-    Options,
-    declaration,
-    natural,
-    options_of,
-    positive,
-)
+from intelliperf_swizzle.options import DEFAULT_TARGET, Options, declaration, options_of
+from intelliperf_swizzle.readers import natural, positive
 
 GRACE_SECONDS = 5.0
 """How long a cancelled worker may take to end what it started before it is killed."""

@@ -24,7 +24,7 @@ from intelliperf_swizzle.codec import Between, decode, encode, loads, members
 from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import RecordError, UsageError
-from intelliperf_swizzle.options import read_regular
+from intelliperf_swizzle.readers import read_regular
 from intelliperf_swizzle.records import (
     Accuracy,
     Attempt,

@@ -25,7 +25,7 @@ from intelliperf_swizzle.frontends.ports import (
     frontends,
 )
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target, unknown
-from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options, utf8
+from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.profile.choose import choose_profiler
@@ -34,6 +34,7 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
 from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.records import Attempt, Verdict
 
 

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError, SlowModelError, UsageError
-from intelliperf_swizzle.options import LARGEST
 from intelliperf_swizzle.propose.llm.prompt import (
     INPUTS,
     LateAnswerError,
@@ -27,6 +26,7 @@ from intelliperf_swizzle.propose.llm.prompt import (
     RefusedAnswerError,
     Reply,
 )
+from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
 
 KEY_VARIABLE = "LLM_GATEWAY_KEY"

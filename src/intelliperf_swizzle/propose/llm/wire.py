@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import httpx
 import openai
 
-from intelliperf_swizzle.options import shown
 from intelliperf_swizzle.propose.llm.prompt import RefusedAnswerError
+from intelliperf_swizzle.readers import shown
 
 LARGEST_ANSWER_BYTES = 4 << 20
 """A hundred times what the longest answer has."""

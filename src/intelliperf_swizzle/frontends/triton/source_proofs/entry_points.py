@@ -28,7 +28,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.options import grid_of
+from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Launch
 from intelliperf_swizzle.records.launches import as_text
 
