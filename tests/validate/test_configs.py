@@ -120,6 +120,10 @@ def test_tiles_of_a_loop_keep_their_order_too(tmp_path: Path) -> None:
     assert TRITON.find_difference([(launch, np.arange(20)[::-1].copy())], limited) is None
 
 
-def test_a_helper_cannot_tell_the_configuration(tmp_path: Path) -> None:
+def test_a_helper_cannot_tell_the_configuration_but_the_compiler_can(tmp_path: Path) -> None:
+    launch = tuned(tmp_path, HELPED)
+    made = edit(launch)
+    assert not made.files
+    assert made.rules[0]["configs"] == [{"B": 16, "SPLIT": 1}]
     with pytest.raises(SpliceError, match="does not know the configuration"):
-        edit(tuned(tmp_path, HELPED))
+        edit(replace(launch, source=replace(launch.source, identity={})))

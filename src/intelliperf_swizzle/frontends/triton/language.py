@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.ports import Compiler
 from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
@@ -76,9 +75,6 @@ class Triton:
         edit = splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
         most = max(launches, key=lambda one: one.programs)
         rules = rules_of(most, swizzle, target, recorded_configs(launches))
-        if not (edit.files or rules):
-            raise SpliceError("a function of another file reads `program_id`, and the kernel cannot"
-                              " be known again to change it for this kernel alone")  # fmt: skip
         return replace(edit, rules=rules)
 
 

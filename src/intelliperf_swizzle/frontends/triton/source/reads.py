@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError
@@ -212,3 +213,34 @@ def jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
 def first_line_of(function: ast.FunctionDef) -> int:
     """The line of its first decorator, or its own."""
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def mention_on_host(tree: ast.Module, name: str) -> int | None:
+    """The first line outside all jit functions that has a name, None if there is none."""
+    inside = {id(node) for function in jit_functions(tree) for node in ast.walk(function)}
+    mentions = (
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and id(node) not in inside
+    )
+    return min(mentions, default=None)
+
+
+def names(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function has a name that is not a variable of its own."""
+    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+    return named and name not in bound_names(function)
+
+
+def free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
+    """A prefix that no name of the function begins with; not one of the first that are taken."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
+    free = (p for p in prefixes if not any(name.startswith(p) for name in names))
+    return next(islice(free, taken, None))
+
+
+def begins_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether nothing stands before a statement on its line."""
+    return not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()

@@ -28,7 +28,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
 from pathlib import Path
 
 from intelliperf_swizzle.edit import (
@@ -48,12 +47,16 @@ from intelliperf_swizzle.frontends.triton.source.factors import find_factors
 from intelliperf_swizzle.frontends.triton.source.reads import (
     AXES,
     Read,
+    begins_line,
     bound_names,
     definition,
     find_reads,
     first_line_of,
+    free_prefix,
     jit_functions,
     language_name,
+    mention_on_host,
+    names,
     place,
     scope_of,
     where,
@@ -102,8 +105,8 @@ def splice(
 ) -> Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
-    A helper in another file, where others may use it, changes for whoever compiles this kernel
-    alone (see `overlay`): the edit has no file and no diff.
+    What others use, too, changes for whoever compiles this kernel alone (see `overlay`): then the
+    edit has no file and no diff.
 
     Args:
         source: the kernel as it was recorded.
@@ -125,24 +128,24 @@ def splice(
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
-    elsewhere = any(source.functions[key].file != source.entry.file for key in reads)
-    told = recorded_only(launches)  # of an edit without a file it is in the rule
-    condition = None if elsewhere and not launches[0].loop else told
-    request = _Splice(swizzle, _axes(reads, launches), target, name, condition)
+    condition = recorded_only(launches)
     changes: dict[str, _Change] = {}
+    overlaid = False
     if loop := launches[0].loop:
-        reads, elsewhere = {}, False
         _check_users(source, source.kernel, before)
+        request = _Splice(swizzle, _axes(reads, launches), target, name, condition)
         changes[source.kernel] = _change_loop(source, loop, request)
-    for key, own in reads.items():
-        if not elsewhere:
-            _check_users(source, key, before)
-        _check_scope(source, key, request)
-        changes[key] = _change(source.functions[key], own, request)
-    functions = {key: _edited(source.functions[key], c) for key, c in changes.items()}
-    if elsewhere:
+    else:
+        overlaid = _is_overlaid(source, reads, condition, before)
+        told = None if overlaid else condition  # else it is in the rule
+        request = _Splice(swizzle, _axes(reads, launches), target, name, told)
+        for key, own in reads.items():
+            _check_scope(source, key, request)
+            changes[key] = _change(source.functions[key], own, request)
+    if overlaid:
+        functions = {key: _edited(source.functions[key], c) for key, c in changes.items()}
         return Edit(functions, {}, {}, "", 0)
-    after = _rewritten(source, changes, before)
+    after, functions = _rewritten(source, changes, before)
     diff = unified_diff({str(path): before}, {str(path): after}, root)
     return Edit(
         functions=functions,
@@ -201,16 +204,40 @@ def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int
     return max(read | launched) + 1
 
 
+def _is_overlaid(
+    source: KernelSource, readers: Iterable[str], condition: str | None, file_text: str
+) -> bool:
+    """Whether functions change for this kernel alone, as it is compiled, and not in their file.
+
+    So it is where others use them, or where they do not know what the change stands under.
+
+    Raises:
+        SpliceError: if so, and the kernel cannot be known again when it is compiled.
+    """
+    try:
+        for key in readers:
+            function = source.functions[key]
+            if function.file != source.entry.file:
+                raise SpliceError(f"{where(function, 1)}: `{function.name}` reads `program_id` in"
+                                  " another file than its kernel")  # fmt: skip
+            _check_users(source, key, file_text)
+            if key != source.kernel and condition:
+                raise SpliceError(
+                    f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does "
+                    f"not know the configuration, and only that with {condition} was recorded",
+                    hint="pass the program id to the helper",
+                )
+    except SpliceError:
+        if not source.identity:
+            raise
+        return True
+    return False
+
+
 def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
     """Refuses a helper that does not know the kernel's arguments which the block reads."""
     function = source.functions[key]
     missing = sorted(_arguments(request.swizzle))
-    if key != source.kernel and request.condition:
-        raise SpliceError(
-            f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
-            f"the configuration, and only that with {request.condition} was recorded",
-            hint="pass the program id to the helper",
-        )
     if key != source.kernel and missing:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
@@ -227,7 +254,7 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     users = function.other_users or tuple(
         f"`{other.name}` ({function.file}:{other.lineno})"
         for other in jit_functions(tree)  # those that the run did not make are no objects
-        if first_line_of(other) not in own and _names(other, function.name)
+        if first_line_of(other) not in own and names(other, function.name)
     )
     if users:
         raise SpliceError(
@@ -235,7 +262,7 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             f"{_listed(users)} too, which would be renumbered with it",
             hint="give the kernel a copy of its own",
         )
-    if key != source.kernel and (line := _mention_on_host(tree, function.name)):
+    if key != source.kernel and (line := mention_on_host(tree, function.name)):
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
             f"line {line} too, where another kernel may be given it",
@@ -243,26 +270,9 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
         )
 
 
-def _mention_on_host(tree: ast.Module, name: str) -> int | None:
-    """The first line outside all jit functions that has a name, None if there is none."""
-    inside = {id(node) for function in jit_functions(tree) for node in ast.walk(function)}
-    mentions = (
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and id(node) not in inside
-    )
-    return min(mentions, default=None)
-
-
 def _listed(users: Sequence[str]) -> str:
     more = len(users) - MOST_USERS
     return ", ".join(users[:MOST_USERS]) + (f" and {more} more" if more > 0 else "")
-
-
-def _names(function: ast.FunctionDef, name: str) -> bool:
-    """Whether a function has a name that is not a variable of its own."""
-    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
-    return named and name not in bound_names(function)
 
 
 # --- the change of one function -------------------------------------------------------------------
@@ -276,7 +286,7 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
             f"{where(function, reads[0].place.line)}: no name for `triton.language` in scope",
             hint="import triton.language as tl",
         )
-    prefix = _free_prefix(tree)
+    prefix = free_prefix(tree)
     code = emit_triton(
         request.swizzle,
         sorted({read.axis for read in reads}),
@@ -317,14 +327,14 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
     insertions: dict[int, tuple[str, ...]] = {}
     for counter in loop.counters:
         scope = scope_of(tree, counter)
-        if not scope or not _begins_line(scope[0], function.text.split("\n")):
+        if not scope or not begins_line(scope[0], function.text.split("\n")):
             raise SpliceError(
                 f"{where(function, counter.line)}: no statements can be inserted where "
                 f"`{counter.name}` has its value",
                 hint="give the statement before which they would stand a line of its own",
             )
-        prefix = _free_prefix(tree, len(insertions))
-        own = _free_prefix(tree, len(insertions) + 1)
+        prefix = free_prefix(tree, len(insertions))
+        own = free_prefix(tree, len(insertions) + 1)
         begin, pid, tiles, end = _run(loop, counter, own, language)
         code = emit_triton(
             request.swizzle,
@@ -426,15 +436,6 @@ def _arguments(swizzle: Swizzle) -> frozenset[str]:
     return swizzle.names.difference(INPUTS)
 
 
-def _free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
-    """A prefix that no name of the function begins with; not one of the first that are taken."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
-    free = (p for p in prefixes if not any(name.startswith(p) for name in names))
-    return next(islice(free, taken, None))
-
-
 def _first_line(
     function: SourceFunction, tree: ast.FunctionDef, reads: Sequence[Read], swizzle: Swizzle
 ) -> int:
@@ -449,18 +450,14 @@ def _first_line(
         (n for n, s in enumerate(tree.body[:first_read]) if bound_names(s) & arguments), first_read
     )
     lines = function.text.split("\n")
-    while index and not _begins_line(tree.body[index], lines):
+    while index and not begins_line(tree.body[index], lines):
         index -= 1
-    if not _begins_line(tree.body[index], lines):
+    if not begins_line(tree.body[index], lines):
         raise SpliceError(
             f"{where(function, tree.body[index].lineno)}: the body stands on the line of `def`",
             hint="give the body lines of its own",
         )
     return tree.body[index].lineno
-
-
-def _begins_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    return not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
 
 
 def _edited(function: SourceFunction, change: _Change) -> str:
@@ -471,18 +468,22 @@ def _edited(function: SourceFunction, change: _Change) -> str:
 # --- the user's file ------------------------------------------------------------------------------
 
 
-def _rewritten(source: KernelSource, changes: dict[str, _Change], before: str) -> str:
-    """The whole file with all changes; the last function first, so that line numbers hold."""
-    lines = lines_of(before)
-    for key in sorted(changes, key=lambda key: -source.functions[key].first_line):
+def _rewritten(
+    source: KernelSource, changes: dict[str, _Change], before: str
+) -> tuple[str, dict[str, str]]:
+    """The whole file with all changes, and the changed functions as they stand in it."""
+    lines, functions = lines_of(before), {}
+    for key in sorted(changes, key=lambda key: -source.functions[key].first_line):  # numbers hold
         function, change = source.functions[key], changes[key]
         start = function.first_line - 1
         end = start + len(function.text.rstrip("\n").split("\n"))
         _check_unchanged(function, lines[start:end])
-        lines[start:end] = change_lines(
+        lines[start:end] = own = change_lines(
             lines[start:end], change.replacements, change.insertions, indent=function.indent
         )
-    return "".join(lines)
+        text = "".join(line.removeprefix(function.indent) for line in own)
+        functions[key] = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(lines), functions
 
 
 def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
