@@ -89,7 +89,11 @@ def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, Seen]) -> None
     assert loop is not None, seen[name].reasons
     count = "(last + 1)" if name == "up to the last" else "tiles"
     assert (loop.name, loop.tiles, loop.count) == ("tile", TILES, count)
-    order = {"a run of neighbours": range(7), "a remap of its own": range(TILES - 1, 0, -3)}
+    order = {
+        "a run of neighbours": range(7),
+        "a remap of its own": range(TILES - 1, 0, -3),
+        "a helper that returns early": range(1, TILES, PROGRAMS),
+    }
     first = list(order.get(name, range(0, TILES, PROGRAMS)))
     assert np.flatnonzero(loop.program == 0).tolist() == sorted(first)
     assert loop.turn[first].tolist() == list(range(7))
@@ -165,7 +169,7 @@ def test_a_count_that_fits_by_chance_is_not_taken(tmp_path: Path) -> None:
     assert launch.loop.count == "(last + 1)"
 
 
-@pytest.mark.parametrize("name", ["while", "a run of neighbours", "epilogue", "up to the last"])
+@pytest.mark.parametrize("name", ["while", "a helper that returns early", "epilogue", "up to the last"])
 def test_renumbered_tiles_write_the_same_bytes(
     name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
 ) -> None:
