@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Functions that others use, too: their text stays, or the patched application is right.
+"""Functions that others use, too: refused with the place, or the patched application is right.
 
 Each application is recorded, its kernel `copy` is renumbered backwards, the patch is applied by
 `git apply`, and the application judges itself.
@@ -11,20 +11,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.records import Launch
 
 HEADER = "import triton\nimport triton.language as tl\n"
 
@@ -259,8 +255,8 @@ OWN: dict[str, Files] = {
 }
 
 
-def record(folder: Path, files: Files) -> list[Launch]:
-    """The launches of the kernel `copy` of an application, which passes its own check."""
+def record_and_edit(folder: Path, files: Files) -> str:
+    """The patch for the kernel `copy` of an application, which passes its own check."""
     for name, text in {**files, "start.py": START}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
@@ -270,17 +266,14 @@ def record(folder: Path, files: Files) -> list[Launch]:
         )
     )
     assert recorded.exit_code == 0, recorded.last_lines
-    return [launch for launch in recorded.launches if launch.grid == (16, 1, 1)]
-
-
-def edit(folder: Path, launches: Sequence[Launch]) -> Edit:
+    launches = [launch for launch in recorded.launches if launch.grid == (16, 1, 1)]
     return splice(
         launches[0].source,
         parse("pid = num_pids - 1 - pid"),
         target=load_target("mi300x"),
         launches=launches,
         roots=[folder],
-    )
+    ).diff
 
 
 def check(folder: Path) -> str:
@@ -294,21 +287,14 @@ def check(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_what_others_use_changes_for_the_kernel_alone_or_is_refused_with_the_place(
-    tmp_path: Path, case: str
-) -> None:
+def test_refused_with_the_place_of_the_other_use(tmp_path: Path, case: str) -> None:
     files, place = OTHERS[case]
-    launches = record(tmp_path, files)
-    made = edit(tmp_path, launches)
-    assert made.functions
-    assert not made.files
-    unknown = [replace(one, source=replace(one.source, identity={})) for one in launches]
     with pytest.raises(SpliceError, match=place):
-        edit(tmp_path, unknown)
+        record_and_edit(tmp_path, files)
 
 
 @pytest.mark.parametrize("case", OWN)
 def test_a_function_of_the_kernel_alone_is_edited(tmp_path: Path, case: str) -> None:
-    patch = edit(tmp_path, record(tmp_path, OWN[case])).diff
+    patch = record_and_edit(tmp_path, OWN[case])
     subprocess.run(["git", "apply"], cwd=tmp_path, input=patch.encode(), check=True)
     assert check(tmp_path) == ""

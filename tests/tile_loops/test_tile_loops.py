@@ -169,7 +169,9 @@ def test_a_count_that_fits_by_chance_is_not_taken(tmp_path: Path) -> None:
     assert launch.loop.count == "(last + 1)"
 
 
-@pytest.mark.parametrize("name", ["while", "a helper that returns early", "epilogue", "up to the last"])
+@pytest.mark.parametrize(
+    "name", ["while", "a helper that returns early", "epilogue", "up to the last"]
+)
 def test_renumbered_tiles_write_the_same_bytes(
     name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
 ) -> None:

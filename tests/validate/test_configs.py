@@ -121,9 +121,14 @@ def test_tiles_of_a_loop_keep_their_order_too(tmp_path: Path) -> None:
 
 
 def test_a_helper_cannot_tell_the_configuration_but_the_compiler_can(tmp_path: Path) -> None:
-    launch = tuned(tmp_path, HELPED)
-    made = edit(launch)
-    assert not made.files
-    assert made.rules[0]["configs"] == [{"B": 16, "SPLIT": 1}]
+    known = tuned(tmp_path, HELPED)
     with pytest.raises(SpliceError, match="does not know the configuration"):
-        edit(replace(launch, source=replace(launch.source, identity={})))
+        edit(replace(known, source=replace(known.source, identity={})))
+    made = edit(known)
+    assert (made.files, made.diff) == ({}, "")
+    assert made.rules[0]["configs"] == [{"B": 16, "SPLIT": 1}]
+    tile = np.arange(20)[::-1].copy()
+    assert TRITON.find_difference([(known, tile)], made) is None
+    told = TRITON.find_difference([(known, np.arange(20))], made) or ""
+    assert "gives program 0 the program id 19 along axis 0, the proof 0" in told
+    assert TRITON.build(known, load_target("mi300x"), made).registers

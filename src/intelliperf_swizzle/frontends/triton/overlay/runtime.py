@@ -62,7 +62,7 @@ def install(path: str | os.PathLike[str]) -> None:
             rules.setdefault(f"{one['module']}:{name}", []).append(one)
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not a file of swizzles: {error!r}") from error
-    _watch_compilations()
+    watch_compilations()
     _switch(rules)
 
 
@@ -122,12 +122,16 @@ def _key(kernel: Any) -> str:
 
 
 def _rule_for(source: Any) -> Any:
-    """The first rule for the constexprs of an `ASTSource`, if the kernel is still as proved."""
+    """The first rule for the constexprs of an `ASTSource`, if the kernel is still as proved.
+
+    A function with a `swizzle_rule` is compiled with that.
+    """
     values = {name: source.constants.get((at,)) for at, name in enumerate(source.fn.arg_names)}
-    for rule in _active.get(_key(source.fn), ()) if _active else ():
+    own = getattr(source.fn, "swizzle_rule", None)
+    for rule in [own] if own else _active.get(_key(source.fn), ()) if _active else ():
         if any(config.items() <= values.items() for config in rule.get("configs") or [{}]):
             changed = [name for name, value in identity(source.fn).items() if rule[name] != value]
-            if changed in ([], ["kernel"]):  # the name of what is generated is not its own
+            if own or changed in ([], ["kernel"]):  # the name of what is generated is not its own
                 return rule
             what = "Triton's version" if changed == ["triton"] else "its source"
             return _warn(rule, f"{what} has changed since the swizzle was proved")
@@ -141,8 +145,8 @@ def _warn(rule: dict[str, Any], reason: str) -> Any:
         warnings.warn(text, stacklevel=2)
 
 
-def _watch_compilations() -> None:
-    """Wraps how Triton makes a kernel's IR, and what it knows a compiled kernel by; once."""
+def watch_compilations() -> None:
+    """Wraps how Triton makes a kernel's IR and what it knows a compiled kernel by."""
     from triton.compiler.compiler import ASTSource
 
     if hasattr(ASTSource.make_ir, "swizzled"):

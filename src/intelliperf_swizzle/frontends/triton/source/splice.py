@@ -70,6 +70,10 @@ MOST_USERS = 3
 """Other users of a function that a refusal names."""
 
 
+class NoSwizzleError(SpliceError):
+    """Nor can the kernel be changed when it is compiled."""
+
+
 @dataclass(frozen=True)
 class _Splice:
     """What is to be spliced, the same for the kernel and its helpers."""
@@ -105,9 +109,6 @@ def splice(
 ) -> Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
-    What others use, too, changes for whoever compiles this kernel alone (see `overlay`): then the
-    edit has no file and no diff.
-
     Args:
         source: the kernel as it was recorded.
         swizzle: what to put in.
@@ -118,9 +119,10 @@ def splice(
             in; by default to the file's own.
 
     Raises:
-        SpliceError: naming file and line, if the kernel reads no program id, or reads one in a way
-            or at a place that cannot carry the swizzle, if others use what would be changed, or if
-            the file is not as it was recorded or lies in none of `roots`.
+        NoSwizzleError: the kernel reads no program id, or the file is not as it was recorded.
+        SpliceError: naming file and line, if the kernel reads its program id in a way or at a place
+            that cannot carry the swizzle, if others use what would be changed, or if the file lies
+            in none of `roots`.
     """
     reads = _reads(source, launches)
     for launch in launches:
@@ -128,23 +130,16 @@ def splice(
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
-    condition = recorded_only(launches)
+    request = _Splice(swizzle, _axes(reads, launches), target, name, recorded_only(launches))
     changes: dict[str, _Change] = {}
-    overlaid = False
     if loop := launches[0].loop:
         _check_users(source, source.kernel, before)
-        request = _Splice(swizzle, _axes(reads, launches), target, name, condition)
         changes[source.kernel] = _change_loop(source, loop, request)
     else:
-        overlaid = _is_overlaid(source, reads, condition, before)
-        told = None if overlaid else condition  # else it is in the rule
-        request = _Splice(swizzle, _axes(reads, launches), target, name, told)
         for key, own in reads.items():
+            _check_users(source, key, before)
             _check_scope(source, key, request)
             changes[key] = _change(source.functions[key], own, request)
-    if overlaid:
-        functions = {key: _edited(source.functions[key], c) for key, c in changes.items()}
-        return Edit(functions, {}, {}, "", 0)
     after, functions = _rewritten(source, changes, before)
     diff = unified_diff({str(path): before}, {str(path): after}, root)
     return Edit(
@@ -169,7 +164,7 @@ def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[
     reads = {key: reads for key, reads in found.items() if reads}
     if not reads:
         entry = source.entry
-        raise SpliceError(
+        raise NoSwizzleError(
             f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
             hint="a kernel that does not number its programs has nothing to swizzle",
         )
@@ -204,51 +199,30 @@ def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int
     return max(read | launched) + 1
 
 
-def _is_overlaid(
-    source: KernelSource, readers: Iterable[str], condition: str | None, file_text: str
-) -> bool:
-    """Whether functions change for this kernel alone, as it is compiled, and not in their file.
-
-    So it is where others use them, or where they do not know what the change stands under.
-
-    Raises:
-        SpliceError: if so, and the kernel cannot be known again when it is compiled.
-    """
-    try:
-        for key in readers:
-            function = source.functions[key]
-            if function.file != source.entry.file:
-                raise SpliceError(f"{where(function, 1)}: `{function.name}` reads `program_id` in"
-                                  " another file than its kernel")  # fmt: skip
-            _check_users(source, key, file_text)
-            if key != source.kernel and condition:
-                raise SpliceError(
-                    f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does "
-                    f"not know the configuration, and only that with {condition} was recorded",
-                    hint="pass the program id to the helper",
-                )
-    except SpliceError:
-        if not source.identity:
-            raise
-        return True
-    return False
-
-
 def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
-    """Refuses a helper that does not know the kernel's arguments which the block reads."""
+    """Refuses a helper that does not know what the block reads or stands under."""
     function = source.functions[key]
-    missing = sorted(_arguments(request.swizzle))
+    missing = [f"`{name}`, which the swizzle reads" for name in sorted(_arguments(request.swizzle))]
+    if request.condition:
+        recorded = f"the configuration, and only that with {request.condition} was recorded"
+        missing.append(recorded)
     if key != source.kernel and missing:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
-            f"{', '.join(f'`{name}`' for name in missing)}, which the swizzle reads",
-            hint="pass the program id to the helper, or take a swizzle that reads only the grid",
+            f"{missing[0]}",
+            hint="pass the program id to the helper",
         )
 
 
 def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     """Refuses a function whose change would renumber another kernel too."""
     function = source.functions[key]
+    if function.file != source.entry.file:
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` in another file "
+            "than its kernel, where others may use it",
+            hint="pass the program id to the helper",
+        )
     tree = ast.parse(file_text.lstrip("\ufeff"))
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
     users = function.other_users or tuple(
@@ -460,11 +434,6 @@ def _first_line(
     return tree.body[index].lineno
 
 
-def _edited(function: SourceFunction, change: _Change) -> str:
-    lines = lines_of(function.text)
-    return "".join(change_lines(lines, change.replacements, change.insertions))
-
-
 # --- the user's file ------------------------------------------------------------------------------
 
 
@@ -491,7 +460,7 @@ def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
     for number, line in enumerate(recorded):
         now = found[number].rstrip("\r\n") if number < len(found) else None
         if now is None or (now != function.indent + line and now.strip() + line.strip()):
-            raise SpliceError(
+            raise NoSwizzleError(
                 f"{where(function, number + 1)}: the file is not as it was when "
                 f"`{function.name}` was recorded",
                 hint="run again on the file as it is now",

@@ -158,12 +158,10 @@ class _Frame:
         blocks = callee.regions[0]
         known = dict(zip(blocks[0].args, operands, strict=True))
         frame = _Frame(self._scalars, self._programs, known)
-        ends = [(n, b.ops[-1]) for n, b in enumerate(blocks) if b.ops[-1].name == "tt.return"]
-        if len(ends) == 1:
-            return [frame.value(one) for one in ends[0][1].operands]
-        ways = [(frame._reached(blocks, n), end.operands) for n, end in ends]
+        ends = {n: b.ops[-1] for n, b in enumerate(blocks) if b.ops[-1].name == "tt.return"}
+        ways = [(frame._reached(blocks, n), end.operands) for n, end in ends.items()]
         return [
-            _chosen([(came, frame.value(values[place])) for came, values in ways], name)
+            _chosen([(came, frame.value(v[place])) for came, v in ways if came.any()], name)
             for place, name in enumerate(op.results)
         ]
 
