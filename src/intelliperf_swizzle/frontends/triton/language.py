@@ -90,6 +90,9 @@ class Triton:
             if not rules or isinstance(error, NoSwizzleError):
                 raise
             edit = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", 0)
+        if most.loop:
+            text = edit.functions[most.source.kernel]
+            rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
         return replace(edit, rules=rules)
 
 
