@@ -36,6 +36,7 @@ from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.frontends.triton.validate import compare, validate
@@ -72,7 +73,8 @@ def proved(launch: Launch, text: str) -> Proof:
 
 
 def edited(launch: Launch, text: str) -> Edit:
-    return splice(launch.source, parse(text), target=MI300X, launches=[launch])
+    roots = [Path(launch.source.entry.file).parent]
+    return TRITON.edit([launch], parse(text), MI300X, name="swizzle", roots=roots)
 
 
 def validated(

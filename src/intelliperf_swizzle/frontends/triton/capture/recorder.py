@@ -196,7 +196,7 @@ class Budget:
         finally:
             self._seconds_left -= stopwatch.seconds
         seconds = stopwatch.seconds if computed else stopwatch.estimate
-        return Execution(computed, seconds, for_integers=computed and seconds > left)
+        return Execution(computed, seconds)
 
 
 class LaunchEndedError(Exception):

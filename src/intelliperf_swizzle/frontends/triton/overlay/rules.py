@@ -36,7 +36,7 @@ def rules_of(
     """
     if not launch.source.identity or (launch.loop and not text):
         return ()
-    rule = {
+    rule: dict[str, object] = {
         **launch.source.identity,
         "swizzle": swizzle.text,
         "target": target.name,

@@ -124,7 +124,7 @@ def splice(
             that cannot carry the swizzle, if others use what would be changed, or if the file lies
             in none of `roots`.
     """
-    reads = _reads(source, launches)
+    reads = _reads(source)
     for launch in launches:
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
@@ -147,20 +147,15 @@ def splice(
         files={str(path): after},
         before={str(path): before},
         diff=diff,
-        lines_added=sum(line.startswith("+") for line in diff.split("\n")[2:]),
     )
 
 
 # --- what is read, and whether a function may be changed ------------------------------------------
 
 
-def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[Read, ...]]:
+def _reads(source: KernelSource) -> dict[str, tuple[Read, ...]]:
     """The reads of every function that reads the program id, by its key."""
-    constexprs = _constexprs(launches)
-    found = {
-        key: find_reads(function, constexprs if key == source.kernel else {})
-        for key, function in source.functions.items()
-    }
+    found = {key: find_reads(function) for key, function in source.functions.items()}
     reads = {key: reads for key, reads in found.items() if reads}
     if not reads:
         entry = source.entry
@@ -178,18 +173,12 @@ def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: La
     for key, function in launch.source.functions.items():
         known = source.functions.get(key)
         same = known and (known.file, known.first_line) == (function.file, function.first_line)
-        if not (same and key in readers) and find_reads(function, _constexprs([launch])):
+        if not (same and key in readers) and find_reads(function):
             raise SpliceError(
                 f"{where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
                 f"`{launch.kernel}` and not in others",
                 hint="pass the program id to the helper",
             )
-
-
-def _constexprs(launches: Sequence[Launch]) -> dict[str, int]:
-    """The integer constexprs on which all launches agree."""
-    given = [{(n, v) for n, v in la.constants.items() if n in la.constexprs} for la in launches]
-    return dict(set.intersection(*given)) if given else {}
 
 
 def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int:
@@ -273,7 +262,7 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
     outputs, naming = _named(code.outputs, prefix)
     before_line = _first_line(function, tree, reads, request.swizzle)
     plain = {output: f"{language}.program_id({axis})" for axis, output in outputs.items()}
-    lines = [*_fixed_axes(reads, language), *code.lines, *naming]
+    lines = [*code.lines, *naming]
     block = (
         f"# {headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
@@ -397,12 +386,6 @@ def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], lis
         plain = {}
     added = {axis: f"{prefix}new_pid_{axis}" for axis in outputs if axis not in plain}
     return plain | added, [f"{name} = {outputs[axis]}" for axis, name in added.items()]
-
-
-def _fixed_axes(reads: Sequence[Read], language: str) -> list[str]:
-    """Statements that stop a compilation in which a named axis is another than it was."""
-    named = dict.fromkeys((read.axis_name, read.axis) for read in reads if read.axis_name)
-    return [f"{language}.static_assert({name} == {axis})" for name, axis in named]
 
 
 def _arguments(swizzle: Swizzle) -> frozenset[str]:
