@@ -167,8 +167,36 @@ def _modelled(outcome: Mapping[str, Any], pattern: str) -> dict[str, Any]:
 
 
 def render(record: Record) -> dict[str, str]:
-    """`docs/audit.md`."""
-    return {"audit.md": page(generated("audit.py"), *_introduction(record), *_sections(record))}
+    """`docs/audit.md`, and of it what is no permutation: `docs/wild.md`."""
+    return {
+        "audit.md": page(generated("audit.py"), *_introduction(record), *_sections(record)),
+        "wild.md": page(generated("audit.py"), *_wild(record)),
+    }
+
+
+def _wild(record: Record) -> list[str]:
+    """A row for each grid on which a published remap loses tiles."""
+    rows = [
+        [
+            f"[`{entry['swizzle']}`](audit.md#{entry['swizzle']})",
+            f"{case['grid']}: {case['where']}",
+            f"{case['programs'] - case['computed']} of {case['programs']}",
+            f"`{case['command']}`",
+        ]
+        for entry in record["entries"]
+        for case in entry["cases"]
+        if not case["holds"]
+    ]
+    return [
+        "# Found in the wild",
+        "Public remaps of workgroups that are no permutations on grids on which they are, or can "
+        "be, used: tiles that no program computes, while others are computed more than once. Each "
+        "row ends with the command that shows it in a second, without a GPU; it names the tiles. "
+        "Sources, the authors' words and the nearest permutation are in the [audit](audit.md).",
+        table(["remap", "programs", "tiles lost", "command"], rows),
+        "A kernel that has such a remap is checked where it is, whatever its form: "
+        "[`prove --source`](source-proofs.md).",
+    ]
 
 
 def _introduction(record: Record) -> list[str]:

@@ -89,7 +89,8 @@ def answer(start: Sequence[str], checkout: Path, command: Sequence[str]) -> dict
         if ran.returncode:
             lines = ran.stderr.replace(f"{checkout}/", "").splitlines()
             return {"error": [one for one in lines if one.startswith(("error: ", "hint: "))]}
-        own = json.loads(output.read_text(encoding="utf-8"))["swizzle"]
+        text = output.read_text(encoding="utf-8").replace(f"{checkout.resolve()}/", "")
+        own = json.loads(text)["swizzle"]
         best = own["best"]
         return {"kernels": own["kernels"], "validation": best and best["validation"]}
 

@@ -30,7 +30,7 @@ from harness.render import generated, milliseconds, page, percent, points, table
 from harness.work import rounded
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Attempt, Measurement, Run
-from intelliperf_swizzle.report.result import read_run
+from intelliperf_swizzle.report.files import read_run
 
 SQUARE = ("--block-m", "64", "--block-n", "64")
 CAUSAL = (

@@ -28,7 +28,7 @@ from harness.items import BENCHMARKS, Bench
 from harness.render import generated, page, percent, points, table
 from harness.work import rounded
 from intelliperf_swizzle.records import Attempt, Run
-from intelliperf_swizzle.report.result import read_run
+from intelliperf_swizzle.report.files import read_run
 from language_model import KERNELS as SMALLER
 
 KERNELS = (*SMALLER[:3], named("softmax"), named("layer norm"))

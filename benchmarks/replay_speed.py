@@ -26,16 +26,15 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.cache import FULL, Physics, ReplayedLaunch, Screen, ceiling, replay
-from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import merge
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
-from intelliperf_swizzle.propose.axes import Axis
-from intelliperf_swizzle.propose.nest import neighbours, plain
+from intelliperf_swizzle.propose.nest import Axis, neighbours, plain
 from intelliperf_swizzle.records import Int64Array, Trace
 
 TILES = 4096

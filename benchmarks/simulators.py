@@ -30,8 +30,8 @@ import numpy as np
 
 from intelliperf_swizzle.cache import FULL, Physics, Screen
 from intelliperf_swizzle.cache.model import traffic
-from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import l2_sets, stream_of
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import LINE_BYTES, Int32Array
 from replay_speed import OCCUPANCY, traced

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 
 from intelliperf_swizzle.codec import Constraint, Matching, members
 from intelliperf_swizzle.records import Attempt, Candidate, Run
-from intelliperf_swizzle.report.result import (
+from intelliperf_swizzle.report.files import (
     SCHEMA,
     LargestLaunch,
     NamedAttempt,

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.cli.arguments import PROGRAM, Parser, progress_display
+from intelliperf_swizzle.cli import PROGRAM, Parser, progress_display
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,10 +18,10 @@ import numpy as np
 from accuracy.configuration import Configuration
 from accuracy.measured import MeasuredPair, UnusableError
 from accuracy.order_table import digest_of
-from intelliperf_swizzle.cache.screen import cores
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.disk import Kept, temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Int64Array, Measurement
 
@@ -207,7 +207,7 @@ def _outcome(
             return error.fact
 
     # a timed replay keeps one core busy, others one for each domain
-    each = 1 if target.l2_copies_remote_lines else target.num_xcds
+    each = 1 if isinstance(target, NvidiaGpu) else target.num_xcds
     with ThreadPoolExecutor(max(1, cores() // each)) as pool:
         found = zip(different, pool.map(replay, different.values()), strict=True)
         for done, (digest, measurement) in enumerate(found, 1):

@@ -8,9 +8,11 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -134,6 +136,15 @@ def endpoint_of(model: str, provider: str) -> Endpoint:
 
 
 def made_with() -> dict[str, str]:
-    """What a record's numbers were made with."""
+    """What a record's numbers were made with, and with which commit (`+`: files had changed)."""
     packages = ("numpy", "numba", "torch", "triton")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--exclude=*"], cwd=BENCHMARKS.parent,
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    return {
+        "commit": commit,
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from intelliperf_swizzle.cache import Physics, replay, requests
-from intelliperf_swizzle.cache.counting import misses_per_line
 from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.cache.traffic import misses_per_line
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.hardware import Target, load_target

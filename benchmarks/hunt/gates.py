@@ -50,8 +50,7 @@ from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
-from intelliperf_swizzle.propose.axes import axis_choices
-from intelliperf_swizzle.propose.nest import neighbours, plain
+from intelliperf_swizzle.propose.nest import axis_choices, neighbours, plain
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Candidate, Measurement
 from intelliperf_swizzle.search import (
@@ -62,7 +61,7 @@ from intelliperf_swizzle.search import (
     stages,
 )
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.screening import Attempts
+from intelliperf_swizzle.search.loop import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")

@@ -95,6 +95,7 @@ EFFECTS: Mapping[str, Effect] = {
     "atomicExch": Effect("atomics", "atomicExch(word + tile % {k}, tile + 1);"),
     "atomicCAS": Effect("atomics", "atomicCAS(word + tile % {k}, 0, tile + 1);"),
     "add meets a store": Effect("atomics", "atomicAdd(word, 1); if (tile % 3 == 1) *word = tile;"),
+    "add meets a late load": Effect("atomics", "atomicAdd(word, 1); if (tile > 20) v += *word;"),
     "max answers": Effect("atomics", "v += atomicMax(word + tile % {k}, tile % 5);"),
     "ticket names a place": Effect("tickets", "word[1 + atomicAdd(word, 1)] = tile;"),
     "ticket is kept": Effect("tickets", "word[1 + tile] = atomicAdd(word, 1);"),

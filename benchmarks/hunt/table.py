@@ -37,11 +37,13 @@ depends on the order of its programs (or is a race) and the patched one computes
 order. It is *unwritable* if the text reads an argument that the function which reads the program id
 does not know.
 
-**How far this goes.** These records hold {triton_pairs:,} pairs of Triton and {hip_pairs:,} of HIP.
-They were made on 64 cores with Triton 3.6 and clang 22. A kind of hole that the generator does not
-write is not found. An earlier run of the Triton campaign, on commit 070258f3, accepted 30 harmful
-pairs: launches under a gate of floats that were taken for one, and programs that exchange data at
-sizes that were not recorded. Both rules were fixed before the run of this record. Two
+{both}
+
+**How far this goes.** The records were made with Triton 3.6 and clang 22; the last 223 pairs of HIP
+with 9baf4cb5, which only moves code of the commit before. A kind of hole that the generator does
+not write is not found. An earlier run of the Triton campaign, on commit 070258f3, accepted 30
+harmful pairs: launches under a gate of floats that were taken for one, and programs that exchange
+data at sizes that were not recorded. Both rules were fixed before the run of this record. Two
 threads that launch at the same time are executed one after the other here.
 
 ## Triton
@@ -68,27 +70,31 @@ def page(triton: Path, hip: Path) -> str:
     commits = [next(read(one))["commit"][:8] for one in (triton, hip)]
     return PAGE.format(
         texts=len(TEXTS),
-        triton_pairs=len(pairs_of(triton)), triton_commit=commits[0],
-        triton=_section(triton, table, holes, refusals),
-        hip_pairs=len(pairs_of(hip)), hip_commit=commits[1],
-        hip=_section(hip, table, holes, refusals),
+        both=_share([*pairs_of(triton), *pairs_of(hip)]),
+        triton_commit=commits[0], triton=_section(triton, table, holes, refusals),
+        hip_commit=commits[1], hip=_section(hip, table, holes, refusals),
     )  # fmt: skip
 
 
 def table(pairs: Sequence[Pair]) -> str:
     """What was accepted of what, and which harm."""
-    harmless = [p for p in pairs if p.truth == "harmless"]
-    wrong = sum(p.truth == "harmful" and p.accepted for p in pairs)
-    accepted = sum(p.accepted for p in harmless)
-    share = 100 * accepted / max(1, len(harmless))
     return "\n\n".join(
         [
-            f"{len(pairs)} pairs of {len({p.seed for p in pairs})} applications. "
-            f"**Harmful and accepted: {wrong}. Harmless and accepted: {accepted} of "
-            f"{len(harmless)} ({share:.1f} %).**",
+            f"{len({p.seed for p in pairs})} applications. {_share(pairs)}",
             _accepted("truth", pairs, lambda p: p.truth),
             _accepted("harm", [p for p in pairs if p.truth == "harmful"], lambda p: p.harm),
         ]
+    )
+
+
+def _share(pairs: Sequence[Pair]) -> str:
+    harmless = [p for p in pairs if p.truth == "harmless"]
+    harmful = [p for p in pairs if p.truth == "harmful"]
+    accepted = sum(p.accepted for p in harmless)
+    return (
+        f"{len(pairs):,} pairs. **Harmful and accepted: {sum(p.accepted for p in harmful)} of "
+        f"{len(harmful):,}. Harmless and accepted: {accepted:,} of {len(harmless):,} "
+        f"({100 * accepted / max(1, len(harmless)):.1f} %).**"
     )
 
 

@@ -110,7 +110,7 @@ class Run(RunRecord):
     """A finished run, for the kernel that saves most time.
 
     Attributes:
-        edit: what carries the best swizzles of all kernels into the user's sources; None where
+        edit: what carries the best swizzles of all kernels into the user's sources; None if
             there are none.
         others: what came of the other kernels that were searched.
     """

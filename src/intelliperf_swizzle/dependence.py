@@ -23,6 +23,7 @@ from intelliperf_swizzle.records import (
     Argument,
     Int64Array,
     Launch,
+    Segment,
     TensorArgument,
     Trace,
 )
@@ -222,18 +223,16 @@ def _touches(trace: Trace) -> tuple[Int64Array, Int64Array, Bits]:
 
 def _in_shared(trace: Trace, line: Int64Array) -> Bits:
     """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
-    shared = np.array([_is_shared(trace, s.names) for s in trace.segments], np.bool_)
+    every, written = trace.waits, set(trace.shared_writes)
+    shared = np.array([every or not written.isdisjoint(s.names) for s in trace.segments], np.bool_)
     first = np.array([segment.first_line for segment in trace.segments], np.int64)
     return shared[np.maximum(np.searchsorted(first, line, side="right") - 1, 0)]
 
 
-def _is_shared(trace: Trace, names: tuple[str, ...]) -> bool:
-    return trace.waits or bool(set(names) & set(trace.shared_writes))
-
-
-def touched_storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> frozenset[int]:
-    """Numbers of the storages of which some program touches a byte so, of those in arguments."""
-    lowest, highest = _shape_extent(trace)
+def touched(trace: Trace, *kinds: Access) -> set[Segment]:
+    """The memory of which some program touches a byte so."""
+    starts, lines = trace.shape_offset[:-1], trace.shape_line.astype(np.int64)
+    lowest, highest = np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
     chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
     base, shape = trace.access_base[chosen], trace.access_shape[chosen]
     first_line = [segment.first_line for segment in trace.segments]
@@ -242,13 +241,16 @@ def touched_storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> f
         for line in (base + lowest[shape], base + highest[shape])
         for place in np.unique(np.searchsorted(first_line, line, side="right") - 1)
     }
+    return {trace.segments[place] for place in places if place >= 0}
+
+
+def touched_storages(launch: Launch, trace: Trace, *kinds: Access) -> frozenset[int]:
+    """Numbers of the storages of which some program touches a byte so, of those in arguments."""
     storages = {name: tensor.storage for name, tensor in launch.tensors()}
-    names = [name for place in places if place >= 0 for name in trace.segments[place].names]
+    names = (name for segment in touched(trace, *kinds) for name in segment.names)
     return frozenset(storages[name] for name in names if name in storages)
 
 
-def _shape_extent(trace: Trace) -> tuple[Int64Array, Int64Array]:
-    """Lowest and highest relative line of each shape."""
-    starts = trace.shape_offset[:-1]
-    lines = trace.shape_line.astype(np.int64)
-    return np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
+def summed_storages(launch: Launch, trace: Trace) -> frozenset[int]:
+    """Numbers of those in which programs update the same elements."""
+    return touched_storages(launch, trace, Access.ATOMIC) if trace.order_matters else frozenset()

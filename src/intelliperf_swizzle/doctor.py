@@ -46,9 +46,9 @@ class Finding:
 
     Attributes:
         part: what was looked for.
-        found: what is there, None where it is not.
-        gap: what is missing or wrong, None where nothing is.
-        command: the one command that mends the gap, None where none does.
+        found: what is there, None if it is not.
+        gap: what is missing or wrong, None if nothing is.
+        command: the one command that mends the gap, None if none does.
         needed: whether what was asked for cannot work with the gap.
     """
 
@@ -66,7 +66,7 @@ class Diagnosis:
     Attributes:
         findings: part by part.
         target: the GPU that a run would be for.
-        device: the GPU that would measure, None where all is modelled.
+        device: the GPU that would measure, None if all is modelled.
         profiler: what hit rates would come from.
         proposer: who would offer candidates.
     """

@@ -18,7 +18,7 @@ from typing import IO, Annotated, Any, TypeAlias
 import yaml
 
 from intelliperf_swizzle.codec import Between, decode
-from intelliperf_swizzle.context import COUNTERS, SECTIONS
+from intelliperf_swizzle.context.sections import COUNTERS, SECTIONS
 from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.rank import RANK

@@ -22,7 +22,7 @@ from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import HistoryError, RecordError, SwizzleError
 from intelliperf_swizzle.records import Attempt
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """Grows when the shape of the lines changes."""
 
 _LONGEST_HEADER = 16 << 20
@@ -35,7 +35,7 @@ _ELSEWHERE = "name another file with --history"
 class Header:
     """The first line: which run this is."""
 
-    schema: Literal[2]
+    schema: Literal[3]
     run: Mapping[str, Any]
 
 

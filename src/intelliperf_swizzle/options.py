@@ -82,19 +82,18 @@ class Options:
         ".", "where the application runs (default: here)", flags=("-p",), host=True, tool=True
     )
     formula: str = _option("swizzle", "a formula's name or a YAML file", flags=("-f",), host=True)
-    top_n: int = _option(10, "kernels to trace at most", read=positive, host=True)
+    top_n: int = _option(10, "maximum number of kernels to trace", read=positive, host=True)
     trace_path: str | None = _option(
         None, "also write each measured attempt's kernel here", verbs=OPTIMIZE, host=True
     )
     num_attempts: int = _option(
-        10, "iterations of a language model; without a GPU also candidates to validate at most",
+        10, "LLM iterations; without a GPU also the maximum number of candidates to validate",
         read=positive, verbs=OPTIMIZE, host=True,
     )  # fmt: skip
     accordo_absolute_tolerance: float = _option(
         1e-6,
-        "for floats that atomics add up: relative to the value, and to the largest of its output "
-        "or 1, whichever is less; all else must be the same bits", flags=("-t",), read=tolerance,
-        verbs=OPTIMIZE, host=True,
+        "relative tolerance for float atomics; everything else is compared bitwise",
+        flags=("-t",), read=tolerance, verbs=OPTIMIZE, host=True,
     )  # fmt: skip
     unittest_command: str | None = _option(
         None, "run by the shell; must exit 0 with the swizzled kernel", verbs=OPTIMIZE, host=True,
@@ -123,12 +122,12 @@ class Options:
 
     # ours
     all: bool = _option(
-        False, "also search kernels that have nothing to gain by the model", read=None,
+        False, "also search kernels with nothing to gain by the model", read=None,
         verbs=OPTIMIZE,
     )  # fmt: skip
     renumber: str | None = _option(
-        None, "what is renumbered: a variable that counts the tiles of a loop, or `program`"
-        " (default: tiles where programs take several)",
+        None, "renumber this loop variable, or `program`"
+        " (default: the tiles of a loop if there is one)",
     )  # fmt: skip
     target: str | None = _option(
         None, "GPU: a name or a YAML file"
@@ -156,20 +155,20 @@ class Options:
         None, "tokens that one LLM answer may have (default: the formula's)", read=positive,
         verbs=OPTIMIZE,
     )  # fmt: skip
-    candidates: int = _option(400, "candidates for a kernel at most", read=positive, verbs=OPTIMIZE)
+    candidates: int = _option(400, "maximum candidates per kernel", read=positive, verbs=OPTIMIZE)
     budget: int = _option(
-        800, "candidates on all kernels, shared out by the time that each could save",
+        800, "total candidates, split by potential gain",
         read=positive, verbs=OPTIMIZE,
     )  # fmt: skip
     measure: int = _option(
-        16, "candidates to validate and time on the GPU at most", read=positive, verbs=OPTIMIZE
+        16, "maximum candidates to validate and time on the GPU", read=positive, verbs=OPTIMIZE
     )
     device: int | None = _option(
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
     no_cache: bool = _option(
-        False, "trace and build anew what an earlier run has traced and built", read=None,
+        False, "ignore traces and builds of earlier runs", read=None,
         flags=("--no-cache",),
     )  # fmt: skip
     quiet: bool = _option(False, "print only the verdict", read=None, tool=False)
@@ -177,21 +176,21 @@ class Options:
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
     )
     history: str | None = _option(
-        None, "the history file, of further kernels beside it (default: in the report directory)",
+        None, "history file, of other kernels beside it (default: in the report directory)",
         verbs=OPTIMIZE,
     )  # fmt: skip
-    resume: bool = _option(False, "go on with the history's attempts", read=None, verbs=OPTIMIZE)
+    resume: bool = _option(False, "continue from the history", read=None, verbs=OPTIMIZE)
     compute: Literal["auto", "always", "never"] = _option(
         "auto", "execute recorded launches on the CPU (auto: what is cheap or needed)",
         choices=("auto", "always", "never"),
     )  # fmt: skip
-    limit_seconds: float = _option(300.0, "seconds that the application may take", read=seconds)
+    limit_seconds: float = _option(300.0, "time limit for the application, seconds", read=seconds)
     validation_seconds: float = _option(
         10.0, "execute every tile on the CPU if that takes no longer, else a few", read=seconds,
         verbs=OPTIMIZE,
     )  # fmt: skip
     seconds: float | None = _option(
-        None, "end the whole run after so many, with the best so far (default: no limit)",
+        None, "end the run after this many seconds, with the best so far (default: no limit)",
         read=seconds, verbs=OPTIMIZE,
     )  # fmt: skip
     # … comes last, since it hides the reader of its name

@@ -40,7 +40,7 @@ from intelliperf_swizzle.records import (
 MOST_CELLS = 64
 """Cells across and down of a picture: 4 kB of result file each, and still some pixels a cell."""
 
-DETAIL_TILES = 16
+DETAIL_TILES = 24
 """Tiles across and down that are drawn one by one where a cell is more than a tile."""
 
 MOST_TENSORS = 24
@@ -65,7 +65,7 @@ def picture(
         trace: of that launch.
         target: the GPU.
         occupancy: workgroups on one CU.
-        tile: int64[programs]; launch index -> tile of the best swizzle, None where there is none.
+        tile: int64[programs]; launch index -> tile of the best swizzle, None if there is none.
         columns: how many tiles of a flat grid lie in a row, where that can be guessed.
 
     Cost: linear in tiles and, up to `cache.stream.MOST_REFERENCES`, in references.
@@ -335,7 +335,7 @@ def _tensor(launch: Launch, segment: Segment) -> TensorArgument | None:
 
 
 def _row_bytes(launch: Launch, segment: Segment) -> int | None:
-    """Bytes from one row of a tensor to the next; None where it has no rows."""
+    """Bytes from one row of a tensor to the next; None if it has no rows."""
     tensor = _tensor(launch, segment)
     if tensor is None:
         return None

@@ -42,11 +42,19 @@ TIMING_NOISE = 0.005
 (`docs/gpu.md`)."""
 
 
-def judge(measured: Measurement, baseline: Measurement, launch_ms: float = 0.0) -> Verdict:
+def judge(
+    measured: Measurement,
+    baseline: Measurement,
+    launch_ms: float = 0.0,
+    *,
+    tells_time: bool = True,
+) -> Verdict:
     """Compares a measurement with the baseline's; both from the same profiler and device.
 
     Where a GPU has timed both, its time decides, whatever the hit rate: hits that save no time are
-    no gain. A modelled time below `launch_ms`, what launching takes, is none either.
+    no gain. A modelled time below `launch_ms`, what launching takes, is none either. Where the
+    model's record does not show that it `tells_time`, hits decide, unless modelled time grows, or
+    arithmetic bounds the kernel.
     """
     gain = measured.l2_hit_rate - baseline.l2_hit_rate
     source = "modelled " if measured.profiler == "model" and measured.timing else ""
@@ -58,6 +66,8 @@ def judge(measured: Measurement, baseline: Measurement, launch_ms: float = 0.0) 
         return _judge_timed(measured.timing, gain, change)
     slower = _relative_loss(measured, baseline)
     if measured.time_ms is None and measured.profiler == "model" and slower is not None:
+        if not tells_time and measured.imbalance is None and slower <= TIME_TOLERANCE:
+            return _judge_rate(baseline, gain, change, launch_ms)
         short = (baseline.modelled_time_ms or 0.0) < launch_ms
         return _judge_modelled(measured, slower, gain, change, short=short)
     if slower is not None and slower > TIME_TOLERANCE:
@@ -85,6 +95,22 @@ def _judge_modelled(
         return Verdict("worse", change)
     told = f"modelled time {100 * slower:+.1f} %: no difference that the model can tell"
     return Verdict("no difference", f"{change}, {told}")
+
+
+def _judge_rate(before: Measurement, gain: float, change: str, launch_ms: float) -> Verdict:
+    """By hits alone, as far as they may save time."""
+    if gain <= -NOISE_BAND:
+        return Verdict("worse", change)
+    now, doubt = before.modelled_time_ms or 0.0, ""
+    if gain <= MODEL_RATE_ERROR:
+        doubt = ": no difference that the model can tell"
+    elif before.bound_by_arithmetic:
+        doubt = "; the kernel is bound by arithmetic"
+    elif now < launch_ms:
+        doubt = f"; {milliseconds(now)} is less than launching takes"
+    if doubt:
+        return Verdict("no difference", f"{change}{doubt}")
+    return Verdict("better", f"{change}, no claim about time")
 
 
 def least_gain(measured: Measurement) -> float:
@@ -349,6 +375,12 @@ def _family(candidate: Candidate) -> str:
     return " ".join(words[-2:]) if candidate.origin == "search" else words[0]
 
 
+def text_length(candidate: Candidate) -> int:
+    """Characters of a swizzle without its guard; a search's is longer than all others."""
+    kept = (line for line in candidate.text.splitlines() if "own_" not in line)
+    return sum(map(len, kept)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
+
+
 def _merit(attempt: Attempt, criterion: str) -> float:
     """The smaller the better; logarithms where noise is relative."""
     measured = attempt.measurement
@@ -357,9 +389,7 @@ def _merit(attempt: Attempt, criterion: str) -> float:
     if criterion == "l2_hit_rate":
         return -measured.l2_hit_rate
     if criterion == "length":
-        found = attempt.candidate.origin == "search"
-        kept = (line for line in attempt.candidate.text.splitlines() if "own_" not in line)
-        return sum(map(len, kept)) + (MAX_CHARACTERS if found else 0)  # without its guard
+        return text_length(attempt.candidate)
     value: float | None = measured.memory_bytes
     if criterion == "time":
         modelled = measured.modelled_time_ms
@@ -370,7 +400,7 @@ def _merit(attempt: Attempt, criterion: str) -> float:
 
 
 def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None:
-    """How much longer it takes, relative to the baseline; None where no time is known."""
+    """How much longer it takes, relative to the baseline; None if no time is known."""
     now, before = measured.time_ms, baseline.time_ms
     if now is None or not before:
         now, before = measured.modelled_time_ms, baseline.modelled_time_ms

@@ -27,6 +27,11 @@ def size(count: float | None) -> str:
     return f"{value:.1f} TiB"
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 launch`, `2 launches`."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 def factor(value: float | None) -> str:
     """A ratio with three decimals: `1.043`; None as `not known`."""
     return "not known" if value is None else f"{value:.3f}"

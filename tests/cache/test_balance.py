@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.cache.drift import imbalance, work
+from intelliperf_swizzle.cache.amd_replay import imbalance, work
 from intelliperf_swizzle.cache.model import replay
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.hardware import load_target

@@ -13,9 +13,9 @@ from traces_by_hand import READ, WRITE, written_out
 
 from intelliperf_swizzle.cache import Physics
 from intelliperf_swizzle.cache.model import measurement, with_times
+from intelliperf_swizzle.cache.nvidia_replay import replay_timed
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.cache.traffic import Traffic, add_division_time, overlap_levels
-from intelliperf_swizzle.cache.two_sides import replay_timed
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Measurement
 
@@ -74,10 +74,7 @@ def test_rows_are_not_counted_where_tiles_write_parts_of_sectors():
 
 
 def test_rows_are_not_counted_where_the_target_says_nothing():
-    nothing = {"memory_row_bytes": None, "row_activation_ns": None}
-    target = dataclasses.replace(
-        H200, memory_channels=None, memory_banks_per_channel=None, **nothing
-    )
+    target = dataclasses.replace(H200, memory_row_bytes=0)
     stream = merge(written_out(reads(0, 8)))
     assert replay_timed(stream, np.arange(2), target, 1, Physics(l1=False)).activated == 0
 

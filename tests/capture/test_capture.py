@@ -385,7 +385,7 @@ sys.exit(f"wrong: {x @ x}")
     assert [launch.computed for launch in run.launches] == [False, False]
     assert run.launches[1].storages[0].contents is None
     notes = " ".join(run.notes)
-    assert "`scale_kernel` was recorded and not computed (about " in notes
+    assert "`scale_kernel` was recorded but not computed (about " in notes
     assert "large matrix products of torch were not computed" in notes
 
 
@@ -417,7 +417,7 @@ print(integers[:10].tolist())
         compute_budget_seconds=0,
     )
     assert [launch.computed for launch in run.launches] == [True, False, False], run.last_lines
-    assert "`slow_kernel` was recorded and not computed (about " in " ".join(run.notes)
+    assert "`slow_kernel` was recorded but not computed (about " in " ".join(run.notes)
 
 
 def test_what_was_not_computed_is_not_known(tmp_path: Path) -> None:

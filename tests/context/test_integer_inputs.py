@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.context import hardware_context, render
-from intelliperf_swizzle.context.locality import describe_values
+from intelliperf_swizzle.context.locality import describe_values, hardware_context
+from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace

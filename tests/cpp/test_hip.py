@@ -19,7 +19,7 @@ from recorded_programs import Recorded, lines_of, record
 import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.cache import ceiling
-from intelliperf_swizzle.context import hardware_context
+from intelliperf_swizzle.context.locality import hardware_context
 from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, TraceError
 from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.cpp.language import HIP
@@ -355,7 +355,7 @@ def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:
     assert run.best.validation.method == "all-tiles"
     assert run.best.validation.same_bits
     assert re.search(
-        r"\d+ registers a thread.*, \d+ workgroups a CU", str(run.best.validation.build)
+        r"\d+ registers per thread.*, \d+ workgroups per CU", str(run.best.validation.build)
     )
     result = json.loads((tmp_path / "out" / "jacobi" / "result.json").read_text(encoding="utf-8"))
     assert result["success"]

@@ -27,12 +27,18 @@ HALVES = """
 #include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_bf16.h>
+#include <cassert>
 #include <cstdio>
 #include <vector>
 
+__device__ __attribute__((noinline)) void rest() { asm volatile("s_nop 1"); }
+__global__ void unrelated() { rest(); }
+
+__device__ __attribute__((noinline)) __half twice(__half x) { return __hmul(x, __float2half(2)); }
 __global__ void scale(const __half* in, __hip_bfloat16* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = __float2bfloat16(__half2float(__hmul(in[i], __float2half(2.0f))));
+  assert(n == 256);
+  if (i < n) out[i] = __float2bfloat16(__half2float(twice(in[i])));
 }
 
 int main() {
@@ -96,10 +102,21 @@ def test_a_program_is_recorded_although_another_lacks_a_header(
 def test_another_program_may_have_a_kernel_of_the_same_name(tmp_path: Path) -> None:
     write(tmp_path / "project")
     (tmp_path / "project" / "sums.hip").write_text("// another\n" + HALVES)
-    build = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && make -C build"
+    build = "cmake -S . -B build -DCMAKE_HIP_FLAGS=-O2 && make -C build"
     done = record(tmp_path / "project", tmp_path / "records", ["./build/halves"], build)
     [launch] = done.capture.launches
     assert trace_here(launch, tmp_path / "project").tiles == 4
+
+
+def test_a_makefile_that_names_the_usual_place_of_rocm_finds_what_is_here(tmp_path: Path) -> None:
+    write(tmp_path / "project")
+    (tmp_path / "rocm.config").write_text("ROCM := /opt/rocm-6.2.4\n")
+    (tmp_path / "project" / "Makefile").write_text(
+        "include ../rocm.config\nHIPCC ?= $(ROCM)/bin/hipcc\nhalves: halves.hip\n"
+        "\t$(HIPCC) --offload-arch=$(shell rocminfo | grep -m 1 -o 'gfx.*') $< -o $@\n"
+    )
+    done = record(tmp_path / "project", tmp_path / "records", ["./halves"], "make halves")
+    assert done.capture.exit_code == 0
 
 
 def test_a_program_whose_header_is_missing_is_refused_with_the_package(tmp_path: Path) -> None:

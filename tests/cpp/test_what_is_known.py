@@ -72,9 +72,9 @@ def test_what_comes_from_workgroup_to_workgroup_keeps_its_order(
 
 
 def test_atomics_that_hand_data_over_at_some_size_are_known(launches: dict[str, Launch]) -> None:
-    names = ("counted", "counted_wide", "counted_alike", "voted", "batched")
+    names = ("counted", "counted_wide", "counted_and_read", "counted_alike", "voted", "batched")
     found = [name for name in names if trace_of(launches[name]).hands_over]
-    assert found == ["counted", "counted_wide"]
+    assert found == ["counted", "counted_wide", "counted_and_read"]
 
 
 @pytest.mark.parametrize("kernel", ["pushed", "claimed_twice"])

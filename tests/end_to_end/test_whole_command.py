@@ -100,7 +100,7 @@ def test_one_command_gives_a_proved_validated_swizzle_a_patch_and_a_result(
     before = contents(project)
     code, out, err = run(*gemm("-o", "../result.json"), cwd=project)
     assert code == 0, err
-    assert "Modelled: Fewer L2 misses, no claim about time." in " ".join(out.split())
+    assert "modelled: fewer L2 misses, no claim about time" in " ".join(out.split())
     result = read_result(project.parent / "result.json")
     assert result["report_message"].startswith(out.splitlines()[0])
     best = result["swizzle"]["best"]
@@ -264,7 +264,7 @@ def test_a_disk_that_is_full_at_the_end_still_shows_verdict_and_swizzle(project:
     asked = start(*words, cwd=project, before=("unshare", "-rm", "sh", script.name))
     out, err = asked.communicate(timeout=300)
     assert asked.returncode == 1
-    assert "Modelled: Fewer L2 misses" in out
+    assert "modelled: fewer L2 misses" in out
     assert "pid = " in out
     assert "cannot write out/gemm_kernel/report.html: No space left on device" in err
     assert "verdict and swizzle stand above" in err
@@ -376,8 +376,8 @@ sys.exit("swizzle_" in open("gemm.py").read())
     ("compute", "test", "success", "says"),
     [
         ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "Fewer L2 misses"),
-        ("always", "python not_swizzled.py", False, "nothing found"),
-        ("auto", "python not_swizzled.py", False, "nothing found"),
+        ("always", "python not_swizzled.py", False, "no improvement found"),
+        ("auto", "python not_swizzled.py", False, "no improvement found"),
         ("never", "python gemm.py --dtype nonsense", True, "the unit test was not run"),
     ],
 )

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import load_target, targets
-from intelliperf_swizzle.hardware.registry import FOLDER
+from intelliperf_swizzle.hardware import load_target, readings, targets
+from intelliperf_swizzle.hardware.target import FOLDER
 
 
 def test_the_promised_targets_are_there():
@@ -31,6 +31,7 @@ def test_every_fact_has_a_source(name):
         ("mi325x", 8, 304, 32),
         ("mi355x", 8, 256, 32),
         ("mi455x", 1, 256, 192),
+        ("mi455x-8", 8, 256, 192),
         ("mi300a", 6, 228, 24),
         ("mi250x", 1, 110, 8),
         ("mi210", 1, 104, 8),
@@ -42,6 +43,11 @@ def test_the_totals_are_those_of_the_data_sheets(name, num_xcds, cus, l2_mib):
     target = load_target(name)
     assert (target.num_xcds, target.cus) == (num_xcds, cus)
     assert target.l2_bytes_per_xcd * num_xcds == l2_mib << 20
+
+
+def test_what_is_not_settled_of_a_gpu_is_read_either_way():
+    assert [one.name for one in readings(load_target("mi455x"))] == ["mi455x", "mi455x-8"]
+    assert [one.name for one in readings(load_target("mi300x"))] == ["mi300x"]
 
 
 def test_amd_dispatch_is_round_robin_over_the_xcds():

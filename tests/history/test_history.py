@@ -33,7 +33,7 @@ RUN = {"kernel": "matmul", "seed": 0}
 
 
 def header(**changed: Any) -> bytes:
-    return json.dumps({"schema": 2, "run": RUN, **changed}).encode() + b"\n"
+    return json.dumps({"schema": 3, "run": RUN, **changed}).encode() + b"\n"
 
 
 def attempts() -> list[Attempt]:
@@ -120,8 +120,8 @@ def test_a_killed_process_loses_no_finished_attempt(tmp_path: Path) -> None:
         (b"{", "is not a history"),
         (b"not json\n", ":1 is not a line"),
         (header(schema=1, run=[]), ":1 is not a line of a history of this version: schema: exp"),
-        (header(schema=99), "schema: expected 2, got 99"),
-        (header(schema=None), "schema: expected 2, got null"),
+        (header(schema=99), "schema: expected 3, got 99"),
+        (header(schema=None), "schema: expected 3, got null"),
         (header(run=[]), "run: expected object, got list"),
         (header(run={"version": "9.9"}), "was written by version 9.9, this is None"),
         (header(run={"kernel": "softmax", "seed": 0}), "its kernel differ"),

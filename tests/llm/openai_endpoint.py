@@ -18,7 +18,6 @@ def answer(swizzle: str, **fields: str) -> str:
     """An answer as DSPy's chat adapter reads it; critiques are there only where given."""
     named = {"reasoning": "because", **fields}
     named |= {"idea": "an idea", "rationale": "fewer misses", **fields}
-    named["advice"] = fields.get("advice", "none")
     named["swizzle"] = swizzle
     return "".join(f"[[ ## {k} ## ]]\n{v}\n\n" for k, v in named.items()) + "[[ ## completed ## ]]"
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.context import hardware_context, render
+from intelliperf_swizzle.context.locality import hardware_context
+from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture

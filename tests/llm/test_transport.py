@@ -82,7 +82,7 @@ def test_reasoning_models_get_what_they_insist_on(endpoint, name):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("I am sorry, I cannot do that.", "lacks reasoning, critiques, idea, rationale, advice"),
+        ("I am sorry, I cannot do that.", "lacks reasoning, critiques, idea, rationale, swizzle"),
         ("", "lacks"),
         ('{"reasoning": "because", "swizz', "lacks"),
         ("[[ ## reasoning ## ]]\nhm\n\n[[ ## completed ## ]]", "lacks critiques, idea, rationale"),

@@ -193,5 +193,5 @@ def test_a_kernel_that_spills_registers_is_marked(tmp_path: Path, target: str) -
         [subject], _ = examine_kernels(captured, setup_of(tmp_path, target), Silent())
         found[warps] = subject.cautions
     [caution] = found[1]
-    assert "bytes of scratch or local memory" in caution
+    assert "register spilling (" in caution
     assert found[16] == ()

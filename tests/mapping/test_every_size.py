@@ -17,8 +17,7 @@ from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import holds_everywhere
-from intelliperf_swizzle.propose.axes import Axis
-from intelliperf_swizzle.propose.nest import Digit, Nest
+from intelliperf_swizzle.propose.nest import Axis, Digit, Nest
 
 COLUMNS = "cdiv(N, BLOCK)"
 CONTIGUOUS = """\

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import runpy
 import warnings
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,17 @@ def test_caches_see_another_kernel(tmp_path: Path) -> None:
         second = compiled(rows)
     assert len({plain.hash, first.hash, second.hash}) == 3
     assert compiled(rows).hash == plain.hash
+
+
+def test_proxies_of_what_is_gone_do_not_disturb(tmp_path: Path) -> None:
+    class Gone:
+        pass
+
+    proxy = weakref.proxy(Gone())
+    with overlay.applied(swizzles(tmp_path, rows, "pid_0 = grid_0 - 1 - pid_0")) as kernels:
+        compiled(rows)
+    assert kernels[-1] == "rows"
+    assert issubclass(type(proxy), weakref.ProxyTypes)
 
 
 def test_a_method_of_an_aggregate_is_swizzled_and_part_of_the_source(tmp_path: Path) -> None:

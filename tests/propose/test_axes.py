@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from intelliperf_swizzle.propose.axes import axis_choices, column_expressions, row_lengths
+from intelliperf_swizzle.propose.nest import axis_choices, column_expressions, row_lengths
 from intelliperf_swizzle.records import KernelSource, Launch, Segment, SourceFunction, Trace
 
 

@@ -11,8 +11,15 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.propose import Problem
-from intelliperf_swizzle.propose.axes import Axis
-from intelliperf_swizzle.propose.nest import Nest, Slope, heaviest_first, plain, slopes, upside_down
+from intelliperf_swizzle.propose.nest import (
+    Axis,
+    Nest,
+    Slope,
+    heaviest_first,
+    plain,
+    slopes,
+    upside_down,
+)
 from intelliperf_swizzle.records import Float64Array, KernelSource, Launch, Proof
 from intelliperf_swizzle.records import SourceFunction as Function
 

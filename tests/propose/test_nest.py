@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.mapping import prove
-from intelliperf_swizzle.propose.axes import Axis
-from intelliperf_swizzle.propose.nest import Digit, Nest, neighbours, plain
+from intelliperf_swizzle.propose.nest import Axis, Digit, Nest, neighbours, plain
 from intelliperf_swizzle.records import Proof
 
 COLUMNS = Axis("cdiv(N, BN)", 24)

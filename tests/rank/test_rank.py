@@ -330,6 +330,29 @@ def test_of_what_the_model_cannot_tell_apart_the_shortest_text_is_taken() -> Non
     assert shortest([long, replace(short, measurement=slow)]) == long
 
 
+@pytest.mark.parametrize(
+    ("rate", "time_ms", "kind"),
+    [
+        (0.644, 0.985, "better"),
+        (0.57, 0.5, "no difference"),
+        (0.644, 1.02, "slower"),
+        (0.54, 0.9, "worse"),
+    ],
+)
+def test_where_the_model_tells_no_time_hits_decide(rate: float, time_ms: float, kind: str) -> None:
+    measured = replace(BASELINE, l2_hit_rate=rate, modelled_memory_time_ms=time_ms)
+    assert judge(measured, BASELINE, tells_time=False).kind == kind
+
+
+def test_hits_that_may_save_nothing_are_not_sold_where_the_model_tells_no_time() -> None:
+    fewer = replace(BASELINE, l2_hit_rate=0.9)
+    verdict = judge(fewer, BASELINE, launch_ms=1.1, tells_time=False)
+    assert (verdict.kind, "less than launching takes" in verdict.reason) == ("no difference", True)
+    bound = replace(BASELINE, arithmetic_time_ms=1.5)
+    verdict = judge(replace(fewer, arithmetic_time_ms=1.5), bound, tells_time=False)
+    assert (verdict.kind, "bound by arithmetic" in verdict.reason) == ("no difference", True)
+
+
 def test_less_than_launching_takes_is_no_gain() -> None:
     faster = replace(BASELINE, modelled_memory_time_ms=0.5)
     assert judge(faster, BASELINE, launch_ms=0.9).kind == "better"

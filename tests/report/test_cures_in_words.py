@@ -23,13 +23,13 @@ def with_cures(run: Run, *found: Cure) -> Run:
 def test_a_modelled_cure_is_not_called_measured(run: Run) -> None:
     said = cures(with_cures(run, ROWS, OTHER))
     assert said[0].endswith(f"no patch: {MODELLED}.")
-    assert said[1].startswith("Else: ")
+    assert said[1].startswith("Alternative: ")
     assert not any("measured" in line for line in said)
 
 
 def test_what_only_the_model_speaks_for_is_not_recommended_beside_measured_times(run: Run) -> None:
     measured = replace(run, best=None, baseline=replace(run.baseline, time_ms=1.0))
     shown = with_cures(measured, OTHER)
-    assert cures(shown)[0].startswith("Best by the model, not timed: pass GROUP_M = 4")
+    assert cures(shown)[0].startswith("Best by the model, not timed: pass GROUP_M=4")
     assert recommended(shown) == ("none", "nothing")
     assert recommended(with_cures(run, OTHER))[0] == "argument"

@@ -12,8 +12,7 @@ import pytest
 
 from intelliperf_swizzle.records import Accuracy, Cure, Cures, Run
 from intelliperf_swizzle.report.establish import establish
-from intelliperf_swizzle.report.files import FACES
-from intelliperf_swizzle.report.result import result
+from intelliperf_swizzle.report.files import FACES, result
 from intelliperf_swizzle.report.words import outcome
 
 ALL = {**FACES, "json": lambda run: said(run)}
@@ -37,7 +36,7 @@ def test_a_caution_stands_beside_the_verdict(run_with_a_caution: Run, face: str)
     [caution] = run_with_a_caution.cautions
     text = words_of(face, run_with_a_caution)
     assert re.search(
-        rf"(Better|no claim about time)\. .{{,1500}} Caution: {re.escape(caution)}\.", text
+        rf"modelled: (better|fewer L2 misses).{{,1500}} Caution: {re.escape(caution)}\.", text
     )
 
 
@@ -62,8 +61,9 @@ TELLS = Accuracy("kernels that multiply matrices", 8, 1.0, 100, 61)
 def test_the_verdict_is_four_lines_and_begins_with_what_to_do_and_its_time(run: Run) -> None:
     advised = replace(run, cures=None, accuracy=TELLS)
     first, proved, validated, patch = outcome(advised)
-    times = r"modelled time [\d.]+ \S?s → [\d.]+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
-    assert re.match(rf"Modelled: Better\. Recommended: apply the patch\. .* {times}", first)
+    times = r"time [\d.]+ \S?s → [\d.]+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
+    subject = "Recommended: apply the patch. gemm_kernel on mi300x, modelled: better; "
+    assert re.match(re.escape(subject) + times, first)
     assert first.endswith("over 8 orders, 61 of 100 pairs of times in order.")
     assert proved.startswith("Proved: a permutation")
     assert validated.startswith("Validated: ")
@@ -79,7 +79,8 @@ def test_no_time_is_claimed_where_the_model_was_not_seen_to_order_times(
     cures = Cures(0.5, 2.0, (Cure("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),))
     unknown = replace(run, accuracy=known, cures=cures)
     first, *_ = outcome(unknown)
-    assert first.startswith("Modelled: Fewer L2 misses, no claim about time. Recommended: pass")
+    assert first.startswith("Recommended: pass ")
+    assert ", modelled: fewer L2 misses, no claim about time; L2 hit rate" in first
     assert "(L2 hit rate 50.0 % → 90.0 %)" in first
     assert "modelled time" not in first
     assert ("not clearly better than chance" if known else "not compared with counters") in first
@@ -92,10 +93,10 @@ def test_a_cheaper_cure_is_recommended_before_the_patch(run: Run) -> None:
     cures = Cures(0.5, 2.0, (Cure("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),))
     advised = replace(run, cures=cures, accuracy=TELLS)
     first, *_ = outcome(advised)
-    told = "pass GROUP_M = 4 in the call, no source change (modelled time -25.0 %)"
-    assert first.startswith(f"Modelled: Better. Recommended: {told}. ")
+    told = "pass GROUP_M=4, no source change (modelled time -25.0 %)"
+    assert first.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: better; ")
     [line] = outcome(replace(advised, best=None))
-    assert line.startswith(f"Modelled: nothing found. Recommended: {told}. ")
+    assert line.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: no improvement")
     assert establish(advised).recommended == "argument"
 
 

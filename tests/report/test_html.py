@@ -116,7 +116,7 @@ def test_the_numbers_are_those_of_the_result(shown: Run, fields: dict[str, Any])
         "last-level cache hit rate": "llc_hit_rate",
         "bytes from L2": "l2_bytes",
         "bytes from memory": "memory_bytes",
-        "modelled memory time": "modelled_memory_time_ms",
+        "memory time, not overlapped": "modelled_memory_time_ms",
         "time": "time_ms",
     }
     for name, key in keys.items():
@@ -128,16 +128,22 @@ def test_the_numbers_are_those_of_the_result(shown: Run, fields: dict[str, Any])
         assert value(after) == (best[key] if best else None)
         modelled = own["profiler"] == "model" and name != "time"
         if own["baseline"][key] is not None:
-            assert source.text == ("modelled" if modelled or "modelled" in name else "measured")
+            assert source.text == ("modelled" if modelled or "memory time" in name else "measured")
     assert value(numbers["L2 hit rate"][0]) == pytest.approx(
         fields["metric_before"] / 100, abs=1e-5
     )
 
 
-def test_why_it_misses_is_told_before_the_pictures_and_the_patch(run: Run) -> None:
+def test_the_first_section_has_the_verdict_the_pictures_and_the_patch(run: Run) -> None:
+    first, *others = tree(render(run)).all("section")
+    assert len(first.all("figure")) == 2
+    assert "patch -p1" in first.text
+    assert "`" not in first.text
+    assert [one.attributes["id"] for one in others][:2] == ["why", "before-after"]
+
+
+def test_why_it_misses_is_explained_by_tensor(run: Run) -> None:
     page = tree(render(run))
-    sections = [one.attributes["id"] for one in page.all("section")]
-    assert sections[:4] == ["verdict", "why", "tiles", "swizzle"]
     section = page.all("section", id="why")[0]
     assert run.baseline.causes
     assert run.best
@@ -223,7 +229,7 @@ def test_what_others_wrote_is_shown_as_text(shown: Run) -> None:
 def test_the_page_of_a_grid_shows_each_tile_where_it_runs(run: Run) -> None:
     assert run.picture is not None
     [shown] = run.picture.tiles
-    svg = tree(render(run)).all("section", id="tiles")[0].all("svg")
+    svg = tree(render(run)).all("section", id="verdict")[0].all("svg")
     digits = {}
     for text in svg[0].all("text"):
         for x, digit in zip(text.attributes["x"].split(), text.text, strict=True):
@@ -246,16 +252,16 @@ def test_what_would_tell_nothing_is_not_drawn(run: Run) -> None:
     )  # fmt: skip
     one = replace(both, title="coloured", after=replace(tiles.after, share=coloured))
     picture = replace(run.picture, tiles=(both, one))
-    titles = [heading.text for heading in tree(render(replace(run, picture=picture))).all("h3")]
-    assert "coloured" in titles
-    assert "grey" not in titles
+    [first, *_] = tree(render(replace(run, picture=picture))).all("section")
+    assert "coloured: " in first.text
+    assert "grey: " not in first.text
     grey_only = tree(render(replace(run, picture=replace(picture, tiles=(both,)))))
-    assert not grey_only.all("section", id="tiles")
+    assert not grey_only.all("figure")
 
 
 def test_500_attempts_make_no_more_than_2_megabytes(run_of_500: Run) -> None:
     page = render(run_of_500)
-    assert len(tree(page).all("details")) == len(run_of_500.attempts) >= 500
+    assert len(tree(page).all("details")) == len(run_of_500.attempts) + 1 > 500
     assert len(page.encode()) < 2_000_000
 
 
@@ -286,7 +292,5 @@ def test_text_can_be_read_in_both_schemes_and_on_every_colour(run: Run) -> None:
                 assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
         for ground in ("added", "removed"):
             assert contrast(colours["ink"], colours[ground]) >= 4.5
-        for bar in ("before", "after"):
-            assert contrast(colours[bar], colours["paper"]) >= 3
     for colour in DOMAIN_COLOURS:
         assert contrast(rgb(ink(colour)), colour) >= 4.5

@@ -16,10 +16,9 @@ import pytest
 import yaml
 
 from intelliperf_swizzle import history
-from intelliperf_swizzle.cli import main
-from intelliperf_swizzle.cli.arguments import Parser
+from intelliperf_swizzle.cli import Parser, main
 from intelliperf_swizzle.options import add_options
-from intelliperf_swizzle.report.result import SCHEMA, result
+from intelliperf_swizzle.report.files import SCHEMA, result
 from intelliperf_swizzle.search.conclude import Outcome
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"

@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from intelliperf_swizzle.codec import dumps
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.files import FACES
+from intelliperf_swizzle.report.files import FACES, SCHEMA, read_run, result, run_of
 from intelliperf_swizzle.report.pages import markdown
-from intelliperf_swizzle.report.result import SCHEMA, read_run, result, run_of
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "result.schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(PUBLISHED.read_text()))

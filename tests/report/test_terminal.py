@@ -26,7 +26,7 @@ LONG = "a_kernel_whose_name_is_that_of_the_model_and_its_layer_and_all_its_types
 
 SHOW = """
 import sys, time
-from intelliperf_swizzle.cli.arguments import progress_display
+from intelliperf_swizzle.cli import progress_display
 with progress_display(len(sys.argv) > 1) as progress:
     progress.phase("tracing a kernel with a name that is long enough to need a second line")
     progress.note("a note")

@@ -103,18 +103,25 @@ def launches_of(application: Path) -> Sequence[Launch]:
         ("tl.atomic_add(y + p, 1)\n    tl.store(x + p, tl.load(y + p % 5))", True),
         ("tl.atomic_add(y + p, 1)\n    tl.atomic_max(y + p, 1)", True),
         ("if p > 99:\n        tl.atomic_xchg(y, 1)", True),
+        ("tl.atomic_add(y + p, 1)\n    if p > 99:\n        tl.store(y, 1)", True),
+        ("tl.atomic_add(AT + p, 1)\n    tl.store(x + p, 1)", True),
+        ("tl.atomic_add(y + p, 1)\n    tl.atomic_max(AT + p, 1)", True),
     ],
 )
 def test_what_programs_may_hand_over_at_another_size_is_known_from_the_ir(
     tmp_path: Path, lines: str, expected: bool
 ) -> None:
-    """Whatever the recorded launch executes of it: there the patch tests the recorded values."""
+    """Whatever the recorded launch executes of it: there the patch tests the recorded values.
+
+    A number that is an address may point to anything.
+    """
+    at = "at.to(tl.pointer_type(tl.int32))"
     application = tmp_path / "application.py"
     application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
-        f"    p = tl.program_id(0)\n    {lines}\n\n"
+        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y, at):\n"
+        f"    p = tl.program_id(0)\n    {lines.replace('AT', at)}\n\n"
         "x, y = (torch.zeros(64, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-        "kernel[(64,)](x, y)\n"
+        "kernel[(64,)](x, y, torch.zeros_like(x).data_ptr())\n"
     )
     (launch,) = launches_of(application)
     assert trace(launch).hands_over is expected

@@ -2,7 +2,13 @@
 # SPDX-License-Identifier: MIT
 """The cache model: a quick screen, a full replay, and the bound that no order exceeds."""
 
-from intelliperf_swizzle.cache.counting import ceiling, requests
 from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
 from intelliperf_swizzle.cache.screen import Screen
-from intelliperf_swizzle.cache.traffic import ABLATIONS, FULL, Physics, add_division_time
+from intelliperf_swizzle.cache.traffic import (
+    ABLATIONS,
+    FULL,
+    Physics,
+    add_division_time,
+    ceiling,
+    requests,
+)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.drift import arithmetic, imbalance, work
-from intelliperf_swizzle.cache.rounds import replay_in_rounds
+from intelliperf_swizzle.cache.amd_replay import arithmetic, imbalance, replay_in_rounds, work
+from intelliperf_swizzle.cache.nvidia_replay import replay_two_sides
 from intelliperf_swizzle.cache.stream import (
     NO_TENSORS,
     ReferenceStream,
@@ -30,9 +30,8 @@ from intelliperf_swizzle.cache.traffic import (
     overlap_levels,
     replayed_ms,
 )
-from intelliperf_swizzle.cache.two_sides import replay_two_sides
 from intelliperf_swizzle.codec import decode
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -78,8 +77,8 @@ def replay(
         causes: also find out why each request misses: half the time more at worst, where few lines
             are touched together, and a few hundredths where many are.
 
-    Cost: 1 to 20 ns a line access on each core; see `two_sides.replay_timed` for NVIDIA. Memory: 9
-    bytes a touched line and domain at work, 12 bytes a reference.
+    Cost: 1 to 20 ns a line access on each core, see `replay_timed` for NVIDIA. Memory: 9 bytes a
+    touched line and domain at work, 12 bytes a reference.
 
     Accuracy: mean error of the L2 hit rate in points: h200 1.3 (105 pairs), h200_held_out 1.1
     (85 pairs), h100 1.6 (190 pairs), h200_runs 3.3 (120 pairs), mi300x 2.5 (72 pairs), mi355x 3.6
@@ -161,19 +160,14 @@ def traffic(
     physics: Physics = FULL,
     tensors: Tensors = NO_TENSORS,
 ) -> Traffic:
-    """Replay one launch; what a launch adds to one just before it where caches are not cold."""
+    """Replay one launch."""
     if stream.program is not None:
         stream = stream.whole_programs(tile, physics.turns)
         tile = np.arange(stream.tiles)
-    if not physics.cold:
-        twice = np.concatenate((tile, tile))
-        first = replace(physics, cold=True)
-        return traffic(stream, twice, target, occupancy, first, tensors) - traffic(
-            stream, tile, target, occupancy, first, tensors
-        )
     resident = occupancy if physics.occupancy else 1
-    if target.l2_copies_remote_lines:
+    if isinstance(target, NvidiaGpu):
         return replay_two_sides(stream, tile, target, resident, physics, tensors)
+    assert isinstance(target, AmdGpu)
     return replay_in_rounds(stream, tile, target, resident, physics, tensors)
 
 
@@ -204,7 +198,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         l2_hit_rate_per_domain=per_domain,
         modelled_memory_time_ms=memory_ms(total, target, llc=has_llc),
         replayed_time_ms=replayed_ms(total, target),
-        fabric_bytes=total.crossed_bytes if target.l2_copies_remote_lines else None,
+        fabric_bytes=total.crossed_bytes if isinstance(target, NvidiaGpu) else None,
         l2_counter_hit_rate=_all_lookups(total, target),
     )
 
@@ -212,7 +206,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
 def _all_lookups(total: Traffic, target: Target) -> float | None:
     """The quotient of NVIDIA's own counter, which lookups from the other side are part of."""
     lookups = int(total.requests.sum()) + total.crossed_bytes // SECTOR_BYTES
-    if not target.l2_copies_remote_lines or lookups == 0:
+    if not isinstance(target, NvidiaGpu) or lookups == 0:
         return None
     return 1 - (int(total.misses.sum()) + total.crossed_misses) / lookups
 

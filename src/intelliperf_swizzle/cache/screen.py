@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
-from intelliperf_swizzle.cache.drift import drift, is_pipelined, lockstep
+from intelliperf_swizzle.cache.amd_replay import drift, is_pipelined, lockstep
 from intelliperf_swizzle.cache.stream import ReferenceStream, Turns, l2_parts, stream_of
-from intelliperf_swizzle.cache.traffic import FULL
+from intelliperf_swizzle.cache.traffic import FULL, misses_per_line, stream_requests
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 
@@ -114,8 +112,3 @@ def _in_pieces(
     return parts, merging.Pieces(
         tile_offset, ref_piece, ref_misses, piece_class, lines, capacity, len(class_parts)
     )
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -97,7 +97,7 @@ class KeptProcess:
             self._exit_code = int(status or -signal.SIGKILL)
 
     def wait(self, seconds: float) -> int | None:
-        """Its exit code; None where it runs for longer.
+        """Its exit code; None if it runs for longer.
 
         Raises:
             Interrupted: the run is being stopped, so how it ended says nothing.
@@ -320,7 +320,7 @@ class Ended:
     """How a command ended.
 
     Attributes:
-        exit_code: as `subprocess` has it: negative for a signal; None where it took too long.
+        exit_code: as `subprocess` has it: negative for a signal; None if it took too long.
         output: all that it printed.
     """
 
@@ -472,3 +472,8 @@ def _answers(
 REQUEST, ANSWERS, STAGE = "request.pickle", "answers.pickle", "stage"
 """Files of a call."""
 RETURNED, RAISED = "returned", "raised"
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,17 +10,26 @@ input; 130 and 143 interrupted by SIGINT and SIGTERM; 124 at --seconds, before a
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import os
+import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle.children import leave
-from intelliperf_swizzle.cli.arguments import run
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.formulas import Pattern
+    from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
 
 VERBS = (
     "prove",
@@ -70,3 +79,108 @@ def _run_verb(arguments: list[str]) -> int:
             raise UsageError(f"there is no verb `{first}`", hint=f"did you mean `{close[0]}`?")
         return run("optimize", arguments)
     return run(arguments[0], arguments[1:])
+
+
+PROGRAM = "intelliperf-swizzle"
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports bad usage as one error of ours."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError."""
+        raise UsageError(message, hint=f"{self.prog} --help")
+
+
+def run(verb: str, arguments: Sequence[str]) -> int:
+    """Runs a verb, whose module is imported for it; the exit code."""
+    module = "searches" if verb in ("optimize", "score", "explain") else "verbs"
+    function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
+    return int(function(arguments))
+
+
+def parse_with_application(
+    parser: Parser, arguments: Sequence[str]
+) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """Options before `--`, the application after it.
+
+    Raises:
+        UsageError: bad usage; where only the `--` is missing, with the line that has it.
+    """
+    arguments = list(arguments)
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    own, command = arguments[:at], tuple(arguments[at + 1 :])
+    try:
+        options = parser.parse_args(own)
+    except UsageError as error:
+        begin = None if command else _begin_of_application(parser, own)
+        if begin is None:
+            raise
+        line = [*parser.prog.split(), *own[:begin], "--", *own[begin:]]
+        raise UsageError(
+            f"there is no `--` before the application `{' '.join(own[begin:])}`",
+            hint=shlex.join(line),
+        ) from error
+    if not command:
+        raise UsageError(
+            "no application is given", hint=f"{PROGRAM} [options] -- python app.py ..."
+        )
+    return options, command
+
+
+def _begin_of_application(parser: Parser, words: Sequence[str]) -> int | None:
+    """Where a program stands behind complete options, as if `--` stood before it."""
+    for place, word in enumerate(words):
+        if not word.startswith("-") and (shutil.which(word) or is_file(word)):
+            with suppress(UsageError):
+                parser.parse_args(words[:place])
+                return place
+    return None
+
+
+SWIZZLE = "a pattern's name, the statements themselves, a file of them or of YAML, or - for stdin"
+"""What the verbs take for a swizzle."""
+
+
+def swizzle_of(argument: str, settings: Mapping[str, int]) -> tuple[Pattern, str]:
+    """The named, given, stored or piped swizzle, and its text with the settings bound it knows."""
+    from intelliperf_swizzle.formulas import bare_swizzle, load_pattern, load_swizzle
+
+    if argument == "-":
+        pattern = load_swizzle(sys.stdin)
+    elif "=" in argument and not is_file(argument):
+        pattern = bare_swizzle(argument)
+    elif Path(argument).suffix in (".yaml", ".yml", ".txt") or is_file(argument):
+        pattern = load_swizzle(argument)
+    else:
+        pattern = load_pattern(argument)
+    bound = {name: value for name, value in settings.items() if name in pattern.parameters}
+    return pattern, pattern.bind(**bound)
+
+
+def is_file(argument: str) -> bool:
+    """Whether an argument names a file, or a pipe; a text may be too long to."""
+    try:
+        return Path(argument).exists() and not Path(argument).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def condition_hint(pattern: Pattern) -> str | None:
+    """When the pattern holds, where it does not always."""
+    return f"{pattern.name} holds where {pattern.condition}" if pattern.condition else None
+
+
+def progress_display(quiet: bool = False) -> Lines | Live | Quiet:
+    """A live view on a terminal, plain lines in a pipe, nothing where that is asked for."""
+    from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
+
+    if quiet:
+        return Quiet()
+    terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return Live(sys.stderr) if terminal else Lines(sys.stderr)
+
+
+def say(sentence: str) -> None:
+    """Says a note beside the result."""
+    print(f"note: {sentence}", file=sys.stderr)

@@ -17,7 +17,7 @@ from importlib import import_module, util
 from pathlib import Path
 
 from intelliperf_swizzle import hook
-from intelliperf_swizzle.cli.arguments import (
+from intelliperf_swizzle.cli import (
     PROGRAM,
     SWIZZLE,
     Parser,
@@ -74,8 +74,7 @@ def report(arguments: Sequence[str]) -> int:
     )
     options = parser.parse_args(arguments)
 
-    from intelliperf_swizzle.report.files import FACES, face_name, write
-    from intelliperf_swizzle.report.result import read_run
+    from intelliperf_swizzle.report.files import FACES, face_name, read_run, write
     from intelliperf_swizzle.report.terminal import show, summary
 
     face = face_name(options.format, options.output_file)

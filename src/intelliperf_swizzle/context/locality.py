@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.cache.stream import Touches, shared_lines, stream_of
-from intelliperf_swizzle.context.record import (
+from intelliperf_swizzle.context import (
     HardwareContext,
     IntegerInput,
     NextTile,

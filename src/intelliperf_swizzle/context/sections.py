@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 import numpy as np
 
+from intelliperf_swizzle.context import HardwareContext, TensorUse
 from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
-from intelliperf_swizzle.context.record import HardwareContext, TensorUse
-from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
-from intelliperf_swizzle.hardware.registry import FOLDER
+from intelliperf_swizzle.hardware import BitRule, NvidiaGpu, Target, load_target, targets
+from intelliperf_swizzle.hardware.target import FOLDER
 from intelliperf_swizzle.records import LINE_BYTES, Access, Int64Array, Launch, Measurement, Trace
 from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 
@@ -38,7 +38,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "llc_bytes": ("bytes between L2 and last-level cache", size),
     "memory_bytes": ("bytes from memory", size),
     "compulsory_bytes": ("bytes of distinct lines, each fetched once", size),
-    "balance": ("requests of the idlest L2 / of the busiest", "{:.3f}".format),
+    "balance": ("requests of the least-loaded L2 / of the most-loaded", "{:.3f}".format),
     "imbalance": ("load imbalance: the last workgroup's end / the earliest possible", factor),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),
@@ -123,26 +123,18 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
     bandwidths = [("L2", target.l2_gb_s), ("last-level cache", target.llc_gb_s)]
     bandwidths.append(("memory", target.memory_gb_s))
     named = [f"{name} {speed:,.0f} GB/s" for name, speed in bandwidths if speed is not None]
-    return "\n".join(
-        [
-            *lines,
-            f"- bandwidth of the device: {', '.join(named)}",
-            *_division(target),
-            f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
-            f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
-            f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
-        ]
+    lines.append(f"- bandwidth of the device: {', '.join(named)}")
+    if isinstance(target, NvidiaGpu):
+        lines.append(
+            "- a `//` or `%` of the remap by a number that is not compiled in: "
+            f"{target.clocks_division} clocks of each workgroup"
+        )
+    lines.append(
+        f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
+        f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
+        f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)"
     )
-
-
-def _division(target: Target) -> list[str]:
-    """What a remap itself costs, where that was measured."""
-    if target.clocks_division is None:
-        return []
-    return [
-        "- a `//` or `%` of the remap by a number that is not compiled in: "
-        f"{target.clocks_division} clocks of each workgroup"
-    ]
+    return "\n".join(lines)
 
 
 def _places(target: Target) -> list[str]:

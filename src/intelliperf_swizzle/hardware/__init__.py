@@ -3,5 +3,12 @@
 """GPUs as data: specifications with their sources, registry, detection, dispatch order."""
 
 from intelliperf_swizzle.hardware.detect import Device, detect, devices, torch_build, unknown
-from intelliperf_swizzle.hardware.registry import load_target, targets
-from intelliperf_swizzle.hardware.target import BitRule, Target
+from intelliperf_swizzle.hardware.target import (
+    AmdGpu,
+    BitRule,
+    NvidiaGpu,
+    Target,
+    load_target,
+    readings,
+    targets,
+)

@@ -19,8 +19,7 @@ from importlib import util
 from pathlib import Path
 from typing import TypeVar
 
-from intelliperf_swizzle.hardware.registry import load_target, targets
-from intelliperf_swizzle.hardware.target import Backend, Target
+from intelliperf_swizzle.hardware.target import Backend, Target, load_target, targets
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Device:
         arch: what Triton calls the architecture (`gfx942`, 90); None = the driver does not say.
         num_xcds: XCDs of the device or partition; None = the driver does not say.
         cus: its compute units; None = the driver does not say.
-        partition: `SPX`, `CPX`, …; `MIG`; None where the GPU cannot be partitioned or is not.
+        partition: `SPX`, `CPX`, …; `MIG`; None if the GPU cannot be partitioned or is not.
         driver: version of the kernel driver; None = unknown.
         environment: what makes an application see this device alone, as its first.
         target: what it is to this package; None = no known GPU.
@@ -131,7 +130,7 @@ HERE = Sources()
 def detect(
     number: int = 0, sources: Sources = HERE, environment: Mapping[str, str] = os.environ
 ) -> Target | None:
-    """The target of the device of this number; None where there is none or it is no known GPU."""
+    """The target of the device of this number; None if there is none or it is no known GPU."""
     present = devices(sources, environment)
     return present[number].target if 0 <= number < len(present) else None
 

@@ -1,15 +1,24 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What a GPU is to this package: one frozen record of facts, the unit in each field's name; and how
-many workgroups of a compiled kernel a CU of it holds at a time."""
+"""What a GPU is to this package: a frozen record of facts, the unit in each field's name, found by
+its name or in a YAML file; and how many workgroups of a compiled kernel a CU of it holds at a time.
+
+Every mistake in a file is named with its key."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+import yaml
 
+from intelliperf_swizzle.codec import decode, members
+from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.records import LINE_BYTES, Int64Array
 
 Backend: TypeAlias = Literal["hip", "cuda"]
@@ -29,7 +38,7 @@ class Target:
     Attributes:
         name: as `--target` takes it.
         product: as people write it.
-        vendor: `AMD` or `NVIDIA`.
+        vendor: says whether it is an `AmdGpu` or an `NvidiaGpu`.
         backend: what Triton compiles for it with.
         arch: what Triton calls the architecture: `gfx942`, or 90.
         identifiers: PCI device ids (`0x74a1`) or what `nvidia-smi` calls it; see `detect`.
@@ -57,17 +66,12 @@ class Target:
             in the layout of the result; None = no different.
         l2_writes_always_hit: whether a write that allocates a line is counted as a hit.
         l2_hit_counters: counters whose quotient hits / (hits + misses) is the L2 hit rate.
-        llc_bytes: memory-side last-level cache, None where there is none.
+        llc_bytes: memory-side last-level cache, None if there is none.
         llc_hit_counters: counters of requests that leave the L2 towards it.
         memory_counters: counters of bytes to and from memory.
         l2_gb_s: peak read bandwidth of all L2s, in 1e9 bytes a second.
         llc_gb_s: peak bandwidth of the last-level cache.
         memory_gb_s: peak bandwidth of memory.
-        memory_channels: that work by themselves (HBM3: pseudo channels); None = rows of memory are
-            not modelled.
-        memory_banks_per_channel: each with one open row.
-        memory_row_bytes: that one bank of one channel opens at once.
-        row_activation_ns: how far apart a channel can open rows, on average.
         overlap: how levels overlap, see `cache.traffic`.
         achieved_arithmetic: part of its rates that arithmetic reaches in kernels, for their time.
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
@@ -75,32 +79,18 @@ class Target:
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
         catch_up_turns: within so many turns each workgroup misses the same number, so that none
             stays behind for ever.
-        gpc_cus: CUs of each group that dispatch fills one after the other, before it begins again
-            with the first; empty where `dispatch_domains` says it all.
-        gpc_domains: the domain that each of these groups is next to.
-        l2_fill_bytes: what a miss brings into the L2, aligned.
-        l2_copies_remote_lines: whether every line has its home in one domain and other domains keep
-            copies of what they have read (NVIDIA); the replay is then timed, with the following.
         clocks_l2_hit: latency of a hit.
-        clocks_l2_remote: the further latency of a line from the domain that is its home.
-        clocks_llc: AMD: latency of what a domain has had before and lost, under load; None = loops
-            that load ahead are not replayed in time.
         clocks_memory: latency of memory under load; AMD: of what a domain has not had yet.
         clocks_workgroup_start: from a workgroup's end until the next one runs in its place.
-        bytes_per_clock_memory: bandwidth of memory.
-        bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
         flops_per_clock_cu: operations of matrix products of 16-bit numbers that a CU gets through.
         lanes_per_clock_cu: operations of its vector units on 32-bit numbers; a multiply-add is two.
         clock_ghz: of a CU, for the time that arithmetic takes.
         launch_us: that a launch takes at least, whatever it does.
-        clocks_division: for a division in a swizzle by a number that the compiler does not know.
-        accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
-        arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
     """
 
     name: str
     product: str
-    vendor: str
+    vendor: Literal["AMD", "NVIDIA"]
     backend: Backend
     arch: str | int
     identifiers: tuple[str, ...]
@@ -133,68 +123,26 @@ class Target:
     l2_gb_s: float
     llc_gb_s: float | None
     memory_gb_s: float
-    memory_channels: int | None
-    memory_banks_per_channel: int | None
-    memory_row_bytes: int | None
-    row_activation_ns: float | None
     overlap: float
     achieved_arithmetic: float
     dispatch_domains: tuple[int, ...]
     accesses_per_turn: int
     turn_skip_fraction: float
     catch_up_turns: int
-    gpc_cus: tuple[int, ...]
-    gpc_domains: tuple[int, ...]
-    l2_fill_bytes: int
-    l2_copies_remote_lines: bool
-    clocks_l2_hit: float | None
-    clocks_l2_remote: float | None
-    clocks_llc: float | None
-    clocks_memory: float | None
-    clocks_workgroup_start: float | None
-    bytes_per_clock_memory: float | None
-    bytes_per_clock_cu: float | None
+    clocks_l2_hit: float
+    clocks_memory: float
+    clocks_workgroup_start: float
     flops_per_clock_cu: float | None
     lanes_per_clock_cu: int | None
     clock_ghz: float | None
     launch_us: float
-    clocks_division: int | None
-    accesses_in_flight: int | None
-    arbitration_randomness: float | None
 
-    @property
-    def timing(self) -> tuple[float | None, ...]:
-        """What a timed replay needs to know; None where it is not known."""
-        return (
-            self.clocks_l2_hit,
-            self.clocks_l2_remote,
-            self.clocks_memory,
-            self.clocks_workgroup_start,
-            self.bytes_per_clock_memory,
-            self.bytes_per_clock_cu,
-            self.accesses_in_flight,
-            self.arbitration_randomness,
-        )
-
-    @property
-    def memory_rows(self) -> tuple[float | None, ...]:
-        """What is known of the rows of memory."""
-        return (
-            self.memory_channels,
-            self.memory_banks_per_channel,
-            self.memory_row_bytes,
-            self.row_activation_ns,
-        )
-
-    @property
-    def cu_name(self) -> str:
-        """What the vendor calls a CU."""
-        return "CU" if self.vendor == "AMD" else "SM"
-
-    @property
-    def domain_name(self) -> str:
-        """What the vendor calls a domain."""
-        return "XCD" if self.vendor == "AMD" else "L2 partition"
+    cu_name: ClassVar[str]
+    """What the vendor calls a CU."""
+    domain_name: ClassVar[str]
+    """What the vendor calls a domain."""
+    deals_in_turn: ClassVar[bool]
+    """Whether a workgroup's launch index alone says which L2 it runs on."""
 
     @property
     def domain_count(self) -> str:
@@ -222,11 +170,6 @@ class Target:
         return self.l2_lines_per_xcd // (self.l2_ways * self.l2_channels_per_xcd)
 
     @property
-    def deals_in_turn(self) -> bool:
-        """Whether a workgroup's launch index alone says which L2 it runs on, as on AMD's GPUs."""
-        return not self.gpc_cus
-
-    @property
     def meeting_l2_bytes(self) -> int:
         """Of the L2 in which workgroups meet: a domain's; all of it where it is taken for one."""
         return self.l2_bytes_per_xcd * (1 if self.deals_in_turn else self.num_xcds)
@@ -235,6 +178,63 @@ class Target:
         """The domains on which workgroups land: `launch_index: int64[n]` -> `int64[n]`."""
         cycle = np.asarray(self.dispatch_domains, np.int64)
         return cycle[launch_index % len(cycle)]
+
+
+@dataclass(frozen=True)
+class AmdGpu(Target):
+    """Its L2s know nothing of each other; rounds stand for time, but where loops load ahead.
+
+    Attributes:
+        clocks_llc: latency of what a domain has had before and lost, under load; None = loops that
+            load ahead are not replayed in time.
+    """
+
+    clocks_llc: float | None
+
+    cu_name = "CU"
+    domain_name = "XCD"
+    deals_in_turn = True
+
+
+@dataclass(frozen=True)
+class NvidiaGpu(Target):
+    """Every line has its home in one of two domains, the other keeps copies of what it has read;
+    the replay is timed.
+
+    Attributes:
+        gpc_cus: CUs of each group that dispatch fills one after the other, before it begins again
+            with the first.
+        gpc_domains: the domain that each of these groups is next to.
+        l2_fill_bytes: what a miss brings into the L2, aligned.
+        clocks_l2_remote: the further latency of a line from the domain that is its home.
+        bytes_per_clock_memory: bandwidth of memory.
+        bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
+        clocks_division: for a division in a swizzle by a number that the compiler does not know.
+        accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
+        arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
+        memory_channels: that work by themselves (HBM3: pseudo channels).
+        memory_banks_per_channel: each with one open row.
+        memory_row_bytes: that one bank of one channel opens at once; 0 = rows are not modelled.
+        row_activation_ns: how far apart a channel can open rows, on average.
+    """
+
+    gpc_cus: tuple[int, ...]
+    gpc_domains: tuple[int, ...]
+    l2_fill_bytes: int
+    clocks_l2_remote: float
+    bytes_per_clock_memory: float
+    bytes_per_clock_cu: float
+    clocks_division: int
+    accesses_in_flight: int
+    arbitration_randomness: float
+    memory_channels: int
+    memory_banks_per_channel: int
+    memory_row_bytes: int
+    row_activation_ns: float
+
+    cu_name = "SM"
+    domain_name = "L2 partition"
+    deals_in_turn = False
 
 
 @dataclass(frozen=True)
@@ -291,3 +291,159 @@ AMD_SGPRS_AT_8_WAVES = 100
 
 def _round_up(value: int, granule: int) -> int:
     return -(-value // granule) * granule
+
+
+FOLDER = Path(__file__).parent / "gpus"
+"""Where the targets of this package lie, one YAML a GPU."""
+
+
+VENDORS: Mapping[object, type[Target]] = {"AMD": AmdGpu, "NVIDIA": NvidiaGpu}
+"""What a target is, by its `vendor`."""
+
+
+@cache
+def targets() -> tuple[str, ...]:
+    """Names of the targets that come with the package, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+@cache
+def load_target(name_or_path: str | Path) -> Target:
+    """The target of this name, or of this YAML file.
+
+    Raises:
+        UsageError: no such target or file, or a file that does not describe a target.
+    """
+    text = str(name_or_path)
+    if text in targets():
+        return _target(_facts(FOLDER / f"{text}.yaml"), text)
+    path = Path(text)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        return _target(_facts(path), str(path))
+    near = difflib.get_close_matches(text, targets(), 1)
+    raise UsageError(
+        f"there is no target `{text}`",
+        hint=f"did you mean `{near[0]}`?" if near else "known: " + ", ".join(targets()),
+    )
+
+
+def readings(target: Target) -> list[Target]:
+    """The target, then others of the package for the same product, of which not all is settled."""
+    others = map(load_target, targets() if target.name in targets() else ())
+    alike = [one for one in others if one.product == target.product]
+    return [target, *(one for one in alike if one.name != target.name)]
+
+
+def _facts(path: Path, inheriting: tuple[Path, ...] = ()) -> dict[str, object]:
+    """Key -> value of a file, on top of those of its `base`."""
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"target file {path} cannot be read: {reason}") from error
+    if not isinstance(entries, Mapping):
+        raise UsageError(f"target file {path} is not a table of keys and values")
+    own = {str(key): _value(path, str(key), entry) for key, entry in entries.items()}
+    base = own.pop("base", None)
+    if base is None:
+        return own
+    if base not in targets() or path in inheriting:
+        raise UsageError(f"target file {path}: base `{base}` is not a target", hint="see `targets`")
+    return _facts(FOLDER / f"{base}.yaml", (*inheriting, path)) | own
+
+
+def _value(path: Path, key: str, entry: object) -> object:
+    """The value of an entry: a bare one, or a table of `value` and `source`."""
+    if not isinstance(entry, Mapping):
+        return entry
+    if not {"value"} <= set(entry) <= {"value", "source"}:
+        raise UsageError(f"target file {path}: key `{key}` needs a `value` and a `source`")
+    return entry["value"]
+
+
+def _target(facts: Mapping[str, object], where: str) -> Target:
+    gpu: Any = VENDORS.get(facts.get("vendor"), Target)
+    fields = {member.name: member.kind for member in members(gpu)}
+    for key in facts:
+        if key not in fields:
+            raise UsageError(f"target {where}: unknown key `{key}`", hint=_near(key, fields))
+    missing = [key for key in fields if key not in facts]
+    if missing:
+        raise UsageError(
+            f"target {where}: key `{missing[0]}` is missing",
+            hint="give every key, or `base: mi300x` and those that differ",
+            details=tuple(f"also missing: {key}" for key in missing[1:]),
+        )
+    values = {key: _checked(where, key, facts[key], kind) for key, kind in fields.items()}
+    target: Target = gpu(**values)
+    for holds, fact in (*_dispatch_demands(target), *_cache_demands(target)):
+        if not holds:
+            raise UsageError(f"target {where}: {fact}")
+    return target
+
+
+def _near(key: str, fields: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(key, fields, 1, cutoff=0.5)
+    if not near:
+        return "the keys are the fields of `hardware.target`, those of its vendor's GPUs"
+    return f"did you mean `{near[0]}`? The unit is part of the key and cannot be changed"
+
+
+def _checked(where: str, key: str, value: object, kind: Any) -> Any:
+    try:
+        bits = key in ("l2_channel_bits", "l2_set_bits")
+        decoded = decode(kind, None if bits and value == "hashed" else value, f"`{key}`")
+        if _is_negative(decoded):
+            raise RecordError(f"`{key}`: expected nothing negative")
+    except RecordError as error:
+        raise UsageError(f"target {where}: `{key}` is {value!r}: {error.fact}") from error
+    return decoded
+
+
+def _is_negative(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_negative, value))
+    return isinstance(value, (int, float)) and value < 0
+
+
+def _dispatch_demands(target: Target) -> Iterator[tuple[bool, str]]:
+    """Whether domains and the dispatch of workgroups are right, and what is wrong if not."""
+    counts = target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
+    yield min(counts) >= 1, "`num_xcds`, `cus_per_xcd` and `l2_ways` must be at least 1"
+    domains = set(range(target.num_xcds))
+    named = "`dispatch_domains` must name every domain from 0 to num_xcds - 1"
+    yield set(target.dispatch_domains) == domains, named
+    yield target.turn_skip_fraction < 1, "`turn_skip_fraction` must lie in [0, 1)"
+    turns = min(target.accesses_per_turn, target.catch_up_turns)
+    yield turns >= 1, "`accesses_per_turn` and `catch_up_turns` must be at least 1"
+    if isinstance(target, NvidiaGpu):
+        yield target.num_xcds == 2, "an NVIDIA GPU has two domains: `num_xcds`"
+        cus = dict.fromkeys(domains, 0)
+        for number, domain in zip(target.gpc_cus, target.gpc_domains, strict=False):
+            cus[domain] = cus.get(domain, 0) + number
+        whole = cus == dict.fromkeys(domains, target.cus_per_xcd)
+        whole &= len(target.gpc_cus) == len(target.gpc_domains)
+        yield whole, "`gpc_cus` and `gpc_domains` do not name all CUs of each domain"
+        filled = target.l2_fill_bytes in (32, 64, 128)
+        yield filled, "`l2_fill_bytes` must be 32, 64 or 128"
+
+
+def _cache_demands(target: Target) -> Iterator[tuple[bool, str]]:
+    """The same of the caches and the memory."""
+    set_bytes = target.l2_ways * target.l2_channels_per_xcd * LINE_BYTES
+    sets, rest = divmod(target.l2_bytes_per_xcd, set_bytes or 1)
+    whole = "`l2_bytes_per_xcd` is not a multiple of ways × channels × 128 bytes"
+    yield set_bytes > 0 and sets > 0 and not rest, whole
+    channels, rows = target.l2_channel_bits, target.l2_set_bits
+    named = channels is None or 1 << len(channels) == target.l2_channels_per_xcd
+    yield named, "`l2_channel_bits` does not name all channels"
+    named = rows is None or not set_bytes or 1 << len(rows) == sets
+    yield named, "`l2_set_bits` does not name all sets"
+    holds_set = target.l1_ways >= 1 and target.l1_bytes >= target.l1_ways * LINE_BYTES
+    yield holds_set, "`l1_bytes` is less than one set of 128-byte lines"
+    both = (target.llc_bytes is None) == (target.llc_gb_s is None)
+    yield both, "`llc_bytes` and `llc_gb_s` must both be given or both be null"
+    yield target.overlap >= 1, "`overlap` must be at least 1"
+    yield 0 < target.achieved_arithmetic <= 1, "`achieved_arithmetic` must be over 0, at most 1"
+    speeds = target.l2_gb_s > 0 and target.memory_gb_s > 0 and target.llc_gb_s != 0
+    yield speeds, "bandwidths must be above 0"

@@ -59,7 +59,7 @@ class DriftError(UsageError):
 
     def __init__(self, missing: tuple[str, ...]):
         super().__init__(
-            "this IntelliPerf is not one that the swizzle formula knows",
+            "unsupported IntelliPerf version",
             details=missing,
             hint=(
                 f"it was tested with a checkout (pip install -e) at {', '.join(TESTED)}; "

@@ -244,25 +244,16 @@ class _Evaluation:
             not isinstance(expression, syntax.Operation)
             or expression.operator not in syntax.CONDITIONS
         ):
-            return _COMPARE["!="](self._number(expression).values, 0)
+            return self._number(expression).values != 0
         if expression.operator == "not":
             truth = self._truth(expression.operands[0])
             return not truth if isinstance(truth, bool) else ~truth
-        if expression.operator in _COMPARE:
+        if expression.operator in syntax.COMPARISONS:
             left, right = (self._number(operand).values for operand in expression.operands)
-            return _COMPARE[expression.operator](left, right)
+            compared: Truth = syntax.COMPARISONS[expression.operator](left, right)
+            return compared
         first, second = (self._truth(operand) for operand in expression.operands)
         return first & second if expression.operator == "and" else first | second
-
-
-_COMPARE: dict[str, Callable[[Values, Values], Truth]] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
 
 
 def _either(
@@ -287,16 +278,8 @@ def _remainder(a: Values, b: Values) -> Values:
 
 
 _VALUES: dict[str, Callable[[Values, Values], Values]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
+    **syntax.ARITHMETIC,
     "%": _remainder,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
     "min": _either(min, np.minimum),
     "max": _either(max, np.maximum),
 }

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Mapping
 
 from intelliperf_swizzle.language.parse import LARGEST
 from intelliperf_swizzle.language.syntax import (
+    ARITHMETIC,
     COMPARISONS,
     CONDITIONS,
     Assignment,
@@ -22,25 +22,11 @@ from intelliperf_swizzle.language.syntax import (
     reads,
 )
 
-_FOLD: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
+_FOLD: Mapping[str, Callable[[int, int], int]] = {
+    **ARITHMETIC,
+    **COMPARISONS,
     "min": min,
     "max": max,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
 }
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _NEUTRAL_RIGHT = {"+": 0, "-": 0, "*": 1, "//": 1, "<<": 0, ">>": 0, "|": 0, "^": 0}

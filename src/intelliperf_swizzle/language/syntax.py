@@ -8,9 +8,10 @@ Or it is one expression: assignments inlined, loops unrolled, what is equal is o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 INPUTS = (
     "pid",
@@ -34,9 +35,29 @@ AXES = ("pid_0", "pid_1", "pid_2")
 GRID = ("grid_0", "grid_1", "grid_2")
 """The number of programs along each axis; may be read only, so that outputs stay what they are."""
 
-COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""The operators of two numbers, and what computes each; of numbers and of arrays alike."""
 LOGIC = frozenset(("and", "or", "not"))
-CONDITIONS = COMPARISONS | LOGIC
+CONDITIONS = LOGIC | COMPARISONS.keys()
 FUNCTIONS = {"min": "2 or more", "max": "2 or more", "cdiv": "2", "where": "3"}
 """The calls of the language and how many operands each takes."""
 

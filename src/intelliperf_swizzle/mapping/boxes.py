@@ -12,8 +12,16 @@ program has its own. Whatever is not decided for all sizes at once splits these 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from intelliperf_swizzle.language.syntax import AXES, GRID, Graph
+from intelliperf_swizzle.language.syntax import (
+    ARITHMETIC,
+    AXES,
+    COMPARISONS,
+    CONDITIONS,
+    GRID,
+    Graph,
+)
 from intelliperf_swizzle.mapping.polynomial import (
     ZERO,
     Bounds,
@@ -37,8 +45,6 @@ MOST_STEPS = 16
 STEEPEST = 64
 """No value may be more than so many times the sum of programs, extents of the grid and arguments,
 and 2**29: 32 bits then hold all up to a sum of 2**24, 2**23 programs at least."""
-
-_BITS = {"&": int.__and__, "|": int.__or__, "^": int.__xor__}
 
 
 def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) -> None:
@@ -172,7 +178,7 @@ class _Values:
             return self.truth(operands[0]) and self.truth(operands[1])
         if operator == "or":
             return self.truth(operands[0]) or self.truth(operands[1])
-        if operator not in ("==", "!=", "<", "<=", ">", ">="):
+        if operator not in COMPARISONS:
             value = self.of(node)
             return not (self._decide(value) and self._decide(-value))
         left, right = (self.of(one) for one in operands)
@@ -194,7 +200,7 @@ class _Values:
             return self._case.inputs[name]
         if operator == "where":
             return self.of(operands[1 if self.truth(operands[0]) else 2])
-        if operator in ("==", "!=", "<", "<=", ">", ">=", "and", "or", "not"):
+        if operator in CONDITIONS:
             return number(int(self.truth(node)))
         if operator == "tiles":
             total, stride = ZERO, number(1)
@@ -210,11 +216,7 @@ class _Values:
                 return right if self._decide(left - right) is (operator == "min") else left
             return left if self._decide(right - left) is (operator == "min") else right
         if operator in "+-*":
-            return (
-                left + right
-                if operator == "+"
-                else (left - right if operator == "-" else left * right)
-            )
+            return cast(Polynomial, ARITHMETIC[operator](left, right))
         if operator in ("//", "%", ">>") and not self._decide(left):
             raise NotProvedError("what is divided may be negative")
         if operator in ("//", "%"):
@@ -238,7 +240,7 @@ class _Values:
             return low
         if low.number is None:
             return self._each_value(low)
-        inside = number(_BITS[operator](low.number, mask))
+        inside = number(ARITHMETIC[operator](low.number, mask))
         return inside if operator == "&" else high * power + inside
 
     def _divide(self, left: Polynomial, right: Polynomial) -> tuple[Polynomial, Polynomial]:

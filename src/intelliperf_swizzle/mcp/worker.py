@@ -24,8 +24,8 @@ from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Measurement, Witness
+from intelliperf_swizzle.report.files import read_run
 from intelliperf_swizzle.report.pages import markdown
-from intelliperf_swizzle.report.result import read_run
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.report.why import cures
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals

@@ -76,9 +76,9 @@ class Tool:
 
     Attributes:
         name: as `--profiler` takes it.
-        path: its executable, None where it is not installed.
-        version: None where it did not say.
-        problem: why it cannot be used, None where it can.
+        path: its executable, None if it is not installed.
+        version: None if it did not say.
+        problem: why it cannot be used, None if it can.
     """
 
     name: ToolName

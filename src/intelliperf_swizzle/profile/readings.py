@@ -19,7 +19,7 @@ import numpy as np
 from intelliperf_swizzle import cache
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.frontends.emit import serial_divisions
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
@@ -35,7 +35,7 @@ class Reading:
 
     Attributes:
         kernel: its plain name.
-        grid: its workgroups along the axes; None where only `programs` is known.
+        grid: its workgroups along the axes; None if only `programs` is known.
         programs: its workgroups in all.
         threads: of a workgroup.
         counters: name -> value; those that were collected.
@@ -60,7 +60,7 @@ class Totals:
 
     Attributes:
         counters: name -> sum, of the counters that were collected for each launch.
-        time_ns: None where a duration is missing.
+        time_ns: None if a duration is missing.
         launches: readings that the sums are made of.
     """
 
@@ -291,7 +291,7 @@ class ModelScreen:
 def _rater(one: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:
     physics = ONE_DOMAIN
     if one.trace.line_accesses > FULL_PHYSICS_LINES * target.num_xcds:
-        if one.trace.program is None or not target.l2_copies_remote_lines:
+        if one.trace.program is None or not isinstance(target, NvidiaGpu):
             return cache.Screen(one.trace, target, one.occupancy).hit_rate
         physics = FIRST_TURNS
 

@@ -66,8 +66,8 @@ class Problem:
         iterations: answers of a language model that may be built and validated.
         context: what a language model is told of kernel and GPU; computed when it is called.
         attempts: all attempts of the run by number, those of a resumed history included.
-        row_lengths: tiles in a row, as `axes.row_lengths` finds them.
-        work: float64[tiles] of the largest launch, what each tile takes on a CU; None where all
+        row_lengths: tiles in a row, as `nest.row_lengths` finds them.
+        work: float64[tiles] of the largest launch, what each tile takes on a CU; None if all
             take the same.
     """
 

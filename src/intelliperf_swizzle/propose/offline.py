@@ -15,8 +15,15 @@ from dataclasses import dataclass, field
 
 from intelliperf_swizzle.formulas import Pattern, load_pattern, patterns
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
-from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
-from intelliperf_swizzle.propose.nest import Nest, heaviest_first, neighbours, plain, upside_down
+from intelliperf_swizzle.propose.nest import (
+    Nest,
+    axis_choices,
+    column_expressions,
+    heaviest_first,
+    neighbours,
+    plain,
+    upside_down,
+)
 from intelliperf_swizzle.records import Candidate
 
 BATCH = 16

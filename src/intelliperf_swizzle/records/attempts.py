@@ -99,19 +99,19 @@ class Measurement:
         arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
             order of the workgroups takes less; modelled.
         replayed_time_ms: when a timed replay ends; modelled.
-        overlapped_time_ms: of the L2, memory and arithmetic together; modelled. None where they are
+        overlapped_time_ms: of the L2, memory and arithmetic together; modelled. None if they are
             not taken to overlap.
         longest: which of L2, memory and arithmetic takes longest by itself; modelled.
         imbalance: when the last workgroup ends, over the earliest that it may in any order;
-            modelled. None where all tiles take the same.
+            modelled. None if all tiles take the same.
         timing: on a GPU, also where the rates are modelled.
         l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
-            NVIDIA GPUs those from one L2 partition to the other; None where it is `l2_hit_rate`.
+            NVIDIA GPUs those from one L2 partition to the other; None if it is `l2_hit_rate`.
         fabric_bytes: between the L2 partitions of an NVIDIA GPU.
         l2_before: the L2 before each measured launch: `cold` (flushed) or `warm` (as the
             application leaves it).
         counters: name -> sum over the launches, as often as each was seen; what all else is made
-            of. None where nothing was counted.
+            of. None if nothing was counted.
         causes: of the misses, by tensor, the most misses first; modelled, also where the rates are
             measured.
     """
@@ -146,7 +146,7 @@ class Measurement:
         """What orders are compared by: memory or arithmetic, whichever takes longer.
 
         Where the levels overlap, that is the time of all of them; where workgroups differ in work,
-        times the imbalance. None where memory is not modelled.
+        times the imbalance. None if memory is not modelled.
         """
         memory = self.overlapped_time_ms or self.modelled_memory_time_ms
         if memory is None:
@@ -190,7 +190,7 @@ class Validation:
         tiles: tiles of these launches.
         same_bits: whether all compared bytes agree (within `tolerance` where `rule` says so).
         rule: `bits`, or `tolerance` where atomics make the order of additions matter.
-        difference: first difference in words, None where there is none.
+        difference: first difference in words, None if there is none.
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
         build: registers and workgroups a CU, before and after, in words; None = not compiled.
@@ -252,7 +252,7 @@ class Usage:
         calls: requests that were answered.
         input_tokens: as the endpoint counted them; None = it did not say.
         output_tokens: the same of the answers.
-        cost_usd: None where the price is not known.
+        cost_usd: None if the price is not known.
         seconds: wall time, waiting and repeated requests included.
     """
 
@@ -281,7 +281,7 @@ _Number = TypeVar("_Number", int, float)
 
 
 def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
-    """The sum of what is known; None where nothing is."""
+    """The sum of what is known; None if nothing is."""
     if one is None or other is None:
         return other if one is None else one
     return one + other
@@ -298,7 +298,6 @@ class Candidate:
         rationale: why it should be better, where the proposer says so.
         critique: what the proposer says of earlier attempts.
         idea: the proposer's summary of it in one sentence.
-        advice: cures that are no swizzle, in the proposer's words; neither tried nor measured.
         iteration: the proposer's iteration that it belongs to.
         usage: what the call took that it came from.
         flaw: why the answer that it came from cannot be read or kept; `text` is then its beginning.
@@ -312,7 +311,6 @@ class Candidate:
     rationale: str | None = None
     critique: str | None = None
     idea: str | None = None
-    advice: str | None = None
     iteration: int | None = None
     usage: Usage | None = None
     flaw: str | None = None
@@ -345,7 +343,7 @@ class OtherSize:
     Attributes:
         grid: of its launch.
         before: L2 hit rate of the unmodified kernel.
-        after: with the swizzle; None where it is no permutation of this grid.
+        after: with the swizzle; None if it is no permutation of this grid.
         time_ratio: modelled memory time with the swizzle by that without; None as for `after`.
         loses: whether the unmodified kernel is better.
     """

@@ -306,7 +306,7 @@ class Capture:
     Attributes:
         launches: the distinct launches in order of first appearance.
         ended_by: why recording ended: `exit` (the application did) or `limit` (of time).
-        exit_code: the application's, None where it was ended by us.
+        exit_code: the application's, None if it was ended by us.
         seconds: wall time of the recording.
         notes: sentences for the report, e.g. that launches were recorded and not computed.
         last_lines: the end of what the application printed.

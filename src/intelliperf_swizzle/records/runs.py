@@ -100,7 +100,7 @@ class Placement:
         domain: of each cell, the domain that runs most of its tiles.
         share: the share of the cell's tiles that this domain runs, in 35ths.
         neighbours_together: of the tiles that are neighbours across and down the whole picture,
-            the share that run on one domain; 0 to 1, None where the picture is one tile wide.
+            the share that run on one domain; 0 to 1, None if the picture is one tile wide.
     """
 
     domain: Raster
@@ -117,7 +117,7 @@ class TilePicture:
         tiles: across and down.
         tiles_per_cell: across and down; (1, 1) = each cell is a tile.
         before: unmodified.
-        after: with the best swizzle, None where there is none.
+        after: with the best swizzle, None if there is none.
     """
 
     title: str
@@ -151,9 +151,9 @@ class TensorPicture:
         use: `read`, `written`, or `read and written`.
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
-        after: with the best swizzle, None where there is none.
+        after: with the best swizzle, None if there is none.
         shared: what share of a tile's lines its neighbours across and down the pictures of tiles
-            touch, too; 0 to 1, None where those are one tile wide or show no neighbours.
+            touch, too; 0 to 1, None if those are one tile wide or show no neighbours.
     """
 
     names: tuple[str, ...]
@@ -247,20 +247,20 @@ class Run:
         launches: distinct launches of the kernel.
         baseline: the unchanged kernel's measurement.
         ceiling: the bound.
-        best: the attempt that is named, None where none is eligible and better.
+        best: the attempt that is named, None if none is eligible and better.
         attempts: all of them by number.
         nothing_to_gain: the bound leaves less than a point, or no time; nothing was tried.
         notes: sentences for the report.
         history: path of the history file.
-        usage: what the language model took; None where there was none.
+        usage: what the language model took; None if there was none.
         invocation: shell text that repeats the run; empty where it was no command line.
-        picture: what its pictures are drawn from; None where there is none.
+        picture: what its pictures are drawn from; None if there is none.
         file: the user's file that holds the kernel, an absolute path; empty where it is not known.
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
         cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
         domain_name: what the target calls an L2 with the CUs that it serves.
         interrupted: a signal ended the search; `best` is the best so far.
-        cures: what could be done about the misses; None where it does not matter, or was not asked.
+        cures: what could be done about the misses; None if it does not matter, or was not asked.
         independence: of the kernel's programs.
         by_hand: what people use without a search, beside it; none where nothing was searched.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
@@ -298,7 +298,7 @@ class Run:
 
     @property
     def sizes(self) -> Sizes | None:
-        """How the best does at other sizes; None where there is none, or it is not known."""
+        """How the best does at other sizes; None if there is none, or it is not known."""
         return self.best.sizes if self.best else None
 
     @property

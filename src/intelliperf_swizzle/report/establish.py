@@ -21,9 +21,9 @@ from intelliperf_swizzle.records import (
     SameBytes,
     Validation,
 )
-from intelliperf_swizzle.units import milliseconds, percent, points, size
+from intelliperf_swizzle.units import count, milliseconds, percent, points, size
 
-PROVED = "proved for all values of what it reads; 32 bits hold all up to 2**23 programs"
+PROVED = "for all values of what it reads; no 32-bit overflow up to 2**23 programs"
 """What a proof for all sizes says, and its bound."""
 
 
@@ -85,8 +85,8 @@ def describe_cure(cure: Cure, patched: bool) -> str:
     if cure.kind == "swizzle":
         return swizzle
     if cure.arguments:
-        given = ", ".join(f"{name} = {value}" for name, value in cure.arguments.items())
-        return f"pass {given} in the call, no source change"
+        given = ", ".join(f"{name}={value}" for name, value in cure.arguments.items())
+        return f"pass {given}, no source change"
     padding = cure.padding
     if padding is None:
         return cure.kind
@@ -155,8 +155,7 @@ def headline(change: Change | None) -> str:
     bound = f"bound by {change.bound_by} after" if change.bound_by else ""
     how = ", ".join(filter(None, (f"{100 * ratio:+.1f} %", bound)))
     return (
-        f"{change.source} time {milliseconds(change.before_ms)} → "
-        f"{milliseconds(change.after_ms)} ({how}), {rates}"
+        f"time {milliseconds(change.before_ms)} → {milliseconds(change.after_ms)} ({how}), {rates}"
     )
 
 
@@ -165,23 +164,24 @@ def permutation(known: Certificate | None) -> str:
     if known is None:
         return "a permutation of the launch's tiles"
     if known.extent == "every size":
-        return f"a permutation for every count ({PROVED})"
+        return f"a permutation for every number of programs ({PROVED})"
     if known.extent == "under a condition":
-        return (
-            f"a permutation where {known.condition} ({PROVED}); the patch tests that, and "
-            "elsewhere changes nothing"
-        )
+        return f"a permutation if {known.condition}, which the patch tests ({PROVED})"
     if known.condition:
         return f"a permutation for the recorded values, which the patch tests: {known.condition}"
-    return "a permutation for the recorded values; others are not proved"
+    return "a permutation for the recorded values only"
 
 
 def _independence(known: Independence | None) -> str:
     if known is None:
         return ""
-    which = f"all {known.launches} launches" if known.launches > 1 else "the launch"
-    means = "those that depend keep their order" if known.by_order else "none depends on another"
-    return f" Independence: the accesses of all programs of {which} were compared; {means}."
+    which = f" of {known.launches} launches" if known.launches > 1 else ""
+    means = (
+        "Dependent programs keep their order"
+        if known.by_order
+        else ("No program depends on another")
+    )
+    return f" {means} (all accesses{which} compared)."
 
 
 def validation(seen: Validation | None) -> str:
@@ -198,12 +198,13 @@ def _work(work: EqualWork | None, same: SameBytes | None) -> str:
     """What was compared of tiles."""
     if work is None:
         return "nothing was compared"
-    parts = [] if work.means == "bytes" else [f"the same {work.means} for all {work.tiles} tiles"]
+    means = f"{work.means} of all {work.tiles} tiles equal"
+    parts = [] if work.means == "bytes" else [means]
     if same is None:
         return "; ".join([*parts, "no outputs were compared, as one tile takes too long"])
-    how = "the same bits" if same.tolerance is None else f"equal within {same.tolerance:g}"
-    launches = f"{same.launches} launch{'es' if same.launches > 1 else ''}"
+    how = "bit-identical" if same.tolerance is None else f"equal within {same.tolerance:g}"
+    launches = count(same.launches, "launch", "launches")
     if same.launches < same.of_launches:
-        launches = f"{same.launches} of {same.of_launches} launches validated"
+        launches = f"{same.launches} of {same.of_launches} launches"
     executed = f"{same.tiles} of {same.of} tiles executed on the {same.where}"
-    return "; ".join([*parts, f"{executed}: {how} ({launches})"])
+    return "; ".join([*parts, f"{executed}, {how} ({launches})"])

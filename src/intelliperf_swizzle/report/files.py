@@ -1,6 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Where a run's files go, and writing them."""
+"""The files of a run: where they go, and what the result file says.
+
+The result file is what IntelliPerf's formulas write, and our own part beside it. A number that was
+not measured is null, never 0. A modelled number is never given as a measured one: with the model
+profiler `metric_name` says so, `report_message` begins with `Modelled:` and the times are null.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,281 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 
+from intelliperf_swizzle import __version__
+from intelliperf_swizzle.codec import Between, decode, encode, loads, members
 from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.errors import RecordError, UsageError
+from intelliperf_swizzle.readers import read_regular
+from intelliperf_swizzle.records import (
+    Accuracy,
+    Attempt,
+    ByHand,
+    Ceiling,
+    Certificate,
+    Constants,
+    Cures,
+    Established,
+    Grid,
+    KernelSummary,
+    Measurement,
+    Picture,
+    Rate,
+    Run,
+    Sizes,
+    Usage,
+    Validation,
+)
+from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.pages import markdown, render
-from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.report.terminal import show, summary
+from intelliperf_swizzle.report.words import bottleneck, message
+
+SCHEMA: Final = 7
+"""Grows when the shape of result files changes."""
+
+Percent: TypeAlias = Annotated[float, Between(0, 100)]
+Milliseconds: TypeAlias = Annotated[float, Between(0)]
+
+
+@dataclass(frozen=True)
+class LargestLaunch:
+    """The kernel's largest launch."""
+
+    kernel: str
+    file: str
+    grid: Grid
+    constants: Constants
+    distinct: int
+
+
+@dataclass(frozen=True)
+class NamedAttempt:
+    """The attempt that is named."""
+
+    number: int
+    name: str
+    text: str
+    origin: Literal["pattern", "search", "llm", "user"]
+    fingerprint: str | None
+    proof: Certificate
+    validation: Validation | None
+    measurement: Measurement
+
+
+@dataclass(frozen=True)
+class OwnPart:
+    """What IntelliPerf's own formulas do not know.
+
+    Attributes:
+        schema: Grows when the file's shape changes.
+        established: What is known, each with its extent.
+    """
+
+    schema: Literal[7]
+    target: str
+    domain_name: str
+    profiler: str
+    proposer: str
+    seed: int
+    launch: LargestLaunch
+    kernels: tuple[KernelSummary, ...]
+    baseline: Measurement
+    predicted: Measurement | None
+    ceiling_l2_hit_rate: Rate
+    ceiling_derivation: str
+    nothing_to_gain: bool
+    interrupted: bool
+    best: NamedAttempt | None
+    established: Established
+    cures: Cures | None
+    sizes: Sizes | None
+    accuracy: Accuracy | None
+    by_hand: tuple[ByHand, ...]
+    attempts: tuple[Attempt, ...]
+    cautions: tuple[str, ...]
+    notes: tuple[str, ...]
+    usage: Usage | None
+    history: str
+    invocation: str
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """Result of one run of intelliperf-swizzle. What was not measured is null, never 0.
+
+    Attributes:
+        version: Of the package that wrote the file.
+        formula: The optimization target.
+        success: An eligible and better swizzle was found.
+        metric_name: Says `modelled` and the target where it is.
+        metric_before: L2 hit rate in percent.
+        metric_after: The same with the swizzle; null without one.
+        time_before_ms: Measured; null where not.
+        time_after_ms: Measured; null where not.
+        report_message: Begins with `Modelled:` where it is.
+        initial: The user's file as it was.
+        optimized: The file with the swizzle.
+        diff: Unified, for `git apply`; empty without a swizzle.
+    """
+
+    version: str
+    formula: str
+    success: bool
+    kernel_name: str
+    metric: Literal["l2_hr_pct"]
+    metric_name: str
+    metric_before: Percent | None
+    metric_after: Percent | None
+    time_before_ms: Milliseconds | None
+    time_after_ms: Milliseconds | None
+    report_message: str
+    bottleneck_report: str
+    initial: str
+    optimized: str | None
+    diff: str
+    diff_lines: tuple[str, ...]
+    swizzle: OwnPart
+
+
+def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
+    """The result as a JSON object.
+
+    Args:
+        run: the run.
+        initial: the kernel's source as it was.
+        optimized: the source with the best swizzle, None if there is none.
+    """
+    measured = run.best.measurement if run.best else None
+    diff = run.best.diff if run.best and run.best.diff else ""
+    whole = ResultFile(
+        version=__version__,
+        formula=run.formula,
+        success=optimized is not None,
+        kernel_name=run.kernel,
+        metric="l2_hr_pct",
+        metric_name=f"L2 hit rate (modelled, {run.target})" if run.modelled else "L2 hit rate",
+        metric_before=_percent(run.baseline),
+        metric_after=_percent(measured),
+        time_before_ms=run.baseline.time_ms,
+        time_after_ms=measured.time_ms if measured else None,
+        report_message=message(run),
+        bottleneck_report=bottleneck(run),
+        initial=initial,
+        optimized=optimized,
+        diff=diff,
+        diff_lines=tuple(diff.splitlines()),
+        swizzle=_own(run),
+    )
+    fields: dict[str, Any] = encode(whole)
+    return fields
+
+
+SHARED = {one.name for one in fields(OwnPart)} & {one.name for one in fields(Run)} - {"best"}
+"""What a run has, and our part of the file has as it is."""
+
+
+def _own(run: Run) -> OwnPart:
+    return OwnPart(
+        schema=SCHEMA,
+        launch=LargestLaunch(run.kernel, run.file, run.grid, run.constants, run.launches),
+        ceiling_l2_hit_rate=run.ceiling.l2_hit_rate,
+        ceiling_derivation=run.ceiling.derivation,
+        best=_named(run.best) if run.best else None,
+        established=establish(run),
+        sizes=run.sizes,
+        **{name: getattr(run, name) for name in SHARED},
+    )
+
+
+def _named(best: Attempt) -> NamedAttempt:
+    fields = encode(best)
+    return decode(NamedAttempt, {one.name: fields[one.name] for one in members(NamedAttempt)})
+
+
+def _percent(measured: Measurement | None) -> float | None:
+    return None if measured is None else round(100 * measured.l2_hit_rate, 3)
+
+
+LARGEST_BYTES = 64 << 20
+"""A result with thousands of attempts is far smaller."""
+
+
+def read_run(path: Path) -> Run:
+    """The run of a result file.
+
+    Raises:
+        UsageError: the file cannot be read, is no result file or is of another version.
+    """
+    content = read_regular(path, LARGEST_BYTES)
+    try:
+        return run_of(loads(content))
+    except RecordError as error:
+        raise UsageError(
+            f"{path} is not a result file: {error.fact}",
+            hint="a run writes result.json into its output folder; -o FILE.json names another",
+        ) from error
+    except UsageError as error:
+        raise UsageError(f"{path}: {error.fact}", hint=error.hint) from error
+
+
+def run_of(fields: object) -> Run:
+    """The run of a result as `result` makes it.
+
+    Raises:
+        RecordError: something is missing or does not belong.
+        UsageError: the result is of another version.
+    """
+    own = fields.get("swizzle") if isinstance(fields, dict) else None
+    schema = own.get("schema", SCHEMA) if isinstance(own, dict) else SCHEMA
+    if type(schema) is int and schema != SCHEMA:
+        raise UsageError(
+            f"the result has schema {schema:.3g}, this version reads schema {SCHEMA}",
+            hint="the version that wrote it is in the file: pip install intelliperf-swizzle==…",
+        )
+    whole = decode(ResultFile, fields)
+    own = whole.swizzle
+    if own.picture is not None:
+        _check_shapes(own.picture)
+    return Run(
+        kernel=own.launch.kernel,
+        formula=whole.formula,
+        grid=own.launch.grid,
+        constants=own.launch.constants,
+        launches=own.launch.distinct,
+        ceiling=Ceiling(own.ceiling_l2_hit_rate, own.ceiling_derivation),
+        best=_best(own),
+        file=own.launch.file,
+        independence=own.established.independence if own.established else None,
+        **{name: getattr(own, name) for name in SHARED},
+    )
+
+
+def _check_shapes(picture: Picture) -> None:
+    """Refuses pictures whose parts are of different sizes."""
+    for i, tiles in enumerate(picture.tiles):
+        both = [one for one in (tiles.before, tiles.after) if one]
+        rasters = [raster for one in both for raster in (one.domain, one.share)]
+        shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
+        if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
+            raise RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
+
+
+def _best(own: OwnPart) -> Attempt | None:
+    if own.best is None:
+        return None
+    for attempt in own.attempts:
+        if attempt.number == own.best.number and attempt.measurement is not None:
+            return replace(attempt, sizes=own.sizes)
+    raise RecordError(
+        f"swizzle.best.number: expected that of a measured attempt, got {own.best.number}"
+    )
+
 
 FORMATS = (".json", ".csv", ".txt")
 
@@ -30,7 +300,7 @@ DEFAULT_FOLDER = "swizzle-out"
 
 
 class Finished(Protocol):
-    """What is written: a run, its edit (None where nothing is to be changed), the old source."""
+    """What is written: a run, its edit (None if nothing is to be changed), the old source."""
 
     @property
     def run(self) -> Run:

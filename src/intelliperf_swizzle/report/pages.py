@@ -21,7 +21,7 @@ from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import why, words
 from intelliperf_swizzle.report.establish import permutation, validation
-from intelliperf_swizzle.units import milliseconds, percent, size
+from intelliperf_swizzle.units import count, milliseconds, percent, size
 
 if TYPE_CHECKING:
     import jinja2
@@ -100,6 +100,7 @@ def _view(run: Run) -> dict[str, Any]:
         "style": (PAGE / "style.css").read_text(encoding="utf-8"),
         "rows": rows,
         "shown": _shown(picture) if picture else None,
+        "bands": _bands(picture) if picture else None,
         "about": "about " if picture and picture.sampled else "",
         "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
         "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
@@ -108,12 +109,18 @@ def _view(run: Run) -> dict[str, Any]:
 
 
 def _shown(picture: Picture) -> TilePicture | None:
-    """The tiles that show something, before or after."""
-    for shown in picture.tiles:
+    """The tiles that show something, before or after; those that are drawn one by one first."""
+    for shown in sorted(picture.tiles, key=lambda one: one.tiles_per_cell != (1, 1)):
         both = filter(None, (shown.before, shown.after))
         if picture.domains == 1 or any(map(_tells, both)):
             return shown
     return None
+
+
+def _bands(picture: Picture) -> Placement | None:
+    """All tiles with the swizzle, a cell for several, if that shows something."""
+    after = picture.tiles[0].after if len(picture.tiles) > 1 else None
+    return after if after and _tells(after) else None
 
 
 def _tells(placement: Placement) -> bool:
@@ -211,13 +218,19 @@ _TEMPLATE = """\
 # {{ run.kernel }}: {{ verdict }}
 {% for line in message %}
 {{ line }}
-{% endfor %}{% for line in why %}
-{{ line }}
 {% endfor %}
 | | before | after |
 |---|---|---|
 {% for row in rows -%}
 | {{ row.name }} | {{ row.texts()[0] }} | {{ row.texts()[1] if run.best else "" }} |
+{% endfor %}{% if run.best and run.best.diff %}
+```diff
+{{ run.best.diff.rstrip() }}
+```
+{% endif %}
+<details><summary>Why, what else would help, and {{ attempts }}</summary>
+{% for line in why %}
+{{ line }}
 {% endfor %}
 Ceiling: {{ ceiling }}.
 {% if by_hand %}
@@ -226,23 +239,18 @@ Ceiling: {{ ceiling }}.
 {% for row in by_hand -%}
 | {{ row | join(" | ") }} |
 {% endfor %}{% endif %}{% if run.best %}
-## The swizzle: {{ run.best.candidate.name }}
+`{{ run.best.candidate.name }}`:
 
 ```python
 {{ run.best.candidate.text.strip() }}
 ```
+{% endif %}
+{{ attempts }}: {{ outcomes }}
 
-{% if run.best.diff %}
-## The patch
-
-```diff
-{{ run.best.diff.rstrip() }}
-```
-{% endif %}{% endif %}
-{{ run.attempts | length }} attempts: {{ outcomes }}
 {% for note in run.notes -%}
 - {{ note }}
-{% endfor -%}
+{% endfor %}
+</details>
 """
 
 
@@ -259,5 +267,6 @@ def markdown(run: Run) -> str:
         rows=words.numbers(run),
         by_hand=words.by_hand(run),
         ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
+        attempts=count(len(run.attempts), "attempt"),
         outcomes=words.outcomes(run) if run.attempts else "none.",
     )

@@ -16,6 +16,9 @@ from intelliperf_swizzle.units import percent, size
 SHARED = 1.5
 """Tiles that use a line of a tensor, on average, for its placement to matter."""
 
+NOTABLE = 0.05
+"""By what part the number of L2 requests must change to be reported."""
+
 TOGETHER = 0.1
 """How much more often neighbours must run on one domain before that is called the reason."""
 
@@ -26,10 +29,26 @@ def lines(run: Run) -> list[str]:
     said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
         ("Why it misses", before), ("With the swizzle", after)
     ) if causes]  # fmt: skip
-    told = [why_it_helps(run)]
+    told = [why_it_helps(run), requests(run)]
     if not run.nothing_to_gain:  # else the verdict says so
         told.append(bound_by_arithmetic(run.predicted or run.baseline))
     return [*said, *(one for one in told if one)]
+
+
+def requests(run: Run) -> str | None:
+    """How requests and misses change, if requests do by enough to move the hit rate."""
+    before, after = run.baseline, run.best.measurement if run.best else None
+    if after is None or not before.l2_requests or not after.l2_requests:
+        return None
+    change = after.l2_requests / before.l2_requests - 1
+    misses = [one.l2_requests * (1 - one.l2_hit_rate) for one in (before, after) if one.l2_requests]
+    if abs(change) <= NOTABLE or not misses[0]:
+        return None
+    serves = f"; the L1 serves {'less' if change > 0 else 'more'}, so compare misses, not rates"
+    return (
+        f"L2 requests change by {100 * change:+.1f} %, L2 misses by "
+        f"{100 * (misses[1] / misses[0] - 1):+.1f} %{serves}."
+    )
 
 
 def placement(run: Run) -> list[str]:
@@ -55,7 +74,7 @@ def takes(run: Run) -> list[str]:
     """What the patched kernel takes of a CU, if it was compiled."""
     validation = run.best.validation if run.best else None
     build = validation.build if validation else None
-    return [f"The kernel with the swizzle takes {build}."] if build else []
+    return [f"Compiled with the swizzle: {build}."] if build else []
 
 
 def _causes(run: Run) -> tuple[tuple[MissCauses, ...] | None, tuple[MissCauses, ...] | None]:
@@ -145,7 +164,7 @@ def cures(run: Run) -> list[str]:
     if found is None or [one.kind for one in found.cures] == ["swizzle"]:
         return []
     if not found.cures:
-        return [f"No cure: {found.reason}."]
+        return [f"No other change helps: {found.reason}."]
     patched = bool(run.best and run.best.diff)
     said = [
         f"{describe_cure(one, patched)}: "
@@ -153,9 +172,13 @@ def cures(run: Run) -> list[str]:
         f"{f', {change_of(one, run)}' * run.claims_time}"
         for one in found.cures
     ]
-    first = found.cures[0]
-    title = "Best by the model, not timed" if untimed(first, run) else "Recommended"
-    return [f"{title}: {said[0]}.", *(f"Else: {one}." for one in said[1:])]
+    title = "Best by the model, not timed" if untimed(found.cures[0], run) else "Recommended"
+    alternatives = [f"Alternative: {one}." for one in said[1:]]
+    return (
+        alternatives
+        if found.cures[0].kind == "swizzle"
+        else [f"{title}: {said[0]}.", *alternatives]
+    )
 
 
 def sizes(run: Run) -> list[str]:
@@ -171,8 +194,7 @@ def sizes(run: Run) -> list[str]:
         if len(others) > 1:
             counted = f"{len(others)} other sizes ({min(programs)} to {max(programs)} programs)"
         told.append(
-            f"Of {counted} at which it renumbers, the swizzle loses at "
-            f"{losing or 'none'} (modelled)"
+            f"Of {counted} that it renumbers, {losing or 'none'} would lose (modelled)"
             f"{'; do not use it there' if losing and not guard else ''}."
         )
     if guard:

@@ -25,7 +25,7 @@ from intelliperf_swizzle.records import (
     Timing,
 )
 from intelliperf_swizzle.report.establish import PROVED, establish, headline, recommended, sentences
-from intelliperf_swizzle.units import factor, milliseconds, percent, size
+from intelliperf_swizzle.units import count, factor, milliseconds, percent, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -39,8 +39,8 @@ KERNELS = (
 
 
 def message(run: Run) -> str:
-    """`outcome` and `cautions` in one."""
-    return " ".join([*outcome(run), *cautions(run.cautions)])
+    """`outcome` and `cautions` in one; begins with `Modelled:` where it is."""
+    return "Modelled: " * run.modelled + " ".join([*outcome(run), *cautions(run.cautions)])
 
 
 def cautions(found: Sequence[str]) -> list[str]:
@@ -49,54 +49,47 @@ def cautions(found: Sequence[str]) -> list[str]:
 
 
 def outcome(run: Run, patch: str = "best.patch") -> list[str]:
-    """What came of the run: of a swizzle four lines, else one; begins with `Modelled:` where it is.
+    """What came of the run: of a swizzle four lines, else one.
 
-    The lines: what to do and what time that saves; what was proved; what was validated; the patch.
+    The lines: what to do and what that saves; what was proved; what was validated; the patch.
 
     Args:
         run: the run.
         patch: where it lies.
     """
-    lines = _verdict(run, patch)
-    modelled = "Modelled: " if run.modelled else ""
-    return [f"{modelled}{lines[0]}{accuracy(run)}", *lines[1:]]
+    what = recommended(run)[1]
+    advice = "" if what == "nothing" else f"Recommended: {what}. "
+    source = "measured" if run.baseline.time_ms is not None or not run.modelled else "modelled"
+    subject = f"{advice}{run.kernel} on {run.target}, {source}: {verdict(run)}"
+    if run.best is None or run.best.measurement is None:
+        return [f"{subject}. {_without_swizzle(run)}{accuracy(run)}"]
+    found = establish(run)
+    return [
+        f"{subject}; {headline(found.change)} with `{run.best.candidate.name}`."
+        f"{_time(run.best.measurement)}{accuracy(run)}",
+        *sentences(found),
+        f"Patch: {patch_command(run, patch)}" if run.best.diff else NO_PATCH,
+    ]
 
 
 NO_PATCH = "Patch: none; `intelliperf-swizzle apply swizzles.json` changes this kernel alone."
 """Where others may use the functions that would change."""
 
 
-def _verdict(run: Run, patch: str) -> list[str]:
-    best, (todo, what) = run.best, recommended(run)
-    if best is not None and best.measurement is not None:
-        found, named = establish(run), verdict(run)
-        return [
-            f"{named[0].upper()}{named[1:]}. Recommended: {what}. {run.kernel} on {run.target} "
-            f"with the swizzle `{best.candidate.name}`: {headline(found.change)}."
-            f"{_time(best.measurement)}",
-            *sentences(found),
-            f"Patch: {patch_command(run, patch)}" if best.diff else NO_PATCH,
-        ]
+def _without_swizzle(run: Run) -> str:
+    """What is known of a kernel for which there is no swizzle."""
     if run.interrupted:
-        return [
-            f"interrupted. None of {len(run.attempts)} attempts was validated and better "
-            f"than the unmodified {run.kernel} before that."
-        ]
+        return f"None of {count(len(run.attempts), 'attempt')} was validated and better by then."
     limit = f"no permutation of its workgroups exceeds {percent(run.ceiling.l2_hit_rate)}"
     if run.baseline.only_compulsory:
         limit = "what misses is fetched for the first time, in any order"
     known = run.baseline.modelled_time_ms
-    takes = f"modelled time {milliseconds(known)}, " if known else ""
-    state = (
-        f"{run.kernel} on {run.target}: {takes}L2 hit rate "
-        f"{percent(run.baseline.l2_hit_rate)}; {limit}."
-    )
+    takes = f"Modelled time {milliseconds(known)}, " if known else ""
+    state = f"{takes}L2 hit rate {percent(run.baseline.l2_hit_rate)}; {limit}."
     if run.nothing_to_gain:
-        return [f"nothing to gain. {state} {bound_by_arithmetic(run.baseline)}".rstrip()]
-    advice = "" if todo == "none" else f"Recommended: {what}. "
-    tried = f"None of {len(run.attempts)} attempts is eligible and better. {outcomes(run)}"
-    tried = tried if run.attempts else "Nothing was tried."
-    return [f"nothing found. {advice}{state} {tried}{_obstacle(run)}"]
+        return f"{state} {bound_by_arithmetic(run.baseline)}".rstrip()
+    tried = f"{count(len(run.attempts), 'attempt')}: {outcomes(run)}{_obstacle(run)}"
+    return f"{state} {tried if run.attempts else 'Nothing was tried.'}"
 
 
 def accuracy(run: Run) -> str:
@@ -151,9 +144,9 @@ def bottleneck(run: Run) -> str:
 
 
 def outcomes(run: Run) -> str:
-    """How many attempts ended how, in words: `312 screened out, 12 slower`."""
+    """How many attempts ended how: `312 screened out, 12 slower`."""
     counts = Counter(attempt.verdict.kind for attempt in run.attempts)
-    return ", ".join(f"{count} {kind}" for kind, count in counts.most_common()) + "."
+    return ", ".join(f"{number} {kind}" for kind, number in counts.most_common()) + "."
 
 
 def _obstacle(run: Run) -> str:
@@ -170,8 +163,8 @@ def proved(name: str, certificate: Proof, domains: str) -> str:
     """A certificate by itself, for `prove`; `domains`: `8 XCDs`."""
     tiles = len(certificate.tile)
     other = {
-        "every size": f"holds for every count ({PROVED})",
-        "under a condition": f"holds where {certificate.condition} ({PROVED})",
+        "every size": f"a permutation for every number of programs ({PROVED})",
+        "under a condition": f"a permutation if {certificate.condition} ({PROVED})",
         "the recorded sizes": "not proved",
     }[certificate.extent]
     return "\n".join(
@@ -247,7 +240,7 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         row("bytes from L2", "l2_bytes", counted, size),
         row("bytes from last-level cache", "llc_bytes", counted, size),
         row("bytes from memory", "memory_bytes", counted, size),
-        row("modelled memory time", "modelled_memory_time_ms", "modelled", milliseconds),
+        row("memory time, not overlapped", "modelled_memory_time_ms", "modelled", milliseconds),
         row("load imbalance", "imbalance", "modelled", factor),
         row("arithmetic, at least", "arithmetic_time_ms", "modelled", milliseconds),
     ]
@@ -281,9 +274,9 @@ def by_hand(run: Run) -> list[tuple[str, str, str, str]]:
         time = read.modelled_time_ms if read.time_ms is None else read.time_ms
         found, kind = f"found: {best.candidate.name}", best.verdict.kind
         rows.append(ByHand(found, read.l2_hit_rate, time, kind))
-    known = "largest launch" if run.baseline.time_ms is None else "modelled only"
+    known = "largest launch only" if run.baseline.time_ms is None else "modelled only"
     for one in run.cures.arguments if run.cures and run.by_hand else ():
-        given = ", ".join(f"{name} = {value}" for name, value in (one.arguments or {}).items())
+        given = ", ".join(f"{name}={value}" for name, value in (one.arguments or {}).items())
         rows.insert(1, ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
     named = {} if run.claims_time else {"better": "fewer misses"}
     return [
@@ -309,7 +302,7 @@ def verdict(run: Run) -> str:
         return "better"
     if run.interrupted:
         return "interrupted"
-    return "nothing to gain" if run.nothing_to_gain else "nothing found"
+    return "nothing to gain" if run.nothing_to_gain else "no improvement found"
 
 
 def patch_command(run: Run, patch: str = "best.patch") -> str:
@@ -332,7 +325,7 @@ def relative_time(timing: Timing) -> str:
     """Where it was measured, and the part of the time that is left, with its interval."""
     ratio = timing.ratio
     interval = f"{ratio.median:.3f} ({ratio.low:.3f}–{ratio.high:.3f})"
-    return f"on {timing.device}: {interval} of the time"
+    return f"on {timing.device}: {interval} of the baseline's time"
 
 
 def describe_remap(verdict: RemapVerdict) -> str:

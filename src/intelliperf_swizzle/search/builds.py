@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.cache import ceiling
-from intelliperf_swizzle.cache.model import measurement, traffic, with_times
+from intelliperf_swizzle.cache import ceiling, replay
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
-from intelliperf_swizzle.dependence import touched_storages
+from intelliperf_swizzle.dependence import summed_storages, touched
 from intelliperf_swizzle.errors import BuildError, TraceError
 from intelliperf_swizzle.frontends.ports import Resizer, SourceExaminer
 from intelliperf_swizzle.hardware import Target, targets
@@ -60,7 +59,7 @@ def compile_variants(
                 functools.partial(setup.language.build, launch, gpu),
             )
         except BuildError as error:
-            cautions.append(f"one workgroup a {gpu.cu_name} is assumed: {error.fact}")
+            cautions.append(f"one workgroup per {gpu.cu_name} is assumed: {error.fact}")
     return builds, tuple(dict.fromkeys(cautions))
 
 
@@ -70,13 +69,13 @@ def resident_workgroups(build: Build | None, target: Target) -> int:
 
 
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
-    """What a launch takes of a CU, before and with an edit, in words."""
+    """Registers per thread and workgroups per CU, with an edit and, if they differ, before."""
     held = occupancy(after, target)
-    what = f"workgroup{'s' * (held != 1)} a {target.cu_name}"
+    what = f"workgroup{'s' * (held != 1)} per {target.cu_name}"
     rows = [(what, before.occupancy, held)]
     registers = before.build.registers if before.build else None
     if registers is not None and after.registers is not None:
-        rows = [("registers a thread", registers, after.registers), *rows]
+        rows = [("registers per thread", registers, after.registers), *rows]
     return ", ".join(
         f"{now} {name}" + ("" if now == was else f" ({was} before)") for name, was, now in rows
     )
@@ -88,9 +87,8 @@ def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:
     if not stack:
         return ()
     return (
-        f"each thread has {stack} bytes of scratch or local memory, as a rule for spilled "
-        "registers: a GPU's counters have that traffic, too, and modelled numbers leave it out; "
-        "more warps a program, or smaller tiles, may end it",
+        f"register spilling ({stack} B per thread), whose traffic modelled numbers leave out; try "
+        "more warps or smaller tiles",
     )
 
 
@@ -104,9 +102,11 @@ PROBE_PROGRAMS = 128
 """Programs that are traced to see what an argument does."""
 
 
-def cure_of(kind: records.CureKind, measured: records.Measurement) -> records.Cure:
+def cure_of(
+    kind: records.CureKind, measured: records.Measurement, padding: records.Padding | None = None
+) -> records.Cure:
     """A cure by its measurement."""
-    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0)
+    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0, padding)
 
 
 @dataclass(frozen=True)
@@ -134,17 +134,12 @@ class Case:
         return self.known or self.replay()
 
     def replay(
-        self,
-        stream: ReferenceStream | None = None,
-        tile: records.Int64Array | None = None,
-        occupancy: int | None = None,
+        self, trace: records.Trace | None = None, tile: records.Int64Array | None = None
     ) -> records.Measurement:
-        """The launch as it is, or with other lines, in another order, or so many a CU."""
-        stream = stream or stream_of(self.traced.trace)
-        order = np.arange(stream.tiles) if tile is None else tile
-        target, occupancy = self.setup.target, occupancy or self.traced.occupancy
-        read = measurement(traffic(stream, order, target, occupancy), target)
-        return with_times(read, [(stream, order, 1, occupancy)], target)
+        """The launch as it is, or traced with other arguments, or in another order."""
+        trace = trace or self.traced.trace
+        order = np.arange(trace.tiles) if tile is None else tile
+        return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)
 
     def trace(self, launches: Sequence[records.Launch]) -> Sequence[records.Trace | None]:
         """Changed launches; None for those that cannot be run."""
@@ -206,7 +201,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
             if len(largest) > 1:
                 progress.step(len(traces), len(largest), "launches")
         builds, failures = building.result()
-    if not any(_writes(one) for one in traces):
+    if not any(touched(one, records.Access.WRITE, records.Access.ATOMIC) for one in traces):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="with the inputs that were recorded; run it on others",
@@ -265,15 +260,6 @@ def _rates(
     return setup.kept.call("rates", (each, setup.target), model)
 
 
-def _writes(one: records.Trace) -> bool:
-    """Whether some program writes to a tensor."""
-    return bool(
-        np.isin(one.shape_kind, (records.Access.WRITE, records.Access.ATOMIC))[
-            one.access_shape
-        ].any()
-    )
-
-
 FLOAT_SUMS = (
     "programs sum floats with atomics: a swizzle changes the order of additions, so the last bits "
     "may differ, as they may between two launches of the unmodified kernel on a GPU"
@@ -282,7 +268,7 @@ FLOAT_SUMS = (
 
 def _adds_floats_up(launch: records.Launch, trace: records.Trace) -> bool:
     """Whether several programs of a launch update a float by atomics."""
-    sums = touched_storages(launch, trace, (records.Access.ATOMIC,)) if trace.order_matters else ()
+    sums = summed_storages(launch, trace)
     tensors = (one for one in launch.arguments.values() if isinstance(one, records.TensorArgument))
     return any(one.storage in sums and one.dtype.startswith(("fp", "bf")) for one in tensors)
 

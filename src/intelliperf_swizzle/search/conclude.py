@@ -15,7 +15,7 @@ from intelliperf_swizzle.errors import SpliceError, SwizzleError, ValidationErro
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.picture import picture
-from intelliperf_swizzle.propose.axes import axis_choices, row_lengths
+from intelliperf_swizzle.propose.nest import axis_choices, row_lengths
 from intelliperf_swizzle.records import Capture, Independence, KernelSummary, Picture, Run
 from intelliperf_swizzle.report.files import write_application, write_files
 from intelliperf_swizzle.report.words import verdict

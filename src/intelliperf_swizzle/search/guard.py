@@ -8,14 +8,12 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Thread
 
 import numpy as np
 
-from intelliperf_swizzle.dependence import find_dependence
+from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
@@ -25,6 +23,7 @@ from intelliperf_swizzle.profile.readings import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import (
+    Access,
     Certificate,
     Launch,
     OtherSize,
@@ -37,6 +36,7 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
+    Edited,
     Evaluated,
     Guarded,
     Screened,
@@ -45,6 +45,7 @@ from intelliperf_swizzle.search.stages import (
     prove_on,
 )
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import ahead
 
 MOST_WORK = 2
 """Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
@@ -52,6 +53,7 @@ FEWEST_PROGRAMS = 1 << 14
 """… which may be so many at least."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """The same of line accesses that are replayed."""
+_PLAIN = (Access.READ, Access.WRITE)
 FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
@@ -71,11 +73,7 @@ class SizeGuard:
         self._progress = progress
         self._found: dict[int, Guarded | None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
-            Thread(target=self._prepare, daemon=True).start()
-
-    def _prepare(self) -> None:
-        with suppress(BaseException):  # it comes again where it is needed
-            [one.before for one in self._others]
+            ahead(lambda: [one.before for one in self._others])  # where it fails, it comes again
 
     def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
@@ -88,6 +86,16 @@ class SizeGuard:
         if best.attempt.number not in self._found:
             self._found[best.attempt.number] = self._guard(best)
         return self._found[best.attempt.number]
+
+    def at_once(self, best: Evaluated) -> Edited | None:
+        """The same where a signal leaves no time to look at other sizes: what is proved of it."""
+        known = best.attempt.proof or Certificate()
+        if known.condition:
+            return best
+        proof = next(_proofs(best), known)
+        if proof.condition is None:
+            return best if proof.extent == "every size" else None
+        return _conditional(self._setup, self._subject, best, proof.condition, proof)
 
     def _guard(self, best: Evaluated) -> Guarded | None:
         subject = self._subject
@@ -128,11 +136,14 @@ class SizeGuard:
     @property
     def _tied(self) -> bool:
         """Whether programs depend on each other, or may, at a size that is not recorded."""
-        if any(one.trace.hands_over for one in self._subject.traced):
-            return True
+        traces = [one.trace for one in self._subject.traced]
         own = self._subject.traced[0].launch.programs
         larger = (one.traced for one in self._others if one.launch.programs > own)
-        return any(find_dependence(one.trace, one.launch) for one in larger)
+        return (
+            any(one.hands_over for one in traces)
+            or any(touched(one, *_PLAIN) & touched(one, Access.ATOMIC) for one in traces)
+            or any(find_dependence(one.trace, one.launch) for one in larger)
+        )
 
     def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
@@ -146,12 +157,6 @@ class SizeGuard:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             found = filter(None, pool.map(partial(_at, swizzle), cases))
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
-
-
-def sound(best: Evaluated) -> bool:
-    """Whether an attempt is right at every size: it has its condition, or needs none."""
-    known = best.attempt.proof or Certificate()
-    return bool(known.condition) or next(_proofs(best), known).extent == "every size"
 
 
 def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
@@ -208,7 +213,7 @@ def _idle(trace: Trace) -> int:
 
 
 def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
-    """A mapping at one size, beside the unmodified kernel; None where it renumbers nothing."""
+    """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = prove_on(swizzle, [case.launch], case.setup.target)
     if isinstance(proofs, Witness):
         return OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
@@ -252,7 +257,7 @@ def _conditional(
 ) -> Guarded | None:
     """The best attempt under a condition: the same permutation of every recorded launch.
 
-    None where it is not: a smaller launch of the application may fall under the guard.
+    None if it is not: a smaller launch of the application may fall under the guard.
     """
     text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
     candidate = replace(best.attempt.candidate, text=text)
@@ -263,4 +268,5 @@ def _conditional(
     edited = edit_source(Screened(proved, attempt), setup)
     if isinstance(edited, Verdict):
         return None
-    return Guarded(edited.proved, edited.attempt, edited.edit)
+    attempt = replace(attempt, diff=edited.edit.diff)
+    return Guarded(edited.proved, attempt, edited.edit)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.model import accuracy_of
 from intelliperf_swizzle.cache.stream import stream_of
-from intelliperf_swizzle.context import HardwareContext, hardware_context
-from intelliperf_swizzle.context.locality import describe_causes
+from intelliperf_swizzle.context import HardwareContext
+from intelliperf_swizzle.context.locality import describe_causes, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
 from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
@@ -72,7 +73,7 @@ def ask_on(
 
 
 def owners_of(launch: records.Launch) -> Owners | None:
-    """The programs that take the tiles of a loop; None where there is none."""
+    """The programs that take the tiles of a loop; None if there is none."""
     loop = launch.loop
     return Owners(loop.program, launch.programs, loop.starts) if loop else None
 
@@ -80,6 +81,10 @@ def owners_of(launch: records.Launch) -> Owners | None:
 def with_rest(tile: records.Int64Array, trace: records.Trace) -> records.Int64Array:
     """A mapping with what programs do outside of their loop, which stays where it is."""
     return np.append(tile, np.arange(len(tile), trace.tiles))
+
+
+PARSING = Lock()
+"""Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +152,11 @@ class Subject:
         multiplies = any(stream_of(one.trace).multiplies for one in self.traced)
         return accuracy_of(target.name, multiplies=multiplies)
 
+    def tells_time(self, target: Target) -> bool:
+        """Whether modelled times of kernels like this one are known to tell anything."""
+        known = self.accuracy(target)
+        return bool(known and known.tells_time)
+
     @property
     def untraced(self) -> list[records.Launch]:
         """The launches that are proved and checked for dependences, and not measured."""
@@ -212,7 +222,10 @@ def edit_launches(
     setup: Setup, launches: Sequence[records.Launch], swizzle: Swizzle, name: str
 ) -> Edit:
     """A swizzle in the source of the kernel of these launches; raises SpliceError."""
-    return setup.language.edit(launches, swizzle, setup.target, name=name, roots=setup.patch_roots)
+    with PARSING:
+        return setup.language.edit(
+            launches, swizzle, setup.target, name=name, roots=setup.patch_roots
+        )
 
 
 def check_editable(setup: Setup, launches: Sequence[records.Launch]) -> None:

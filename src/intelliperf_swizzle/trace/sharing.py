@@ -77,7 +77,7 @@ def updates_collide(
 
     Args:
         trace: of the launch.
-        atomic_words: programs and addresses of all atomics; None where they were too many.
+        atomic_words: programs and addresses of all atomics; None if they were too many.
     """
     if atomic_words is None:
         updaters = [_tiles_of_sectors(trace, s, (Access.ATOMIC,))[1] for s in trace.segments]

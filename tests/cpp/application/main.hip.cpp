@@ -149,7 +149,12 @@ __global__ void rewritten(unsigned* data) {
   data[kept[127 - threadIdx.x] % 256] = 1;
 }
 
-__device__ __attribute__((noinline)) void put(int* out, int at) { out[at] = 1; }
+__device__ __attribute__((noinline)) void put(int* out, int at) {
+  if (at < 1) return;
+  put(out, at / 2);
+  out[at] = 1;
+  put(out, at / 3);
+}
 __global__ void calling(int* out) { put(out, blockIdx.x * 64 + threadIdx.x); }
 
 __global__ void ticket(int* counter, int* out) {

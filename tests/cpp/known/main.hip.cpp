@@ -77,6 +77,10 @@ __global__ void counted_wide(unsigned* cell) {
   if (threadIdx.x == 0 && blockIdx.x % 2) atomicAdd(cell + 1, 1u);
   if (threadIdx.x == 0) atomicAdd(reinterpret_cast<unsigned long long*>(cell), 1ull);
 }
+__global__ void counted_and_read(unsigned* cell, unsigned* out) {
+  if (threadIdx.x == 0) atomicAdd(cell, 1u);
+  if (blockIdx.x > 99) out[blockIdx.x] = cell[0];
+}
 
 __global__ void voted(int* cells) {
   const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
@@ -125,5 +129,6 @@ int main(int argc, char**) {
   counted<<<groups, WIDTH>>>(cell);
   counted_alike<<<groups, WIDTH>>>(cell);
   counted_wide<<<groups, WIDTH>>>(cell);
+  counted_and_read<<<groups, WIDTH>>>(cell, cell + 1);
   return hipDeviceSynchronize() != hipSuccess;
 }

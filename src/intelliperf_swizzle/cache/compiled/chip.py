@@ -41,8 +41,6 @@ class Rules(NamedTuple):
         in_flight: loads that a workgroup has issued and not yet used, at most.
         l1_lines: of a CU's L1; 0 = there is none.
         granule: sectors that a miss brings.
-        copies: a domain keeps copies of the other's lines.
-        waiting: requests for what is under way wait for it, or are merged.
         writes_hit: a write counts as a hit.
     """
 
@@ -58,8 +56,6 @@ class Rules(NamedTuple):
     in_flight: int
     l1_lines: int
     granule: int
-    copies: bool
-    waiting: bool
     writes_hit: bool
 
 
@@ -124,7 +120,7 @@ def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: Integer, atomi
     """Write sectors of a unit, or update them."""
     if len(chip.causes.tensor) > 0:
         _explain_store(chip, rules, domain, u, sectors, atomic)
-    absent, given, crossed = write(chip.l2, u, domain, sectors, atomic, rules.copies, rules.granule)
+    absent, given, crossed = write(chip.l2, u, domain, sectors, atomic, rules.granule)
     lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
     chip.requests[domain] += POPULATION[sectors] * lines
     if atomic or not rules.writes_hit:
@@ -142,7 +138,7 @@ def _explain_store(
     counts = atomic or not rules.writes_hit
     for part in (0, 2, 2 * domain + 1):
         lines = l2.parts[u, LINES, part]
-        if lines == 0 or (part & 1 and not rules.copies):
+        if lines == 0:
             continue
         missing: Integer = 0
         if part & 1 == 0:
@@ -162,8 +158,7 @@ def load(
     lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
     asked = chip.groups[group, spread(u) & (_MOST_MERGED - 1)]
     if (
-        rules.waiting
-        and asked[_UNIT] == u
+        asked[_UNIT] == u
         and asked[_UNTIL] > now
         and asked[_ASKERS] < _MOST_ASKERS
         and sectors & ~np.int64(asked[_MASK]) == 0
@@ -185,16 +180,15 @@ def load(
     if given > 0:
         free[1] = max(free[1], now) + 32 * given / rules.memory_bytes
         ready = max(ready, free[1] + rules.memory)
-    if rules.waiting:
-        if given > 0 or crossed > 0:
-            chip.domains[domain, _latest(chip, u, domain), _READY] = ready
-        if given > 0 and lines > chip.l2.parts[u, LINES, 2 * domain]:
-            there = chip.domains[1 - domain, _latest(chip, u, 1 - domain)]
-            there[_READY] = max(there[_READY], ready)
-        asked[_UNIT] = u
-        asked[_UNTIL] = ready
-        asked[_MASK] = sectors
-        asked[_ASKERS] = 1
+    if given > 0 or crossed > 0:
+        chip.domains[domain, _latest(chip, u, domain), _READY] = ready
+    if given > 0 and lines > chip.l2.parts[u, LINES, 2 * domain]:
+        there = chip.domains[1 - domain, _latest(chip, u, 1 - domain)]
+        there[_READY] = max(there[_READY], ready)
+    asked[_UNIT] = u
+    asked[_UNTIL] = ready
+    asked[_MASK] = sectors
+    asked[_ASKERS] = 1
     return ready
 
 
@@ -225,20 +219,18 @@ def _read(
     l2 = chip.l2
     home, copy, far = 2 * domain, 2 * domain + 1, 2 - 2 * domain
     request = chip.domains[domain, _latest(chip, u, domain)]
-    ready = now + rules.l2_hit
-    if rules.waiting:
-        ready = max(ready, request[_READY])
+    ready = max(now + rules.l2_hit, request[_READY])
     missed = given = 0
     if l2.parts[u, LINES, home] > 0:
         valid = np.int64(l2.sectors[u, VALID, home])
-        if rules.waiting and request[_CROSSED] > now:
+        if request[_CROSSED] > now:
             valid = np.int64(request[_BEFORE])
         missed = POPULATION[sectors & ~valid] * l2.parts[u, LINES, home]
         _explain(chip, rules, u, home, sectors, sectors & ~valid)
         given = fetch(l2, u, home, sectors, rules.granule)
     lines = l2.parts[u, LINES, far]
-    wanted: Integer = sectors if lines > 0 else 0
-    if wanted and rules.copies:
+    wanted: Integer = 0
+    if lines > 0:
         wanted = sectors & ~np.int64(l2.sectors[u, VALID, copy])
         missed += POPULATION[wanted] * lines
         _explain(chip, rules, u, copy, sectors, wanted)
@@ -248,17 +240,13 @@ def _read(
     if not wanted:
         return missed, given, 0, 0, ready
     valid = np.int64(l2.sectors[u, VALID, far])
-    if not rules.copies:
-        missed += POPULATION[wanted & ~valid] * lines
-    _explain(chip, rules, u, far, wanted, 0 if rules.copies else wanted & ~valid)
+    _explain(chip, rules, u, far, wanted, 0)
     from_memory = fetch(l2, u, far, wanted, rules.granule)
     there = chip.domains[1 - domain, _latest(chip, u, 1 - domain)]
     if from_memory > 0 and there[_CROSSED] < now:
         there[_CROSSED] = now + rules.l2_remote * (0.5 + np.random.random())
         there[_BEFORE] = valid
-    ready = max(ready, now + rules.l2_hit + rules.l2_remote)
-    if rules.waiting:
-        ready = max(ready, there[_READY] + rules.l2_remote)
+    ready = max(ready, now + rules.l2_hit + rules.l2_remote, there[_READY] + rules.l2_remote)
     return missed, given + from_memory, POPULATION[wanted] * lines, from_memory, ready
 
 

@@ -24,9 +24,9 @@ from intelliperf_swizzle.cache.compiled.lines import (
     in_l1,
     log_misses,
     no_counts,
-    population,
     touch,
 )
+from intelliperf_swizzle.cache.compiled.sectors import POPULATION
 from intelliperf_swizzle.cache.compiled.slots import Events, pop, push
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array
@@ -288,7 +288,7 @@ def _ask(
     for line in range(first + begin, first + end):
         before = touch(domain.l2.held[domain.l2.set_of[line]], line, sectors)
         missed += before < 0
-        counts.totals[WRITTEN] += population(sectors & ~max(before, 0))
+        counts.totals[WRITTEN] += POPULATION[sectors & ~max(before, 0)]
     piece = domain.first_piece[u] + begin // PIECE_LINES
     if missed == 0 or kind == 1:
         return missed, max(now + clocks.hit, domain.arriving[piece])

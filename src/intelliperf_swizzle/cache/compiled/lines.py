@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from intelliperf_swizzle.cache.amd_replay import Drift
 from intelliperf_swizzle.cache.compiled import mix
 from intelliperf_swizzle.cache.compiled.causes import Causes, explain_unit, watch
+from intelliperf_swizzle.cache.compiled.sectors import POPULATION
 from intelliperf_swizzle.cache.compiled.slots import ELAPSED, Rounds, end_turn, next_turn, rounds
-from intelliperf_swizzle.cache.drift import Drift
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
@@ -222,7 +223,7 @@ def _replay(
             for line in range(refs.unit_offset[u], refs.unit_offset[u + 1]):
                 before = touch(l2.held[l2.set_of[line]], line, sectors)
                 missed += before < 0
-                counts.totals[WRITTEN] += population(sectors & ~max(before, 0))
+                counts.totals[WRITTEN] += POPULATION[sectors & ~max(before, 0)]
             counts.requests[code] += lines
             counts.misses[code] += missed
             if len(causes.tensor) > 0:
@@ -300,12 +301,6 @@ def touch(held: Int64Array, line: int, sectors: Integer) -> int:
             break
         moved = there
     return before
-
-
-@loop
-def population(sectors: Integer) -> Integer:
-    """How many of four sectors a mask names."""
-    return (sectors & 1) + (sectors >> 1 & 1) + (sectors >> 2 & 1) + (sectors >> 3 & 1)
 
 
 @jit

@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.cache.amd_replay import Drift
 from intelliperf_swizzle.cache.compiled import Lru, forget, hold, mix, nothing_held
 from intelliperf_swizzle.cache.compiled.slots import Rounds, end_turn, next_turn, rounds
-from intelliperf_swizzle.cache.drift import Drift
 from intelliperf_swizzle.jit import jit, loop, table_size
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 

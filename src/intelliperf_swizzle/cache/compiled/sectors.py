@@ -274,7 +274,7 @@ def fetch(l2: L2, u: int, part: int, sectors: Integer, granule: int) -> int:
 
 @loop
 def write(
-    l2: L2, u: int, domain: int, sectors: Integer, atomic: bool, copies: bool, granule: int
+    l2: L2, u: int, domain: int, sectors: Integer, atomic: bool, granule: int
 ) -> tuple[int, int, int]:
     """Write sectors at their home, and to the copy next to the CU; an atomic fetches them first.
 
@@ -293,7 +293,7 @@ def write(
             l2.sectors[u, VALID, part] |= np.uint8(sectors)
             l2.sectors[u, DIRTY, part] |= np.uint8(sectors)
     copy = 2 * domain + 1
-    if copies and l2.parts[u, LINES, copy] > 0:
+    if l2.parts[u, LINES, copy] > 0:
         touch(l2, u, copy)
         l2.sectors[u, VALID, copy] |= np.uint8(sectors)
     return absent, given, POPULATION[sectors] * l2.parts[u, LINES, copy]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.drift import Drift
+from intelliperf_swizzle.cache.amd_replay import Drift
 from intelliperf_swizzle.jit import jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array
 

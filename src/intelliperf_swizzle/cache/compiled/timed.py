@@ -74,7 +74,7 @@ class TimedReferences(NamedTuple):
         ref_code: uint8[references].
         ref_issue: uint8[references]; empty where all accesses are aligned.
         work: float64[tiles]; clocks of arithmetic an access, and
-        ahead: int64[tiles]; how many accesses are issued ahead; both as `two_sides.pace` has them.
+        ahead: int64[tiles]; how many accesses are issued ahead; see `nvidia_replay.pace`.
     """
 
     tile_offset: Int64Array

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.cpp.execute.native import split_list
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel
 from intelliperf_swizzle.records import KernelSource, Launch
 
@@ -85,7 +86,7 @@ def _parameters(source: KernelSource) -> list[tuple[str, str]]:
     head = re.match(r"\s*template\s*<", text)
     if head is None or re.search(r"\.\.\.|\btemplate\b", text[head.end() : text.find("(")]):
         return []
-    parts = _split(text[head.end() :])
+    parts = split_list(text[head.end() :])
     found = [_PARAMETER.match(" ".join(part.split())) for part in parts]
     return [(one[1], one[2]) for one in found if one]
 
@@ -93,21 +94,7 @@ def _parameters(source: KernelSource) -> list[tuple[str, str]]:
 def _arguments(instance: str) -> list[str]:
     """The template arguments of an instance: `4` and `float` of `k<4, float>`."""
     _, opened, rest = instance.partition("<")
-    return _split(rest) if opened else []
-
-
-def _split(text: str) -> list[str]:
-    """What stands between commas up to the bracket that closes, outside of other brackets."""
-    parts, depth = [""], 0
-    for letter in text:
-        if letter == ">" and not depth:
-            break
-        depth += (letter in "<([{") - (letter in ">)]}")
-        if letter == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
+    return split_list(rest) if opened else []
 
 
 def _equals(parameter: tuple[str, str], argument: str) -> str | None:

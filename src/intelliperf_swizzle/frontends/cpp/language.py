@@ -16,7 +16,7 @@ from intelliperf_swizzle.frontends.cpp.compile.building import (
     names_program,
 )
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
-from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
+from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import CppOnGpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
@@ -42,7 +42,7 @@ class Cpp:
     build = staticmethod(read_build)
     edit = staticmethod(splice)
     validate = staticmethod(validate)
-    on_gpu = staticmethod(on_gpu)
+    on_gpu = CppOnGpu
 
     def __init__(self, flavour: flavours.Flavour):
         self._flavour = flavour

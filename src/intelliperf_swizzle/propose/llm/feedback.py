@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from intelliperf_swizzle.context import readings
+from intelliperf_swizzle.context.sections import readings
 from intelliperf_swizzle.rank import beats, describe_rank, kind_of, order
 from intelliperf_swizzle.records import Attempt, Certificate
 from intelliperf_swizzle.units import percent, points

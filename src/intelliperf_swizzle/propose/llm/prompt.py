@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.codec import loads
-from intelliperf_swizzle.context import HardwareContext, render
+from intelliperf_swizzle.context import HardwareContext
+from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError
 from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
@@ -88,11 +89,6 @@ CRITIQUES = Field(
 )
 IDEA = Field("idea", "the new idea in one sentence")
 RATIONALE = Field("rationale", "why it should be better than what was tried, in numbers")
-ADVICE = Field(
-    "advice",
-    "what would help that is no swizzle (a leading dimension to pad, another tile size or value of"
-    " a parameter), one short line each, unless you have said it before; `none` if nothing would",
-)
 SWIZZLE = Field(
     "swizzle",
     "the new swizzle, or family, in the swizzle language, nothing else; `none` if no renumbering"
@@ -102,7 +98,7 @@ SWIZZLE = Field(
 
 def outputs(*, critiques: bool) -> tuple[Field, ...]:
     """The fields of a proposal; critiques where there is something to criticise."""
-    return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, ADVICE, SWIZZLE)
+    return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, SWIZZLE)
 
 
 CHARACTERS_PER_TOKEN = 4
@@ -236,7 +232,7 @@ class Reply:
     Attributes:
         fields: of the answer, by name; empty where it could not be read.
         text: the answer as it came.
-        unreadable: why it could not be read, None where it could.
+        unreadable: why it could not be read, None if it could.
         usage: what the call took.
     """
 
@@ -289,7 +285,6 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
         "rationale": _text(reply, "rationale"),
         "critique": _critique(_text(reply, "critiques")),
         "idea": _text(reply, "idea"),
-        "advice": _text(reply, "advice"),
     }
     flaw = reply.unreadable or _flaw({"swizzle": text, **explained})
     return Candidate(

@@ -45,10 +45,6 @@ MOST_NEAR = 24
 """Steps that the best member of a family is bettered by, and candidates of each: those of four
 parameters."""
 
-MOST_ADVICE = 8
-LONGEST_ADVICE = 300
-"""Pieces of a model's advice in a report, and characters of each."""
-
 
 class EndOfTalkError(Exception):
     """The model is asked no further, and the best so far stands; the message says why."""
@@ -124,20 +120,6 @@ def _spent(usage: Usage) -> str:
     return f"language model: {usage.calls} calls, {tokens}, {cost}, {usage.seconds:.0f} s"
 
 
-def _advice(attempts: Sequence[Attempt]) -> list[str]:
-    """What the model advises that is no swizzle, each piece once, as code: no report obeys it."""
-    given = dict.fromkeys(
-        line.strip(" -*").replace("`", "'")
-        for one in attempts
-        for line in (one.candidate.advice or "").splitlines()
-    )
-    return [
-        f"advice of the language model, neither tried nor measured: `{line[:LONGEST_ADVICE]}`"
-        for line in given
-        if line and line.lower().rstrip(".") not in ("none", "nothing")
-    ][:MOST_ADVICE]
-
-
 class _Leader(NamedTuple):
     """The best candidate of a call, and the highest L2 hit rate that any was screened at."""
 
@@ -175,8 +157,8 @@ class _Conversation:
 
     @property
     def effort(self) -> Effort:
-        """Notes, the model's advice as its own, and what the calls took."""
-        return Effort((*self.notes, *_advice(self.own_attempts()), _spent(self.usage)), self.usage)
+        """Notes, and what the calls took."""
+        return Effort((*self.notes, _spent(self.usage)), self.usage)
 
     def own_attempts(self) -> list[Attempt]:
         """The model's attempts by number."""
@@ -268,7 +250,7 @@ class _Conversation:
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
         more = self.problem.iterations - iteration
-        left = f" Left: {again} more if this is refused, and {more} further iterations after it."
+        left = f" Answers left if this is refused: {again}. Iterations left after this: {more}."
         question = proposal(formula, self.context, self.memory_analysis, attempts, best, left=left)
         replies = self._ask(question, self.proposer.samples)
         reasons = [no_swizzle_helps(reply) for reply in replies]

@@ -7,12 +7,15 @@ from __future__ import annotations
 import math
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError, SlowModelError, UsageError
@@ -48,6 +51,8 @@ REASONING_TOKENS = 20_000
 """The least that DSPy lets an answer of such a model have, their reasoning included."""
 
 _PASSING = re.compile("Timeout|Connection|Transport|RateLimit|Unavailable|InternalServer|Server")
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
@@ -158,14 +163,14 @@ class Model:
         """
         dspy = _dspy()
         started = self.clock()
-        for wait in (*WAITS_SECONDS, None):
+        for pause in (*WAITS_SECONDS, None):
             left = seconds - (self.clock() - started)
             lm = self._lm(dspy, question, sample, max(left, 1.0))
             try:
-                fields, unreadable = _predict(dspy, lm, question)
+                fields, unreadable = _in_time(left, partial(_predict, dspy, lm, question))
             except Exception as error:
                 left = seconds - (self.clock() - started)
-                if wait is None or wait >= left or not _may_pass(error):
+                if pause is None or pause >= left or not _may_pass(error):
                     late = (LateAnswerError, TimeoutError)
                     slow = any(isinstance(one, late) for one in _chain(error))
                     raise (SlowModelError if slow else ModelError)(
@@ -173,7 +178,7 @@ class Model:
                         f"{self._told(error)}",
                         hint=_hint(error),
                     ) from None
-                self.sleep(wait)
+                self.sleep(pause)
                 continue
             text, usage = _last_call(lm, self.clock() - started)
             return Reply(fields, text, unreadable, usage)
@@ -213,6 +218,22 @@ class Model:
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
             text = text.replace(secret, "***") if secret else text
         return text if len(text) <= 300 else f"{text[:300]} …"
+
+
+def _in_time(seconds: float, work: Callable[[], _Answer]) -> _Answer:
+    """What a call gives; raises LateAnswerError where it takes longer, whatever it waits for."""
+    outcome: Future[_Answer] = Future()
+
+    def call() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    if not wait((outcome,), seconds).done:
+        raise LateAnswerError(f"no whole answer within {seconds:.3g} s")
+    return outcome.result()
 
 
 def _dspy() -> Any:

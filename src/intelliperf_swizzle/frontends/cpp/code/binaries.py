@@ -11,6 +11,7 @@ BitCodeFormat.html (the wrapper).
 from __future__ import annotations
 
 import mmap
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -232,12 +233,8 @@ def _read_kernels(code: bytes) -> dict[str, KernelCode]:
 
 def _modules(data: bytes) -> Iterator[bytes]:
     """The modules in a section that a linker has joined: each begins with `BC C0 DE`."""
-    starts = []
-    at = data.find(b"BC\xc0\xde")
-    while at >= 0:
-        starts.append(at)
-        at = data.find(b"BC\xc0\xde", at + 4)
-    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
+    starts = (found.start() for found in re.finditer(b"BC\xc0\xde", data))
+    for start, end in pairwise([*starts, len(data)]):
         yield data[start:end]
 
 

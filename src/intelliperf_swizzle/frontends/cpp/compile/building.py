@@ -29,6 +29,7 @@ from intelliperf_swizzle.frontends.cpp.code.binaries import (
 from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.hardware import torch_build
 from intelliperf_swizzle.hardware.target import Backend
 
@@ -38,6 +39,11 @@ _MOST_BYTES = 1 << 30
 """Of a file that is looked at."""
 _CMAKE_CACHE = "CMakeCache.txt"
 _CMAKE_TEXT = (".txt", ".make", ".cmake", ".ninja", ".marks", ".json", ".internal")
+_MAKEFILES = ("[Mm]akefile*", "*.mk", "*.mak")
+_VENDORS_PLACE = re.compile(
+    r"(?m)^[ \t]*(?:export +)?(\w+)[ \t]*[:?]?=[ \t]*(?:/usr/local/cuda|/opt/rocm)[-.\d]*"
+    r"(/[^\s$]*)?[ \t]*(?:#.*)?$"
+)
 _REBUILD = "give the build with -b/--build_command, so that it keeps what is needed"
 
 
@@ -121,7 +127,7 @@ def built(
             files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
         except SwizzleError as error:
             hinted = _with_hint(error, toolchain, flavour)
-            programs = _named(moved_command(command, Path(recipe.project), place), place,
+            programs = programs_of(moved_command(command, Path(recipe.project), place), place,
                               flavour.name)  # fmt: skip
             if not any(program.stat().st_mtime >= begun for program in programs):
                 raise hinted from None
@@ -159,8 +165,23 @@ def _build(
     _forget_builds_without_bitcode(place)
     move_cmake(Path(recipe.project), place, toolchain.root)
     # make goes on after an error: other programs of a project need not concern this one
-    run_build(str(recipe.build_command), place, {"MAKEFLAGS": "k", **environment})
+    vendors = toolchain.has_vendors and recipe.language == "HIP"
+    settings = "" if vendors else f" --{''.join(_moved_settings(place, toolchain.root))}"
+    run_build(str(recipe.build_command), place, {"MAKEFLAGS": f"k{settings}", **environment})
     return []
+
+
+def _moved_settings(place: Path, root: Path) -> Iterator[str]:
+    """Variables of makefiles that have a vendor's usual place, with ours, in make's words."""
+
+    def included(file: Path) -> list[Path]:
+        named = re.findall(r"(?m)^-?include[ \t]+(\S+)", file.read_text("utf-8", "replace"))
+        return [one for name in named if (one := file.parent / name).is_file()]
+
+    begin = (one for kind in _MAKEFILES for one in place.rglob(kind) if one.is_file())
+    for file in reached(begin, included):
+        for name, rest in _VENDORS_PLACE.findall(file.read_text("utf-8", "replace")):
+            yield f" {name}={root}{rest}"
 
 
 def as_build_error(error: SwizzleError, fact: str, place: Path) -> BuildError:
@@ -175,14 +196,13 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     """The error of a build that wants what is not here, with a hint that says so."""
     said = "\n".join(error.details)
     call = re.search(r"undefined reference to `((?:cuda|hip|cu)[A-Z]\w+)'", said)
-    header = re.search(r"fatal error: '([^']+)' file not found", said)
-    library = re.search(r"cannot find -l(\w+)|unable to find library -l(\w+)", said)
+    missing = _MISSING.search(said)
+    wanted = missing[missing.lastindex or 0] if missing else ""
     vendors, name = flavour.vendors, flavour.name
     whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
-    threads = library and "omp" in library.groups()
-    package = header and _install(header[1], name)
-    known = whole or call or threads or package
-    if not known and (toolchain.has_vendors or not (header or library)):
+    package = _install(wanted, name)
+    known = whole or call or package or "omp" in wanted
+    if not known and (toolchain.has_vendors or not missing):
         return error
     if call:
         hint = (
@@ -190,17 +210,21 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
         )
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
-    elif header and package:
-        hint = f"{package}, which has `{header[1]}`"
-    elif header:
-        hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
-    elif threads:
+    elif package:
+        hint = f"{package}, which has `{wanted}`"
+    elif "omp" in wanted:
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
     else:
-        hint = f"if the library is of {vendors}, install it: there are none of its libraries here"
+        hint = f"if `{wanted}` is of {vendors}, install it: Triton has {name}'s main headers alone"
     return SwizzleError(error.fact, hint=hint, details=error.details)
 
 
+_MISSING = re.compile(
+    r"fatal error: '([^']+)' file not found|(?:cannot find|unable to find library) -l(\w+)"
+    r'|CUDA_(\w+)_LIBRARY \(ADVANCED\)|"CUDA::(\w+)" but|provided by\s+"(\w+)" with'
+    r"|target was not found:\s+CUDA::(\w+)"
+)
+"""A header or a library that is not there, in the words of compilers, linkers and CMake."""
 _PACKAGES = {
     "CUDA": {
         "cublas": "nvidia-cublas", "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl",
@@ -224,7 +248,7 @@ how the headers' names begin."""
 
 
 def _install(header: str, language: str) -> str | None:
-    """The command that installs a vendor's header; None if it is not known whose it is."""
+    """The command that installs a vendor's header or library; None if it is not known whose."""
     known = _PACKAGES[language].items()
     names = (header, header.rpartition("/")[2])  # `rocblas/rocblas.h`
     package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
@@ -236,7 +260,9 @@ def _install(header: str, language: str) -> str | None:
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:
     """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
     fits = FLAVOURS[language].backend == (torch_build() or "cuda")
-    return (fits and loads_extension(command, project)) or any(_named(command, project, language))
+    return (fits and loads_extension(command, project)) or any(
+        programs_of(command, project, language)
+    )
 
 
 def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
@@ -265,11 +291,6 @@ def sources(project: Path, suffixes: Sequence[str] = _SOURCES) -> Iterator[tuple
             yield file, file.read_text(encoding="utf-8", errors="replace")
 
 
-def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:
-    """Whether a word of a command is a program with a fat binary of a language."""
-    return any(True for _ in _named(command, project, language))
-
-
 def device_files(
     command: Sequence[str], place: Path, flavour: Flavour, *, below: bool
 ) -> list[Path]:
@@ -277,7 +298,7 @@ def device_files(
 
     Another program than the one that the command names is none of its business.
     """
-    found = list(_named(command, place, flavour.name))
+    found = list(programs_of(command, place, flavour.name))
     if below:
         alone = any(".interp" in section_names(one) for one in found)
         others = _below(place, flavour)
@@ -285,7 +306,8 @@ def device_files(
     return list(dict.fromkeys(found))
 
 
-def _named(command: Sequence[str], place: Path, language: str) -> Iterator[Path]:
+def programs_of(command: Sequence[str], place: Path, language: str) -> Iterator[Path]:
+    """The words of a command that are programs with a fat binary of a language."""
     for word in command:
         file = place / word
         if file.is_file() and holds_device_code(file, language):

@@ -232,9 +232,9 @@ def _make(root: Path, clang: str, triton: Path) -> None:
     for name in ("hipcc", "hipconfig"):
         shutil.copy(RUNTIME / f"{name}.sh", root / "bin" / name)
     (root / "bin" / "ar").write_text(_archiver(), encoding="utf-8")
-    agents = "#!/bin/sh\necho gfx942\n"
-    (root / "bin" / "rocm_agent_enumerator").write_text(agents, encoding="utf-8")
-    for name in ("hipcc", "hipconfig", "ar", "rocm_agent_enumerator"):
+    for name in (agents := ("rocm_agent_enumerator", "rocminfo")):
+        (root / "bin" / name).write_text("#!/bin/sh\necho gfx942\n", encoding="utf-8")
+    for name in ("hipcc", "hipconfig", "ar", *agents):
         (root / "bin" / name).chmod(0o755)
     flags = ["-D__HIP_PLATFORM_AMD__"]
     build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)

@@ -22,6 +22,7 @@ from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
     moved,
     size_of,
 )
+from intelliperf_swizzle.frontends.ssa import reached
 
 _HEAD = """\
 @sw_thread = external global [3 x i32]
@@ -139,18 +140,21 @@ def host_text(
     for pattern, written in (*_DEVICE_WORDS, *_CALLS):
         text = re.sub(pattern, written, text)
     bodies = {found[1]: found[0] for found in _FUNCTION.finditer(text)}
-    others = "".join(body for name, body in bodies.items() if name not in parameters)
+
+    def called(name: str) -> set[str]:
+        return bodies.keys() & re.findall(r"@([\w.$]+)", bodies[name])
+
+    wholes = {name: "".join(bodies[one] for one in reached([name], called)) for name in bodies}
+    gpus = {name: found[0] for name, whole in wholes.items() if (found := _FOREIGN.search(whole))}
+    for name in gpus:
+        text = text.replace(bodies[name], "")
     foreign = {
-        name: found[0].strip(" @").replace("asm", "inline assembly")
+        name: gpus[name].strip(" @").replace("asm", "inline assembly")
         for name in parameters
-        if (found := _FOREIGN.search(bodies[name] + others))
+        if name in gpus
     }
-    for name, body in bodies.items():
-        if name in foreign or (name not in parameters and _FOREIGN.search(body)):
-            text = text.replace(body, "")
     entries = (
-        _entry(name, parameters[name], bodies[name] + others)
-        for name in sorted(set(parameters).difference(foreign))
+        _entry(name, parameters[name], wholes[name]) for name in sorted(set(parameters) - set(gpus))
     )
     return _HEAD + text + "".join(entries), foreign
 
@@ -294,22 +298,24 @@ def parameters_of(kernel: llvm.Function) -> list[tuple[str, bool]]:
     start = head.index("(", head.index(f"@{kernel.name}"))
     found = []
     for number, argument in enumerate(kernel.arguments):
-        own = _split(head[start + 1 : head.rindex(")")])[number]
+        own = split_list(head[start + 1 : head.rindex(")")])[number]
         kind = re.sub(r" addrspace\(\d+\)", "", str(argument.type))
         found.append((kind, "byref(" in own))
     return found
 
 
-def _split(arguments: str) -> list[str]:
-    """At commas outside brackets."""
+def split_list(text: str) -> list[str]:
+    """What stands between commas outside of brackets, up to a bracket that closes none of these."""
     parts, depth = [""], 0
-    for letter in arguments:
+    for letter in text:
         depth += (letter in "([{<") - (letter in ")]}>")
+        if depth < 0:
+            break
         if letter == "," and not depth:
             parts.append("")
         else:
             parts[-1] += letter
-    return parts
+    return [part.strip() for part in parts]
 
 
 def compile_for_host(text: str) -> bytes:

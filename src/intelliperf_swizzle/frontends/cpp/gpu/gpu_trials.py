@@ -18,7 +18,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
-from intelliperf_swizzle.frontends.applications import LOG, last_lines
+from intelliperf_swizzle.frontends.child_processes import LOG, last_lines
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     GPU_BUILDS,
     GpuProgram,
@@ -30,6 +30,7 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
 from intelliperf_swizzle.frontends.cpp.gpu.recorded_calls import RecordedCall, recorded_calls
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.trials.processes import (
@@ -39,7 +40,6 @@ from intelliperf_swizzle.frontends.trials.processes import (
     fresh_folder,
     try_out,
 )
-from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Launch, Trace
 
@@ -50,12 +50,17 @@ RUN_SECONDS = 20.0
 class CppOnGpu:
     """Validates and times edits of one kernel in its program, on the GPU.
 
+    Attributes:
+        why_not_replayed: its launches are made in the program alone.
+
     Args:
         request: how the program is started; its folder is for builds and journals.
         gpu: that it runs on.
         traced: launches at which the kernel is compared and timed, and what they touch.
         tolerance: absolute and relative, for floats that atomics add up in any order.
     """
+
+    why_not_replayed = "launches of C++ programs are not made in another process"
 
     def __init__(
         self,
@@ -143,7 +148,11 @@ class CppOnGpu:
         return try_out(lambda known: self._start(code, known), counts, code, limits)
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
-        """The program with what is to be tried, in a fresh folder."""
+        """The program with what is to be tried, in a fresh folder for what it says.
+
+        Raises:
+            ValidationError: it cannot be started.
+        """
         self._journal = folder = fresh_folder(self._folder)
         lines = [
             f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
@@ -157,15 +166,20 @@ class CppOnGpu:
             for name, file in zip(names, files, strict=True):
                 (folder / name).symlink_to(file)
             lines.append(f"candidate {candidate} {' '.join(names)}")
-        return self._start_program(self._program, folder, lines)
-
-    def _start_program(self, program: GpuProgram, folder: Path, order: Sequence[str]) -> Process:
-        target = self._target
+        target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
         calls = [line for one in self._calls for line in one.lines()]
-        lines = [f"cache_bytes {caches}", *calls, *order, ""]
+        lines = [f"cache_bytes {caches}", *calls, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        return _start_program(program, self._shim, folder, self._environment)
+        folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
+        variables = preloaded(self._shim, {**self._environment, **program.variables, **folders})
+        place = program.folder
+        try:
+            with (folder / LOG).open("wb") as log:
+                child = Child(program.command, cwd=place, environment=variables, output=log)
+        except OSError as error:
+            raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
+        return Process(child, Journal(folder).unread, lambda: last_lines(folder))
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""
@@ -173,36 +187,6 @@ class CppOnGpu:
             return outcome
         kind, text = outcome.refusal
         return replace(outcome, refusal=(kind, f"{text}: {_why_absent(self._journal)}"))
-
-
-def on_gpu(
-    request: RecordRequest,
-    gpu: tuple[Device, Target],
-    traced: Sequence[tuple[Launch, Trace]],
-    *,
-    tolerance: float,
-) -> CppOnGpu:
-    """Runs edits in the program's own process, beside the unmodified kernel."""
-    return CppOnGpu(request, gpu, traced, tolerance)
-
-
-def _start_program(
-    program: GpuProgram, shim: Path, folder: Path, environment: Mapping[str, str]
-) -> Process:
-    """Starts a program; its order is in the folder, its journal and what it prints go there.
-
-    Raises:
-        ValidationError: it cannot be started.
-    """
-    variables = preloaded(
-        shim, {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
-    )
-    try:
-        with (folder / LOG).open("wb") as log:
-            child = Child(program.command, cwd=program.folder, environment=variables, output=log)
-    except OSError as error:
-        raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
-    return Process(child, Journal(folder).unread, lambda: last_lines(folder))
 
 
 def _why_absent(folder: Path | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from intelliperf_swizzle.dependence import touched_storages
+from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel, recording_of
 from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS, LAUNCHES
 from intelliperf_swizzle.records import Access, Launch, TensorArgument, Trace
@@ -41,10 +41,9 @@ class RecordedCall:
         code, launch = read_kernel(self.launch).code, self.launch
         shape = (*launch.grid, *launch.options["block"], launch.options["shared"], self.index)
         found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
-        read = touched_storages(launch, self.trace, (Access.READ, Access.ATOMIC))
-        written = touched_storages(launch, self.trace, (Access.WRITE, Access.ATOMIC))
-        atomic = touched_storages(launch, self.trace, (Access.ATOMIC,))
-        summed = atomic if self.trace.order_matters else frozenset()
+        read = touched_storages(launch, self.trace, Access.READ, Access.ATOMIC)
+        written = touched_storages(launch, self.trace, Access.WRITE, Access.ATOMIC)
+        summed = summed_storages(launch, self.trace)
         for parameter, value in zip(code.parameters, self.values, strict=True):
             tensor = launch.arguments.get(parameter.name)
             element, kind, fresh = 0, "-", 0

@@ -30,8 +30,8 @@ from intelliperf_swizzle.frontends.cpp.slice.slicing import (
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"
-_PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_printf_\w+\([^\n]*\{\n).*?^\}$")
-"""What a HIP kernel prints with; its result is not looked at."""
+_PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_f?printf_\w+\([^\n]*\{\n).*?^\}$")
+"""What a HIP kernel prints with, also where it asserts; its result is not looked at."""
 STANDIN = "standin.so"
 """A link to the stand-in runtime, in the folder of a recording."""
 GLOBALS = 15 << 30
@@ -148,13 +148,13 @@ class _Preparation:
         if arch.startswith("sm_"):
             cuda, bitcode = bitcode, nvptx.retargeted(bitcode, arch)
             codes, arch = ptx.read_kernels(cuda, arch, llvm.parse(bitcode)), nvptx.STANDS_FOR
-        elif b"__ockl_printf" in bitcode:
+        elif re.search(rb"__ockl_f?printf", bitcode):
             bitcode = llvm.assemble(_PRINTING.sub(r"\1  ret \2 0\n}", str(llvm.parse(bitcode))))
-        as_written = str(llvm.parse(bitcode)).replace(str(copy), str(project))  # for messages
+        as_written = self._placed(str(llvm.parse(bitcode)))
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
-        module = optimised(bitcode, arch)
-        text = str(module).replace(str(copy), str(project))
+        module = optimised(as_written, whole, arch)
+        text = str(module)
         debug = DebugInfo(text)
         variables = self._place(module, text)
         several = self._defined_otherwise(text)
@@ -192,6 +192,11 @@ class _Preparation:
                 self._refuse(user, f"two files have a variable `{source_name(variable)}`")
         if new:
             self._compile(text, new)
+
+    def _placed(self, text: str) -> str:
+        """A module's text with line tables that name files of the project, not of its copy."""
+        copy, project = map(str, self._request.moved)
+        return re.sub(r"(?m)^!.*", lambda row: row[0].replace(copy, project), text)
 
     def _defined_otherwise(self, text: str) -> list[str]:
         """Variables that a file before has, too, each its own: they would share one address."""

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.frontends.applications import LOG, Ending, watch_to_end
-from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, names_device_code
+from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
+from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, programs_of
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import Flavour
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernels
@@ -92,7 +93,7 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
 
 def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, Mapping[str, str]]:
     """What is to be run, on the stand-in or, if it is PyTorch, on a GPU; and its environment."""
-    named = names_device_code(request.command, request.cwd, recipe.language)
+    named = any(programs_of(request.command, request.cwd, recipe.language))
     if not named and runs_extension(request.command, request.cwd):
         return make_on_gpu(request, recipe, folder)
     toolchain = recipe.flavour.find_toolchain(request.environment)
@@ -144,18 +145,15 @@ class _LaunchJournal:
     def read(self) -> None:
         """Takes in complete lines."""
         for event in self.journal.unread():
-            self._take(event)
-
-    def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] == "new":
-            self.records[event["id"]] = event
-        elif event["event"] == "ran":
-            self.ran[event["id"]] = event
-            self.counts[event["id"]] += 1
-        elif event["event"] == "refused":
-            self.refused[event["kernel"]] = None
-        elif event["event"] == "note":
-            self.notes[event["text"]] = None
+            if event["event"] == "new":
+                self.records[event["id"]] = event
+            elif event["event"] == "ran":
+                self.ran[event["id"]] = event
+                self.counts[event["id"]] += 1
+            elif event["event"] == "refused":
+                self.refused[event["kernel"]] = None
+            elif event["event"] == "note":
+                self.notes[event["text"]] = None
 
 
 # --- launches -------------------------------------------------------------------------------------
@@ -236,7 +234,7 @@ def _argument(
         address = int.from_bytes(raw, "little")
         for number, begin in addresses.items():
             if begin <= address < begin + max(1, storages[number].bytes):
-                size = _element_bytes(element)
+                size = size_of(element)
                 return TensorArgument(
                     storage=number,
                     dtype=_dtype(element.split()[0], size),
@@ -259,15 +257,6 @@ def _dtype(element: str, size: int) -> str:
     return _DTYPES.get(element, f"{kind}{8 * size}")
 
 
-def _element_bytes(element: str) -> int:
-    found = re.match(r"i(\d+)$", element)
-    return (
-        max(1, int(found[1]) // 8)
-        if found
-        else {"float": 4, "half": 2, "bfloat": 2}.get(element, 8)
-    )
-
-
 # --- words ----------------------------------------------------------------------------------------
 
 
@@ -285,11 +274,12 @@ def _computed(
             if kernel.foreign:
                 reason = f"`{kernel.foreign}` is the GPU's alone"
             if event["why"] == "budget":
-                reason = f"about {event['seconds']:.0f} s; the budget is {_BUDGET_SECONDS:g} s"
+                left = f"which is more than is left of {_BUDGET_SECONDS:g} s; see --compute"
+                reason = f"about {event['seconds']:.1f} s, {left}"
             why[source.entry.name if source else symbol] = reason
     return [
-        f"`{name}` was recorded and not computed ({reason}): what the application makes of its "
-        "output means nothing"
+        f"`{name}` was recorded but not computed ({reason}): ignore the application's own checks "
+        "of its output"
         for name, reason in why.items()
     ]
 

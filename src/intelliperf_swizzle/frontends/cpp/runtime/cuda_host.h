@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// What nvcc declares in every CUDA source and clang does not: for host code, and accesses with
-// hints for the caches, which change nothing but the time.
+// What nvcc declares in every CUDA source and clang does not: for host code, accesses with hints
+// for the caches, which change nothing but the time, and what older headers had.
 #pragma once
 #include <math.h>
+#if CUDA_VERSION >= 13000
+#define cudaThreadSynchronize cudaDeviceSynchronize
+#define cudaThreadExit cudaDeviceReset
+#endif
 #define EXTREMES(type)                                                            \
   __attribute__((host)) inline type min(type a, type b) { return b < a ? b : a; } \
   __attribute__((host)) inline type max(type a, type b) { return a < b ? b : a; }

@@ -29,23 +29,21 @@ CLANG = str(ROOT / "llvm" / "clang++")
 CUDA_SUFFIXES = (".cu",)
 SUFFIXES = (".cu", ".cpp", ".cxx", ".cc", ".c", ".C")
 PHASES = {
-    "-c": "object", "--compile": "object", "-dc": "object", "--device-c": "object",
-    "-dw": "object", "--device-w": "object", "-E": "host", "--preprocess": "host", "-M": "host",
-    "-MM": "host", "--generate-dependencies": "host", "-ptx": "device", "--ptx": "device",
-    "-cubin": "device", "--cubin": "device", "-fatbin": "device", "--fatbin": "device",
-    "-dlink": "nothing", "--device-link": "nothing", "-lib": "library", "--lib": "library",
-    "-link": "program", "--link": "program",
+    "-c": "object", "-compile": "object", "-dc": "object", "-device-c": "object",
+    "-dw": "object", "-device-w": "object", "-E": "host", "-preprocess": "host", "-M": "host",
+    "-MM": "host", "-generate-dependencies": "host", "-ptx": "device", "-cubin": "device",
+    "-fatbin": "device", "-dlink": "nothing", "-device-link": "nothing", "-lib": "library",
+    "-link": "program",
 }  # fmt: skip
-SPELLINGS = {"--preprocess": "-E", "--generate-dependencies": "-M"}
+"""What is made. Of options with two dashes nvcc takes each with one, too, and so stand here."""
 ALIASES = {
-    "--output-file": "-o", "--include-path": "-I", "--define-macro": "-D", "--undefine-macro": "-U",
-    "--library-path": "-L", "--library": "-l", "--pre-include": "-include", "--std": "-std",
-    "--system-include": "-isystem", "--compiler-options": "-Xcompiler", "--optimize": "-O",
-    "--linker-options": "-Xlinker", "--gpu-architecture": "-arch", "--generate-code": "-gencode",
-    "--gpu-code": "-code", "--options-file": "-optf", "--debug": "-g", "--device-debug": "-G",
-    "--use_fast_math": "-use_fast_math", "--shared": "-shared", "--fmad": "-fmad",
-    "--ftz": "-ftz", "--dependency-output": "-MF", "--output-directory": "-odir",
-    "--generate-dependencies-with-compile": "-MD",
+    "-output-file": "-o", "-include-path": "-I", "-define-macro": "-D", "-undefine-macro": "-U",
+    "-library-path": "-L", "-library": "-l", "-pre-include": "-include", "-preprocess": "-E",
+    "-system-include": "-isystem", "-compiler-options": "-Xcompiler", "-optimize": "-O",
+    "-linker-options": "-Xlinker", "-gpu-architecture": "-arch", "-generate-code": "-gencode",
+    "-gpu-code": "-code", "-options-file": "-optf", "-debug": "-g", "-device-debug": "-G",
+    "-dependency-output": "-MF", "-output-directory": "-odir", "-generate-dependencies": "-M",
+    "-generate-dependencies-with-compile": "-MD",
 }  # fmt: skip
 JOINED = ("-I", "-D", "-U", "-L", "-l", "-O")
 """Options whose value may follow at once."""
@@ -55,16 +53,14 @@ TAKES_VALUE = {
     "-ftz", "-odir",
 }  # fmt: skip
 LEFT_OUT = {
-    "-Xptxas", "--ptxas-options", "-Xcudafe", "-Xnvlink", "--nvlink-options", "-Xfatbin",
-    "-maxrregcount", "--maxrregcount", "-ccbin", "--compiler-bindir", "-diag-suppress",
-    "--diag-suppress", "-diag-error", "--diag-error", "-diag-warn", "--diag-warn", "-t",
-    "--threads", "-rdc", "--relocatable-device-code", "-cudart", "--cudart", "-prec-div",
-    "--prec-div", "-prec-sqrt", "--prec-sqrt", "-default-stream", "--default-stream", "-keep-dir",
-    "--keep-dir", "-split-compile", "--split-compile", "-m", "--machine", "-Werror", "--Werror",
+    "-Xptxas", "-ptxas-options", "-Xcudafe", "-Xnvlink", "-nvlink-options", "-Xfatbin",
+    "-maxrregcount", "-ccbin", "-compiler-bindir", "-diag-suppress", "-diag-error", "-diag-warn",
+    "-t", "-threads", "-rdc", "-relocatable-device-code", "-cudart", "-prec-div", "-prec-sqrt",
+    "-default-stream", "-keep-dir", "-split-compile", "-m", "-machine", "-Werror",
 }  # fmt: skip
 """With a value, and without meaning here."""
 FLAGS_LEFT_OUT = re.compile(
-    r"--?(expt-.*|extended-lambda|lineinfo|generate-line-info|keep|restrict|res-usage|resource-usage"
+    r"-(expt-.*|extended-lambda|lineinfo|generate-line-info|keep|restrict|res-usage|resource-usage"
     r"|allow-unsupported-compiler|m64|dryrun|verbose|v|forward-.*|cudadevrt|src-in-ptx|std-.*"
     r"|extra-device-vectorization|compress-mode.*|Wno-deprecated-gpu-targets|Wreorder|save-temps"
     r"|source-in-ptx|relocatable-ptx|disable-warnings-.*|no-align-double|no-compress|no-exceptions|dlto|lto|objdir-as-tempdir)$"
@@ -150,12 +146,14 @@ def read(words: list[str], *, of_clang: bool = False) -> Asked:
     asked, left = Asked(), list(words)
     while left:
         word = left.pop(0)
+        if not of_clang:
+            word = re.sub(r"^--(?=\w)", "-", word)
         name, equals, value = word.partition("=")
         name = ALIASES.get(name, name)
         joined = next((one for one in JOINED if name.startswith(one) and name != one), None)
         if word in PHASES:
             asked.phase = PHASES[word]
-            asked.host += [SPELLINGS.get(word, word)] if asked.phase == "host" else []
+            asked.host += [name] if asked.phase == "host" else []
         elif not word.startswith("-") or word == "-":
             source = Path(word).suffix in SUFFIXES or asked.language not in (None, "none")
             (asked.inputs if source else asked.linked).append(word)

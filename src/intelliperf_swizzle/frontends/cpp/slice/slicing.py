@@ -53,6 +53,7 @@ _ASSEMBLY = re.compile(
 )
 """Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
 _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
+_DEFINED = re.compile(r'(?m)^(define [^\n]*? @([\w.$]+|"[^"]+")\([^\n]*) (#\d+)(?=[^#\n]*\{$)')
 VARIABLES = -1
 _COMMUTING = (
     "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
@@ -90,9 +91,19 @@ class AddressSlice:
     counting: str = ""
 
 
-def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
-    """The module as clang optimises it, with nothing in it but its kernels and what they use."""
-    module = llvm.parse(bitcode)
+def optimised(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
+    """A module as clang optimises it, with nothing in it but its kernels and what they use.
+
+    The user's functions are inlined as far as they do not call themselves, `noinline` or not.
+    """
+    kept = dict(re.findall(r"(?m)^attributes (#\d+) = \{(.* noinline .*)\}$", text))
+
+    def freed(found: re.Match[str]) -> str:
+        words = kept.get(found[3], " optnone ").replace(" noinline ", " ")
+        free = " optnone " not in words and debug.is_users(found[2].strip('"'))
+        return f"{found[1]} {words}" if free else found[0]
+
+    module = llvm.parse(_DEFINED.sub(freed, text))
     names = {kernel.name for kernel in llvm.kernels(module)}
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
@@ -133,25 +144,20 @@ def _slice(
     text: str, kernel: Function, debug: DebugInfo, *, executed: bool = False, counting: bool = False
 ) -> AddressSlice:
     draft = _Draft(kernel, debug, executed, counting)
-    body = "\n".join(draft.edited())
-    sliced = llvm.parse("\n".join((_without_functions(text), body, *draft.declarations())))
+    no_functions = re.sub(r"(?ms)^define .*?^\}\n", "", text)
+    sliced = llvm.parse("\n".join((no_functions, *draft.edited(), *draft.declarations())))
     machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
     left = sliced.get_function(kernel.name)
     return AddressSlice(
         text=str(sliced),
         refusal=draft.refusal(str(left)),
-        contents=_contents(left),
+        contents=_accessed(left, "load"),
         decisive=_used_parameters(left),
         updates=tuple(draft.updates),
-        hands_over=draft.hands_over or len(draft.updates) > 2,
+        hands_over=draft.hands_over or len(draft.updates) > 2 or _meets_what_it_updates(kernel),
         elements=_elements(left, draft.types),
     )
-
-
-def _without_functions(text: str) -> str:
-    """A module's text without bodies of functions."""
-    return re.sub(r"(?ms)^define .*?^\}\n", "", text)
 
 
 class _Draft:
@@ -385,14 +391,20 @@ def _what_is_opaque(plain: str) -> str | None:
     return None
 
 
-def _contents(left: Function) -> frozenset[int] | None:
-    """The parameters whose buffers hold what decides, of a slice; see `AddressSlice.contents`."""
-    parameters = {identity(a): (number, space(a)) for number, a in enumerate(left.arguments)}
-    known = {identity(one): one for block in left.blocks for one in block.instructions}
+def _values_of(function: Function) -> tuple[dict[int, tuple[int, int]], dict[int, Instruction]]:
+    """Number and address space of each parameter, and the instructions, by their identities."""
+    parameters = {identity(a): (number, space(a)) for number, a in enumerate(function.arguments)}
+    instructions = (one for block in function.blocks for one in block.instructions)
+    return parameters, {identity(one): one for one in instructions}
+
+
+def _accessed(function: Function, *opcodes: str) -> frozenset[int] | None:
+    """The parameters whose buffers are accessed so; see `AddressSlice.contents`."""
+    parameters, known = _values_of(function)
     found: set[int] = set()
     for one in known.values():
-        reads = one.opcode == "load" or (one.opcode == "call" and moves(one))
-        for pointer in read_pointers(one) if reads else ():
+        copies = "load" in opcodes and one.opcode == "call" and moves(one)
+        for pointer in pointers_of(one) if copies or one.opcode in opcodes else ():
             bases = set() if space(pointer) in LOCAL else _bases(pointer, parameters, known)
             if bases is None:
                 return None
@@ -400,10 +412,17 @@ def _contents(left: Function) -> frozenset[int] | None:
     return frozenset(found)
 
 
+def _meets_what_it_updates(kernel: Function) -> bool:
+    """Whether a kernel may load or store what its atomics change, here or at another size."""
+    updated, plain = _accessed(kernel, "atomicrmw"), _accessed(kernel, "load", "store")
+    if updated is None or plain is None:
+        return frozenset() not in (updated, plain)
+    return not updated.isdisjoint(plain)
+
+
 def _elements(left: Function, types: Mapping[int, str]) -> dict[int, str]:
     """What the buffers of parameters hold, by the accesses that are made of one parameter alone."""
-    parameters = {identity(a): (number, space(a)) for number, a in enumerate(left.arguments)}
-    known = {identity(one): one for block in left.blocks for one in block.instructions}
+    parameters, known = _values_of(left)
     found: dict[int, str] = {}
     for one in known.values():
         values = list(one.operands)
@@ -462,12 +481,8 @@ def _argument_of(
 
 
 def _used_parameters(left: Function) -> frozenset[int]:
-    used = {
-        identity(value)
-        for block in left.blocks
-        for one in block.instructions
-        for value in one.operands
-    }
+    _, known = _values_of(left)
+    used = {identity(value) for one in known.values() for value in one.operands}
     return frozenset(n for n, argument in enumerate(left.arguments) if identity(argument) in used)
 
 

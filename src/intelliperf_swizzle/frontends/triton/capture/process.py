@@ -13,7 +13,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.frontends.applications import LOG
+from intelliperf_swizzle.frontends.child_processes import LOG
 from intelliperf_swizzle.frontends.triton.capture import inductor
 from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE
 

@@ -63,7 +63,7 @@ def patch_random(shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None
     """Has torch fill large tensors so.
 
     Args:
-        shape_of: the shape that a constructor is called with, None where it is not positional.
+        shape_of: the shape that a constructor is called with, None if it is not positional.
     """
     for name in ("rand", "randn"):
         setattr(torch, name, _from_shape(getattr(torch, name), shape_of))

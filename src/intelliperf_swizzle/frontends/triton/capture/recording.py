@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import prepare
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.frontends.applications import Ending, watch_to_end
+from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
@@ -227,10 +227,10 @@ def _left_out(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
         return []
     names, total = [f"`{kernel}`" for kernel in longest], sum(longest.values())
     told = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
-    reason = f" (about {total:.0f} s, more than is left of the {budget_seconds:g} s for all)"
+    reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
     return [
-        f"{told} {'was' if len(names) == 1 else 'were'} recorded and not computed"
-        f"{reason if total else ''}: what the application makes of that output means nothing"
+        f"{told} {'was' if len(names) == 1 else 'were'} recorded but not computed"
+        f"{reason if total else ''}: ignore the application's own checks of that output"
     ]
 
 

@@ -86,7 +86,7 @@ class Settings:
 
     Attributes:
         agent: the module whose `install(folder, settings)` watches the launches.
-        gpu: what the application is told of; None where it runs on a real GPU.
+        gpu: what the application is told of; None if it runs on a real GPU.
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
@@ -115,7 +115,7 @@ class Execution:
 
     Attributes:
         computed: whether all its programs were run.
-        seconds: what that took, or would have taken; None where it was not tried.
+        seconds: what that took, or would have taken; None if it was not tried.
     """
 
     computed: bool

@@ -213,7 +213,7 @@ def _cleared(construct: _Constructor) -> _Constructor:
 
 
 def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
-    """The shape that a constructor is called with, None where it is not positional."""
+    """The shape that a constructor is called with, None if it is not positional."""
     given = arguments
     if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
         given = tuple(arguments[0])

@@ -7,6 +7,6 @@ makes of the answers. In the application, `agent` waits for the launches, `check
 original with a candidate and `race` times them; `passes` works on their memory.
 """
 
-from intelliperf_swizzle.frontends.trials.trial import Check, Failure, Trial
+from intelliperf_swizzle.frontends.trials import Check, Failure, Trial
 from intelliperf_swizzle.frontends.triton.gpu.order import Task
 from intelliperf_swizzle.frontends.triton.gpu.rig import Rig

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from intelliperf_swizzle.frontends.trials.trial import Check
+from intelliperf_swizzle.frontends.trials import Check
 from intelliperf_swizzle.frontends.triton.gpu import passes
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, device_of, moved
 from intelliperf_swizzle.frontends.triton.gpu.order import Task
@@ -139,7 +139,7 @@ class Bench:
         return None
 
     def _words(self, number: int) -> str | None:
-        """How the copies of a storage differ; None where the tolerance allows it."""
+        """How the copies of a storage differ; None if the tolerance allows it."""
         outcome, expected = self._outcome[number], self._expected[number]
         dtype = self._float_type(number) if number in self._task.summed else None
         if dtype is None:
@@ -164,17 +164,14 @@ class Bench:
         return " and ".join(f"`{name}`" for name, one in _tensors(self._task, number))
 
     def _float_type(self, number: int) -> torch.dtype | None:
-        """Of its elements; None where arguments see it as different ones."""
+        """Of its elements; None if arguments see it as different ones."""
         dtypes = {tensor.dtype for _, tensor in _tensors(self._task, number)}
         return _FLOATS.get(dtypes.pop()) if len(dtypes) == 1 else None
 
 
 _FLOATS = {
-    "fp16": torch.float16,
-    "bf16": torch.bfloat16,
-    "fp32": torch.float32,
-    "fp64": torch.float64,
-}
+    "fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64,
+}  # fmt: skip
 
 
 def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:

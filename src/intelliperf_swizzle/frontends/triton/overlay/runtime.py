@@ -71,7 +71,7 @@ def _switch(rules: dict[str, list[dict[str, Any]]]) -> None:
     changed = {key for key in (*rules, *_active) if rules.get(key) != _active.get(key)}
     _active.clear()
     _active.update(rules)
-    for one in [one for one in gc.get_objects() if isinstance(one, JITFunction)]:
+    for one in [one for one in gc.get_objects() if issubclass(type(one), JITFunction)]:
         if changed and _key(one) in changed:
             one.device_caches.clear()
 

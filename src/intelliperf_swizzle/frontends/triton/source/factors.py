@@ -15,7 +15,7 @@ from intelliperf_swizzle.records import TileLoop
 def find_factors(tree: ast.FunctionDef, loop: TileLoop) -> dict[str, Expression | None]:
     """The kernel's two names whose product is the number of tiles; none where it has none.
 
-    With each its value as an expression of the kernel's arguments, None where it is no such.
+    With each its value as an expression of the kernel's arguments, None if it is no such.
     Names are arguments, or assigned once, before the loop.
     """
     if loop.read_from:

@@ -17,7 +17,7 @@ from intelliperf_swizzle.records import Counter, SourceFunction
 def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
     """The statements in which a counter holds the number: up to the next that assigns it.
 
-    None where that cannot be told: another statement begins the line, or an assignment is nested.
+    None if that cannot be told: another statement begins the line, or an assignment is nested.
     """
     for body in _bodies(tree):
         for place, statement in enumerate(body):
@@ -52,7 +52,7 @@ class Read:
         axis: the axis it reads.
         place: the call in the function's text.
         statement: index of the top-level statement of the body that contains the call.
-        language: how the call spells `triton.language` (`tl`), None where it does not.
+        language: how the call spells `triton.language` (`tl`), None if it does not.
     """
 
     axis: int

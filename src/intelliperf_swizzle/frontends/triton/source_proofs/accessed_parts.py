@@ -132,7 +132,7 @@ class PartWatch:
         self._pairs += len(own)
 
     def parts(self) -> tuple[Parts, ...] | None:
-        """What each line does to a tensor; None where programs access too many parts."""
+        """What each line does to a tensor; None if programs access too many parts."""
         if self._pairs > MOST_PARTS:
             return None
         lines = [line for key in self._seen if (line := self._line(key)) is not None]

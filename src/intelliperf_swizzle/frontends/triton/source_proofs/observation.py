@@ -23,7 +23,7 @@ class Output:
         updated: elements that are updated with atomics.
         programs: how many programs are the first to store one of its elements.
         unwritten_range: for each axis, the least and the greatest index of an unwritten element.
-        clash: an element that two programs store, with these programs; None where there is none.
+        clash: an element that two programs store, with these programs; None if there is none.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Parts:
         plain: they lie side by side in the order of a digit (`number // a % b`) of the programs'
             own numbers, or of numbers by which each of them stores a part of its own elsewhere.
         single: a part is one element.
-        clash: two programs that access the same part; None where there are none.
+        clash: two programs that access the same part; None if there are none.
     """
 
     name: str
@@ -94,10 +94,10 @@ class Observation:
         work: uint64[programs]; equal for programs that access the same addresses in the same order
             (equal by chance for one pair in 2**64).
         writes: bool[programs]; whether the program writes anything.
-        outputs: the tensors written to; None where they have too many elements to be looked at.
+        outputs: the tensors written to; None if they have too many elements to be looked at.
         lanes_outside: elements written outside every tensor.
         places_loaded: whether an address or a mask is computed from values that were loaded.
-        parts: what each line does to a tensor; None where there are too many to be kept.
+        parts: what each line does to a tensor; None if there are too many to be kept.
     """
 
     work: npt.NDArray[np.uint64]

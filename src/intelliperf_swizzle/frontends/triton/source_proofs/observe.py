@@ -78,7 +78,7 @@ class Written:
         return self._writers[place]
 
     def outputs(self) -> tuple[Output, ...] | None:
-        """The tensors that were written to; None where they have too many elements."""
+        """The tensors that were written to; None if they have too many elements."""
         if self._elements > MOST_ELEMENTS:
             return None
         found = []

@@ -134,7 +134,7 @@ def _look_at(launch: Launch, name: str | None) -> Seen:
             found.append(outcome)
         elif outcome:
             place = kernel.line(judged.op)
-            reasons.append(f"the tiles of the loop at {place} keep their order: {outcome}")
+            reasons.append(f"tiles of the loop at {place} cannot be renumbered: {outcome}")
     return Seen(max(found, key=lambda loop: loop.tiles, default=None), tuple(reasons))
 
 
@@ -145,7 +145,7 @@ def _outcome(
     candidate: CandidateLoop | None,
     name: str | None,
 ) -> TileLoop | str | None:
-    """The loop, or why its tiles cannot be renumbered; None where it deals in no tiles."""
+    """The loop, or why its tiles cannot be renumbered; None if it deals in no tiles."""
     reason = judged.reasons[0] if judged.reasons else ""
     try:
         taken = take_numbers(launch, kernel, judged) if judged.number else None

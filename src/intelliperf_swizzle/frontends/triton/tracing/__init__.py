@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A launch interpreted in a child process."""
 
-from intelliperf_swizzle.frontends.in_child import ChildTracer
+from intelliperf_swizzle.frontends.child_processes import ChildTracer
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 
 _TRACER = ChildTracer(f"{__name__}.execute", CHILD_ENVIRONMENT)

@@ -103,7 +103,7 @@ def trace_here(launch: Launch, folder: Path, *, inside_only: bool = False) -> Tr
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
-    """Trace made-up launches one after the other as `trace_here` does; None where it raises, and
+    """Trace made-up launches one after the other as `trace_here` does; None if it raises, and
     where a launch reaches outside of every tensor, which nobody's would."""
     for launch in launches:
         try:

@@ -18,10 +18,7 @@ ACCESSES = {
     "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
 }  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
-_READS = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_poll")
-_CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas")
-_ORDERED = {"exch", "acq_rel", "acquire", "release", "relaxed"}
-"""Atomics whose result depends on their sequence; a compare-and-swap shows its fence alone."""
+_CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 
 
@@ -210,7 +207,7 @@ class Accessed:
         changed: by stores and atomics; None = not known.
         answers: whether it uses what an atomic answers.
         hands_over: whether programs may exchange data through atomics at some size: their return
-            values are used, their sequence matters, or what they change is loaded.
+            values are used, their sequence matters, or what they change is loaded or stored to.
     """
 
     read: frozenset[str] | None
@@ -221,24 +218,28 @@ class Accessed:
 
 def accessed_by(kernel: Kernel) -> Accessed:
     """What the loads, stores and atomics of a kernel go to."""
-    loaded, answered, changed = set[str](), set[str](), set[str]()
+    loaded, answered, changed, plain = (set[str]() for _ in range(4))
     kinds: dict[str, set[str]] = {}
     sources = Sources(kernel)
     for op in (op for function in kernel.functions for op in function.walk()):
-        if op.name not in (*_READS, *_CHANGES):
+        if op.name not in ACCESSES:
             continue
         roots = _roots(sources, op.operands[0])
         changed |= roots if op.name in _CHANGES else set()
-        if op.name == "tt.load":
-            loaded |= roots
-        elif op.name in _READS:
-            answered |= roots if any(kernel.uses.get(value) for value in op.results) else set()
-            for root in roots:
-                kinds.setdefault(root, set()).add(op.text.split(",")[0].split()[-1])
-    ordered = any(len(kind) > 1 or kind & _ORDERED for kind in kinds.values())
+        if op.name in ("tt.load", "tt.store"):
+            plain |= roots
+            loaded |= roots if op.results else set()
+            continue
+        answered |= roots if any(kernel.uses.get(value) for value in op.results) else set()
+        how = op.text.split(",")[0].split()[-1] if op.name == "tt.atomic_rmw" else "exch"
+        for root in roots:
+            kinds.setdefault(root, set()).add(how)
+    if kinds and not {*plain, *kinds} <= set(kernel.args):  # what points anywhere points to all
+        kinds = dict.fromkeys(plain or [""], set().union(*kinds.values()))
+    ordered = any(len(kind) > 1 or "exch" in kind for kind in kinds.values())
     return Accessed(
         _known(kernel, loaded | answered), _known(kernel, changed), bool(answered),
-        hands_over=bool(answered) or ordered or not loaded.isdisjoint(kinds),
+        hands_over=bool(answered) or ordered or not plain.isdisjoint(kinds),
     )  # fmt: skip
 
 

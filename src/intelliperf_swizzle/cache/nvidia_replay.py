@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.cache.stream import NO_TENSORS, ReferenceStream, Tensors
 from intelliperf_swizzle.cache.traffic import Physics, Traffic
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import NvidiaGpu
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ on an H200 under orders that it opens 6.0 to 4.1 million rows under."""
 def replay_two_sides(
     stream: ReferenceStream,
     tile: Int64Array,
-    target: Target,
+    target: NvidiaGpu,
     occupancy: int,
     physics: Physics,
     tensors: Tensors,
@@ -72,7 +72,7 @@ def replay_two_sides(
 def replay_timed(
     stream: ReferenceStream,
     tile: Int64Array,
-    target: Target,
+    target: NvidiaGpu,
     occupancy: int,
     physics: Physics,
     tensors: Tensors = NO_TENSORS,
@@ -84,13 +84,12 @@ def replay_timed(
     """
     from intelliperf_swizzle.cache.compiled import timed
 
-    issue = stream.ref_issue if physics.instructions else stream.ref_issue[:0]
     refs = timed.TimedReferences(
         stream.tile_offset,
         stream.ref_unit,
         stream.ref_code,
-        issue,
-        *pace(stream, target, arithmetic=physics.arithmetic),
+        stream.ref_issue,
+        *pace(stream, target),
     )
     places = timed.Places(*slots(target, occupancy, gpc_by_gpc=physics.dispatch))
     rules = _rules(target, physics, stream)
@@ -100,30 +99,28 @@ def replay_timed(
     )
 
 
-def _rules(target: Target, physics: Physics, stream: ReferenceStream) -> Rules:
+def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rules:
     from intelliperf_swizzle.cache.compiled.chip import Rules
 
     groups = len(target.gpc_cus)
     return Rules(
-        l2_hit=float(target.clocks_l2_hit or 0),
-        l2_remote=float(target.clocks_l2_remote or 0),
-        memory=float(target.clocks_memory or 0),
-        start=float(target.clocks_workgroup_start or 0),
+        l2_hit=target.clocks_l2_hit,
+        l2_remote=target.clocks_l2_remote,
+        memory=target.clocks_memory,
+        start=target.clocks_workgroup_start,
         l2_bytes=target.l2_gb_s / (target.clock_ghz or 1) / groups,
-        memory_bytes=float(target.bytes_per_clock_memory or 0) / groups,
-        cu_bytes=float(target.bytes_per_clock_cu or 0),
-        randomness=float(target.arbitration_randomness or 0) if physics.drift else 0.0,
+        memory_bytes=target.bytes_per_clock_memory / groups,
+        cu_bytes=target.bytes_per_clock_cu,
+        randomness=target.arbitration_randomness if physics.drift else 0.0,
         places=max(1, _FILLING_WAVES // stream.waves) if stream.waves else 0,
-        in_flight=target.accesses_in_flight or 0,
+        in_flight=target.accesses_in_flight,
         l1_lines=target.l1_bytes // LINE_BYTES if physics.l1 and not stream.multiplies else 0,
-        granule=(target.l2_fill_bytes if physics.sectors else LINE_BYTES) // SECTOR_BYTES,
-        copies=physics.copies,
-        waiting=physics.in_flight,
-        writes_hit=physics.write_policy and target.l2_writes_always_hit,
+        granule=target.l2_fill_bytes // SECTOR_BYTES,
+        writes_hit=target.l2_writes_always_hit,
     )
 
 
-def _l2(stream: ReferenceStream, target: Target, *, sets: bool) -> tuple[L2, Crowding]:
+def _l2(stream: ReferenceStream, target: NvidiaGpu, *, sets: bool) -> tuple[L2, Crowding]:
     """The L2 of both domains with nothing in it, and what tells how crowded its sets are."""
     from intelliperf_swizzle.cache.compiled import sectors
 
@@ -144,12 +141,12 @@ def _l2(stream: ReferenceStream, target: Target, *, sets: bool) -> tuple[L2, Cro
     return l2, sectors.Crowding(unit, block, share, block_lines, capacity, uneven)
 
 
-def _rows(stream: ReferenceStream, target: Target) -> Rows:
+def _rows(stream: ReferenceStream, target: NvidiaGpu) -> Rows:
     """The rows of memory, none open; none counted where sectors are written in parts."""
     from intelliperf_swizzle.cache.compiled import sectors
 
-    banks = (target.memory_channels or 0) * (target.memory_banks_per_channel or 0)
-    row_lines = (target.memory_row_bytes or 0) // LINE_BYTES
+    banks = target.memory_channels * target.memory_banks_per_channel
+    row_lines = target.memory_row_bytes // LINE_BYTES
     found = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
     if row_lines and (row_lines, banks) not in stream.rows:
         writers = sectors.writers(stream.ref_unit, stream.ref_code, stream.unit_offset)
@@ -161,9 +158,7 @@ def _rows(stream: ReferenceStream, target: Target) -> Rows:
     return sectors.Rows(*found, opened, np.zeros(1, np.int64))
 
 
-def pace(
-    stream: ReferenceStream, target: Target, *, arithmetic: bool = True
-) -> tuple[npt.NDArray[np.float64], Int64Array]:
+def pace(stream: ReferenceStream, target: NvidiaGpu) -> tuple[npt.NDArray[np.float64], Int64Array]:
     """How arithmetic holds tiles up.
 
     Returns:
@@ -175,7 +170,7 @@ def pace(
     """
     ahead = np.full(stream.tiles, target.accesses_in_flight, np.int64)
     flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
-    if not (arithmetic and flops and lanes) or stream.tile_arithmetic is None:
+    if not (flops and lanes) or stream.tile_arithmetic is None:
         return np.zeros(stream.tiles), ahead
     accesses = np.maximum(stream.tile_accesses, 1)
     products, product_flops, vector = stream.tile_arithmetic.T
@@ -205,7 +200,7 @@ def unevenness(ways: int) -> tuple[float, ...]:
 
 
 def slots(
-    target: Target, occupancy: int, *, gpc_by_gpc: bool = True
+    target: NvidiaGpu, occupancy: int, *, gpc_by_gpc: bool = True
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Places for workgroups in the order in which dispatch fills them: their CU, GPC and domain.
 

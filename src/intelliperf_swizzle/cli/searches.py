@@ -7,9 +7,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from intelliperf_swizzle import __version__
-from intelliperf_swizzle.cli.arguments import (
+from intelliperf_swizzle.cli import (
     PROGRAM,
     SWIZZLE,
     Parser,
@@ -89,7 +90,10 @@ def optimize(arguments: Sequence[str]) -> int:
 
 
 def score(arguments: Sequence[str]) -> int:
-    """Prints the proof and the measurement; 1 where there is none."""
+    """Prints the proof and the measurement; 1 where there is none.
+
+    On a target of which it is not settled how many L2s it has, for each that it may be.
+    """
     parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
     parser.add_argument("swizzle", help=SWIZZLE)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
@@ -97,6 +101,7 @@ def score(arguments: Sequence[str]) -> int:
     namespace, command = parse_with_application(parser, arguments)
     options = read_options(namespace)
 
+    from intelliperf_swizzle.hardware import readings
     from intelliperf_swizzle.language import INPUTS
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
@@ -114,18 +119,15 @@ def score(arguments: Sequence[str]) -> int:
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
         run_build(setup)
-        subject, attempt = score(Candidate(text, pattern.name, "user"), setup, progress)
-    show(
-        scored(
-            subject.kernel,
-            subject.baseline,
-            subject.ceiling,
-            attempt,
-            subject.cautions,
-            of_model(subject.accuracy(setup.target), setup.target.name),
-        ),
-        sys.stdout,
-    )
+        shown = []
+        for target in [setup.target] if setup.device else readings(setup.target):
+            own = replace(setup, target=target)
+            subject, attempt = score(Candidate(text, pattern.name, "user"), own, progress)
+            known = of_model(subject.accuracy(target), target.name)
+            of_kernel = subject.kernel, subject.baseline, subject.ceiling
+            shown.append(scored(*of_kernel, attempt, subject.cautions, known))
+    for one in shown:
+        show(one, sys.stdout)
     if attempt.verdict.kind == "not a swizzle":
         return 2
     return 0 if attempt.measurement else 1
