@@ -17,7 +17,7 @@ from intelliperf_swizzle.frontends.triton.source.configs import other_configs, w
 from intelliperf_swizzle.frontends.triton.validate.compare_child import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.mapping.prove import sample_tiles
+from intelliperf_swizzle.mapping.permutation import sample_tiles
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
 
 ACCESS_SECONDS = 3e-4
