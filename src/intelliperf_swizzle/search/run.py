@@ -188,7 +188,7 @@ def _score(
     screened = attempts.screen([candidate], attempts.prove([candidate]))
     promising = attempts.promising(screened, least=0.0)
     needed = setup.device or setup.profiler  # to the model the mapping is enough
-    plain = [Edited(one.proved, one.attempt, Edit({}, {}, {}, "", 0)) for one in promising]
+    plain = [Edited(one.proved, one.attempt, Edit({}, {}, {}, "")) for one in promising]
     evaluator.evaluate(attempts.edit(promising) if needed else plain)
     [attempt] = attempts.current(screened)
     history.close()
