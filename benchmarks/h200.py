@@ -422,7 +422,7 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
         "",
         "By hand: the best of eight mappings (rows in groups of 2, 8 and 32, column-major, snake,",
         "Hilbert's curve in squares of 32, contiguous shares for 2 and 8 domains). GROUP_M = 8 is",
-        "the second of them, as a swizzle; the selected one is compared with it in the same rounds.",
+        "the second of them, as a swizzle; the selected one is compared in the same rounds.",
         "The GEMMs go row by row, but for gemm (SwizzlePerf), whose source has GROUP_M = 8.",
         "",
         f"Mean speed-up over the paper's ten kernels (GEMM: stream-K): {mean_of_paper(records)}.",
