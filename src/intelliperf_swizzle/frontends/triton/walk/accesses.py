@@ -135,7 +135,7 @@ def update_of(operation: str, element: Element, used: bool) -> Update:
 
 
 @dataclass
-class Poll:
+class SpinLoad:
     """The last load or compare-and-swap, if it was of a single word.
 
     Attributes:
@@ -179,7 +179,7 @@ class Accesses:
         self.programs, self.compute = programs, compute
         self.value_loads: dict[int, int] = {}
         self.now = now
-        self._poll: Poll | None = None
+        self._poll: SpinLoad | None = None
 
     def touch(self, kind: Access, pointer: Block, mask: Block | None) -> int:
         """Record an access; its number in the batch."""
@@ -205,7 +205,7 @@ class Accesses:
         block = self._read(pointer, mask, other, number) if wanted else None
         self._poll = None
         if pointer.single:
-            self._poll = Poll(
+            self._poll = SpinLoad(
                 _word(pointer, mask), self.programs.active,
                 block or unknown(pointer.element.target, pointer.shape, ORDER), number,
             )  # fmt: skip
@@ -320,7 +320,9 @@ class Accesses:
                 block = Block(terms_of(expected, len(shape)), element, shape, expected.why)
             single = pointer.single
             self._poll = (
-                Poll(_word(pointer, None), self.programs.active, block, number) if single else None
+                SpinLoad(_word(pointer, None), self.programs.active, block, number)
+                if single
+                else None
             )
         return block
 
