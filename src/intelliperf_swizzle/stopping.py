@@ -5,8 +5,8 @@
 A command line opens `stopped_by_signals`. There the first signal kills all child processes and
 raises `Interrupted` in the main thread, and the second ends the process. Python runs a signal's
 handler in the main thread only, and only between two of its instructions: so what computes for
-long, or waits in a thread pool or for a server, is called by `run_interruptibly`. The kernel may hand a signal
-to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
+long, or waits in a thread pool or for a server, is called by `interruptibly`. The kernel may hand a
+signal to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def defer_signals() -> None:
     _holding = True
 
 
-def run_interruptibly(work: Callable[[], Result]) -> Result:
+def interruptibly(work: Callable[[], Result]) -> Result:
     """Calls a function in a thread that is left to itself if a signal comes.
 
     Only the main thread is told of signals: in any other the function is just called.

@@ -21,8 +21,8 @@ from intelliperf_swizzle.search.plan import choose_kernel
 from intelliperf_swizzle.search.setup import Setup, UnitTest, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
-    Proved,
     EvaluationContext,
+    Proved,
     edit_source,
     prove_candidate,
     screen_candidate,

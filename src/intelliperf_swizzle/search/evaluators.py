@@ -31,9 +31,9 @@ from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import (
     Edited,
     Evaluated,
+    EvaluationContext,
     Evaluator,
     Screened,
-    EvaluationContext,
     find_difference,
 )
 from intelliperf_swizzle.search.subject import Subject, with_causes

@@ -36,7 +36,7 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, Trace
 from intelliperf_swizzle.records.launches import as_text
-from intelliperf_swizzle.search.builds import examine_kernel, check_dependences
+from intelliperf_swizzle.search.builds import check_dependences, examine_kernel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
 

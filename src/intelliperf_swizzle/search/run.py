@@ -41,11 +41,11 @@ from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.stopping import (
     Interrupted,
     ahead,
-    run_interruptibly,
     begin_part,
     defer_signals,
+    interruptibly,
     limit,
-)
+)  # fmt: skip
 
 LATER = (
     "validated without the condition that the patch tests, with which it is the same permutation "
@@ -61,7 +61,7 @@ def optimize_kernel(
     promising = is_promising(setup, one.subject)
     if setup.device is not None and not promising:
         setup = replace(setup, device=None, profiler=None)  # nothing is timed or counted
-    subject = run_interruptibly(lambda: check_dependences(one.subject, setup, progress))
+    subject = interruptibly(lambda: check_dependences(one.subject, setup, progress))
     folder = kernel_folder(folder / one.folder, setup, subject)
     initial = "" if subject.refusal else subject.read_file()
     with (
@@ -69,7 +69,7 @@ def optimize_kernel(
         open_history(setup, subject, proposers, folder, progress) as history,
     ):
         scratch = recorded.folder.parent
-        evaluator = run_interruptibly(
+        evaluator = interruptibly(
             lambda: choose_evaluator(setup, subject, history, scratch, progress)
         )
         best: Edited | None = None
@@ -83,15 +83,13 @@ def optimize_kernel(
                 if setup.device:  # while candidates are tried there
                     case, _ = case_of(setup, subject)
                     parameters = ahead(lambda: [*find_parameters(case, subject)])
-                best, effort, by_hand = run_interruptibly(
+                best, effort, by_hand = interruptibly(
                     lambda: search_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
-            picture = run_interruptibly(lambda: draw(setup, subject, best))
-            cures = run_interruptibly(
-                lambda: compare_cures(setup, subject, best, progress, parameters)
-            )
+            picture = interruptibly(lambda: draw(setup, subject, best))
+            cures = interruptibly(lambda: compare_cures(setup, subject, best, progress, parameters))
         except Interrupted as signal:
             guarded = map(guard.at_once, evaluator.confirmed)
             best, interrupted = best or next(filter(None, guarded), None), signal
@@ -139,7 +137,7 @@ def optimize(
     interrupted: Interrupted | None = None
     limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
-        subjects, rows = run_interruptibly(lambda: examine_kernels(recorded, setup, progress))
+        subjects, rows = interruptibly(lambda: examine_kernels(recorded, setup, progress))
         searches = plan_searches(subjects, setup)
         try:
             for number, one in enumerate(searches, 1):
@@ -170,7 +168,7 @@ def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
     """What a language model would be told of the kernel; nothing is tried."""
     progress = progress or Silent()
     with record_application(setup, progress) as recorded:
-        return run_interruptibly(lambda: _explain(setup, recorded, progress))
+        return interruptibly(lambda: _explain(setup, recorded, progress))
 
 
 def _explain(setup: Setup, recorded: Capture, progress: Progress) -> HardwareContext:
@@ -186,7 +184,7 @@ def score(
     """Proves and evaluates one candidate on the application's kernel; no file is changed."""
     progress = progress or Silent()
     with record_application(setup, progress) as recorded, temporary_folder("score") as folder:
-        return run_interruptibly(lambda: _score(candidate, setup, recorded, folder, progress))
+        return interruptibly(lambda: _score(candidate, setup, recorded, folder, progress))
 
 
 def _score(
