@@ -14,7 +14,7 @@ from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.language import evaluate, parse
-from intelliperf_swizzle.language.parse import MAX_CHARACTERS, MAX_DEPTH, MAX_OPERATIONS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS, MAX_DEPTH, MAX_OPERATIONS
 from intelliperf_swizzle.language.syntax import FUNCTIONS, INPUTS
 from intelliperf_swizzle.mapping import prove, refusal
 from intelliperf_swizzle.records import Witness

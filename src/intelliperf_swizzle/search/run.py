@@ -13,7 +13,6 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.ports import GpuLanguage
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
@@ -21,10 +20,9 @@ from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
 from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.compare_cures import case_of, compare_cures, find_parameters
 from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
+from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, search_kernel
-from intelliperf_swizzle.search.on_gpu import OnGpu
-from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.plan import (
     Search,
     choose_kernel,
@@ -37,8 +35,8 @@ from intelliperf_swizzle.search.plan import (
     plan_searches,
     record_application,
 )
-from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Setting
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Edited, Evaluated
 from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.stopping import Interrupted, ahead, apart, begin_part, hold, limit
 
@@ -46,30 +44,6 @@ LATER = (
     "validated without the condition that the patch tests, with which it is the same permutation "
     "of every recorded launch"
 )
-
-
-def choose_evaluator(
-    setup: Setup, subject: Subject, history: History, folder: Path, progress: Progress
-) -> Evaluator:
-    """The GPU if the application runs on one, else the model (or the profiler that was asked for).
-
-    Args:
-        setup: of the run.
-        subject: the kernel.
-        history: remembers what becomes of attempts.
-        folder: for what the application's process is told and tells on a GPU.
-        progress: told of each step.
-    """
-    setting = Setting(subject, setup, history.record, progress, UnitTest(setup))
-    if setup.device is None or not isinstance(setup.language, GpuLanguage):
-        return OnModel(setting)
-    runs = setup.language.on_gpu(
-        setup.record_request(folder),
-        (setup.device, setup.target),
-        [(one.launch, one.trace) for one in subject.traced],
-        tolerance=setup.options.accordo_absolute_tolerance,
-    )
-    return OnGpu(setting, runs, setup.options.measure)
 
 
 def optimize_kernel(
@@ -214,7 +188,7 @@ def _score(
     screened = attempts.screen([candidate], attempts.prove([candidate]))
     promising = attempts.promising(screened, least=0.0)
     needed = setup.device or setup.profiler  # to the model the mapping is enough
-    plain = [Edited(one.proved, one.attempt, Edit({}, {}, {}, "", 0)) for one in promising]
+    plain = [Edited(one.proved, one.attempt, Edit({}, {}, {}, "")) for one in promising]
     evaluator.evaluate(attempts.edit(promising) if needed else plain)
     [attempt] = attempts.current(screened)
     history.close()
