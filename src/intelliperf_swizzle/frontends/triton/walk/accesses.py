@@ -137,7 +137,7 @@ def update_of(operation: str, element: Element, used: bool) -> Update:
 
 
 @dataclass
-class SpinLoad:
+class Poll:
     """The last load or compare-and-swap, if it was of a single word.
 
     Attributes:
@@ -176,7 +176,7 @@ class Accesses:
     now: Now
     compute: bool = True
     value_loads: dict[int, int] = field(default_factory=dict, init=False)
-    _poll: SpinLoad | None = field(default=None, init=False)
+    _poll: Poll | None = field(default=None, init=False)
 
     def touch(self, kind: Access, pointer: Block, mask: Block | None) -> int:
         """Record an access; its number in the batch."""
@@ -204,7 +204,7 @@ class Accesses:
         block = self._read(pointer, mask, other, number) if wanted else None
         self._poll = None
         if pointer.single:
-            self._poll = SpinLoad(
+            self._poll = Poll(
                 _word(pointer, mask), self.programs.active,
                 block or unknown(pointer.element.target, pointer.shape, ORDER), number,
             )  # fmt: skip
@@ -319,9 +319,7 @@ class Accesses:
                 block = Block(terms_of(expected, len(shape)), element, shape, expected.why)
             single = pointer.single
             self._poll = (
-                SpinLoad(_word(pointer, None), self.programs.active, block, number)
-                if single
-                else None
+                Poll(_word(pointer, None), self.programs.active, block, number) if single else None
             )
         return block
 
