@@ -5,8 +5,8 @@
 A command line opens `stopped_by_signals`. There the first signal kills all child processes and
 raises `Interrupted` in the main thread, and the second ends the process. Python runs a signal's
 handler in the main thread only, and only between two of its instructions: so what computes for
-long, or waits in a thread pool or for a server, is called by `apart`. The kernel may hand a signal
-to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
+long, or waits in a thread pool or for a server, is called by `interruptibly`. The kernel may hand a
+signal to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
 """
 
 from __future__ import annotations
@@ -121,13 +121,13 @@ def check() -> None:
         raise _stopped
 
 
-def hold() -> None:
+def defer_signals() -> None:
     """The run ends by itself now, with files that belong together: a first signal only marks it."""
     global _holding
     _holding = True
 
 
-def apart(work: Callable[[], Result]) -> Result:
+def interruptibly(work: Callable[[], Result]) -> Result:
     """Calls a function in a thread that is left to itself if a signal comes.
 
     Only the main thread is told of signals: in any other the function is just called.

@@ -37,7 +37,7 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, Trace
 from intelliperf_swizzle.records.launches import as_text
-from intelliperf_swizzle.search.builds import examine_kernel, look_closely
+from intelliperf_swizzle.search.builds import check_dependences, examine_kernel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
 from intelliperf_swizzle.stopping import ahead, left
@@ -316,7 +316,7 @@ def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subjec
         UsageError: no launch of the kernel that is asked for was recorded.
         SwizzleError: not one kernel could be traced; its reason.
     """
-    return look_closely(examine_kernels(recorded, setup, progress)[0][0], setup, progress)
+    return check_dependences(examine_kernels(recorded, setup, progress)[0][0], setup, progress)
 
 
 def examine_kernels(
