@@ -46,8 +46,6 @@ from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile.ncu import (
     DURATION,
-    FABRIC_REQUESTS,
-    FABRIC_SECTORS,
     HITS,
     PASSES,
     REQUESTS,
@@ -63,6 +61,9 @@ from intelliperf_swizzle.search.stages import prove_candidate
 from intelliperf_swizzle.search.subject import Subject, edit_launches, tiles_of
 
 HERE = Path(__file__).parent
+FABRIC_REQUESTS = "lts__t_requests_srcunit_ltcfabric.sum"
+FABRIC_SECTORS = "lts__t_sectors_srcunit_ltcfabric.sum"
+"""What one L2 partition asks of the other."""
 SOURCES = HERE / "cuda"
 MEASURED = HERE / "measured"
 PREDICTIONS = HERE / "records" / "cuda_kernels.jsonl"

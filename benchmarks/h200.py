@@ -47,10 +47,10 @@ from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import judge, order
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement
 from intelliperf_swizzle.report.terminal import Lines
+from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
 from intelliperf_swizzle.search.plan import choose_kernel, is_promising, record_application
-from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import Evaluator
 from intelliperf_swizzle.search.subject import Subject

@@ -39,6 +39,7 @@ from intelliperf_swizzle.profile.readings import ONE_DOMAIN, ModelScreen
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
+from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
 from intelliperf_swizzle.search.plan import (
@@ -47,7 +48,6 @@ from intelliperf_swizzle.search.plan import (
     open_history,
     record_application,
 )
-from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluator, Screened
 from intelliperf_swizzle.search.subject import Subject

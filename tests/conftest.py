@@ -21,9 +21,9 @@ import pytest
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate
+from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.loop import Attempts
 from intelliperf_swizzle.search.plan import choose_kernel, record_application
-from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated, Evaluator
 from intelliperf_swizzle.search.subject import Subject

@@ -43,7 +43,6 @@ class Edit:
         files: absolute path of each changed file and its whole new text, line ends as they were.
         before: the same files as they were when the edit was made.
         diff: unified, for `git apply` and `patch -p1` from the root that it was made for.
-        lines_added: lines that the diff adds.
         rules: the same for who changes kernels when they are compiled (`ports.Overlay`).
     """
 
@@ -51,7 +50,6 @@ class Edit:
     files: Mapping[str, str] = field(repr=False)
     before: Mapping[str, str] = field(repr=False)
     diff: str
-    lines_added: int
     rules: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
 
     @property
@@ -91,7 +89,6 @@ def combine(edits: Sequence[Edit], roots: Sequence[Path]) -> Edit:
         files=after,
         before=before,
         diff=unified_diff(before, after, root),
-        lines_added=sum(edit.lines_added for edit in edits),
         rules=tuple(rule for edit in edits for rule in edit.rules),
     )
 

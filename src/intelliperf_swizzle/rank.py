@@ -15,7 +15,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle.language.parse import MAX_CHARACTERS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
 from intelliperf_swizzle.units import milliseconds
 

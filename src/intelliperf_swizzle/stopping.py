@@ -131,6 +131,12 @@ def apart(work: Callable[[], Result]) -> Result:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
+    return ahead(work)()
+
+
+def ahead(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Begins a function in a thread of its own; what waits for it, as often as it is called, and
+    raises what it raises."""
     results: list[Result] = []
     errors: list[BaseException] = []
 
@@ -140,10 +146,13 @@ def apart(work: Callable[[], Result]) -> Result:
         except BaseException as error:  # whatever it is, it belongs to the caller
             errors.append(error)
 
+    def wait() -> Result:
+        while thread.is_alive():
+            thread.join(TICK_SECONDS)
+        if errors:
+            raise errors[0]
+        return results[0]
+
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    while thread.is_alive():
-        thread.join(TICK_SECONDS)
-    if errors:
-        raise errors[0]
-    return results[0]
+    return wait

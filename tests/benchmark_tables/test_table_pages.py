@@ -37,6 +37,15 @@ def test_a_page_follows_from_its_record(made: Table) -> None:
                 assert ((DOCUMENTS / path).parent / linked).exists(), f"{path}: {linked}"
 
 
+def test_every_page_of_numbers_is_listed_with_its_record_and_commit() -> None:
+    listed = (DOCUMENTS / "results" / "index.md").read_text()
+    rows = dict(re.findall(r"^\| \[.*?\]\((.*?)\) \|(.*)$", listed, re.M))
+    pages = {path.name for path in (DOCUMENTS / "results").glob("*.md")} - {"index.md"}
+    assert set(rows) == pages | {"../wild.md", "../audit.md", "../model-accuracy.md"}
+    for row in rows.values():
+        assert re.search(r"\d{4}-\d\d-\d\d, [0-9a-f]{8}", row)
+
+
 def test_the_audits_proofs_are_those_of_its_record() -> None:
     recorded = json.loads(audit.AUDIT.record.read_text())["entries"]
     for entry in recorded:

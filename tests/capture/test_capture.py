@@ -417,9 +417,7 @@ print(integers[:10].tolist())
         compute_budget_seconds=0,
     )
     assert [launch.computed for launch in run.launches] == [True, False, False], run.last_lines
-    notes = " ".join(run.notes)
-    assert "beyond the budget: it writes integers" in notes
-    assert "`slow_kernel` was recorded but not computed (about " in notes
+    assert "`slow_kernel` was recorded but not computed (about " in " ".join(run.notes)
 
 
 def test_what_was_not_computed_is_not_known(tmp_path: Path) -> None:

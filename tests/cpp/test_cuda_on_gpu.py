@@ -40,7 +40,7 @@ def edited(project: Path, kernel: str, old: str, new: str) -> Edit:
     before = file.read_text()
     assert old in before
     text = before.replace(old, new)
-    return Edit({}, {str(file): text}, {str(file): before}, f"{old} > {new}", 1)
+    return Edit({}, {str(file): text}, {str(file): before}, f"{old} > {new}")
 
 
 @pytest.mark.parametrize("kernel", SIZES)

@@ -82,7 +82,7 @@ class Bed:
         before = self.file.read_text()
         assert old in before
         text = before.replace(old, new)
-        return Edit({}, {str(self.file): text}, {str(self.file): before}, f"{old} > {new}", 1)
+        return Edit({}, {str(self.file): text}, {str(self.file): before}, f"{old} > {new}")
 
     def runs(
         self, folder: Path, build: str | None = None, limit_seconds: float = 60

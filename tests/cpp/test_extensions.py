@@ -72,7 +72,7 @@ class Bed:
         before = file.read_text()
         assert old in before
         text = before.replace(old, new)
-        return Edit({}, {str(file): text}, {str(file): before}, f"{old} > {new}", 1)
+        return Edit({}, {str(file): text}, {str(file): before}, f"{old} > {new}")
 
 
 @pytest.fixture(scope="module", params=[CUDA, HIP], ids=["cuda", "hip"])

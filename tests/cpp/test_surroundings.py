@@ -12,7 +12,7 @@ from intelliperf_swizzle.errors import SpliceError
 
 def edit_of(file: Path, text: str) -> Edit:
     before = {str(file): file.read_text()}
-    return Edit({}, {str(file): text}, before, diff="", lines_added=1)
+    return Edit({}, {str(file): text}, before, diff="")
 
 
 @pytest.fixture

@@ -223,7 +223,7 @@ def test_the_limit_of_the_application_counts_against_no_candidate(bed: Bed) -> N
     rig = bed.rig(run_seconds=100.0, limit_seconds=15.0)
     outcome = TritonOnGpu(rig, [], 1e-6)
     outcome._tasks = bed.tasks
-    edit = Edit(functions=slow, files={}, before={}, diff="", lines_added=0)
+    edit = Edit(functions=slow, files={}, before={}, diff="")
     refusal = outcome.validate_and_time({1: edit})[1].refusal
     reason = "2 of 2 recorded launches were not compared: the application was ended after 15 s"
     assert refusal == ("not validated", reason)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.hardware import detect, devices, load_target
+from intelliperf_swizzle.hardware import Target, devices, load_target
 from intelliperf_swizzle.hardware.detect import Device, Sources, nearest, unknown
 
 MI300X = {"device_id": 0x74A1, "gfx_target_version": 90402, "simd_per_cu": 4, "vendor_id": 4098}
@@ -29,6 +29,12 @@ def sources(tmp_path: Path) -> Sources:
         nvidia_smi=(str(tmp_path / "nvidia-smi"),),
         limit_seconds=60.0,
     )
+
+
+def detect(number: int, sources: Sources, environment: dict[str, str]) -> Target | None:
+    """The target of the device of this number; None if there is none or it is no known GPU."""
+    present = devices(sources, environment)
+    return present[number].target if number < len(present) else None
 
 
 def add_node(sources: Sources, number: int, **properties: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.language import evaluate, parse, parse_family
-from intelliperf_swizzle.language.parse import MAX_CHARACTERS, MAX_MEMBERS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS, MAX_MEMBERS
 
 ROOT = Path(__file__).parents[2]
 PROMPT = ROOT / "src" / "intelliperf_swizzle" / "propose" / "llm" / "prompts" / "language.md"

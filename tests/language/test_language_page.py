@@ -14,7 +14,7 @@ from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.language import evaluate, parse
-from intelliperf_swizzle.language.parse import MAX_CHARACTERS, MAX_DEPTH, MAX_OPERATIONS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS, MAX_DEPTH, MAX_OPERATIONS
 from intelliperf_swizzle.language.syntax import FUNCTIONS, INPUTS
 from intelliperf_swizzle.mapping import prove, refusal
 from intelliperf_swizzle.records import Witness
@@ -30,9 +30,16 @@ EXAMPLES = [
 ]
 
 
-def test_the_first_example_is_emitted_as_shown() -> None:
+def test_the_first_example_is_emitted_with_constants_folded_and_a_prefix() -> None:
     code = emit_triton(parse(PYTHON[0]), [0], axes=1, num_xcds=8, cus_per_xcd=38)
-    assert PYTHON[-1].splitlines() == list(code.lines)
+    assert list(code.lines) == [
+        "swizzle_pid = tl.program_id(0)",
+        "swizzle_num_pids = tl.num_programs(0)",
+        "swizzle_xcd = swizzle_pid % 8",
+        "swizzle_slot = swizzle_pid // 8",
+        "swizzle_pid = swizzle_xcd * (swizzle_num_pids // 8) + tl.minimum(swizzle_xcd, "
+        "swizzle_num_pids % 8) + swizzle_slot",
+    ]
 
 
 @pytest.mark.parametrize("line", EXAMPLES)

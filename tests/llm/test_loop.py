@@ -27,10 +27,10 @@ from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Mod
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import NOISE_BAND, order
 from intelliperf_swizzle.records import Candidate
+from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
 from intelliperf_swizzle.search.plan import choose_kernel, record_application
-from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.setup import prepare
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"

@@ -30,8 +30,8 @@ from intelliperf_swizzle.records import (
     Measurement,
     Timing,
 )
+from intelliperf_swizzle.search.evaluators import OnGpu
 from intelliperf_swizzle.search.loop import Attempts
-from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import UnitTest, prepare
 from intelliperf_swizzle.search.stages import Setting

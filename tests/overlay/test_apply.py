@@ -123,4 +123,4 @@ def test_what_cannot_be_applied_is_said(swizzles: Path) -> None:
 
 
 def test_an_edit_without_rules_has_no_file() -> None:
-    assert dataclasses.replace(Edit({}, {}, {}, "", 0)).swizzles == ""
+    assert dataclasses.replace(Edit({}, {}, {}, "")).swizzles == ""

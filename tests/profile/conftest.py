@@ -92,7 +92,7 @@ class Bench:
         """An edit after which the kernel hits so often."""
         before = self.app.read_text()
         after = before.replace("HITS = 600", f"HITS = {hits}")
-        return Edit({}, {str(self.app): after}, {str(self.app): before}, "", 1)
+        return Edit({}, {str(self.app): after}, {str(self.app): before}, "")
 
 
 @pytest.fixture

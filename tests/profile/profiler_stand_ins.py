@@ -37,7 +37,6 @@ def table():
         values = {
             "sectors_srcunit_tex_lookup_hit": round(hits * one["share"]),
             "requests_srcunit_tex": 250, "sectors_srcunit_tex": 1000,
-            "requests_srcunit_ltcfabric": 25, "sectors_srcunit_ltcfabric": 50,
             "dram__bytes_read": 3200, "dram__bytes_write": 800, "time": 1000000,
         }
         missing = BEHAVIOUR.get("missing", "nothing")

@@ -14,6 +14,7 @@ import pytest
 from profiler_stand_ins import NCU, row
 
 from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.detect import Device
 from intelliperf_swizzle.hardware.target import Build
@@ -49,7 +50,6 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(profiler, launched
     assert measured.l2_requests == 4000
     assert measured.l2_bytes == 4000 * 32
     assert measured.memory_bytes == 4 * (3200 + 800)
-    assert measured.fabric_bytes == 4 * 50 * 32
     assert measured.time_ms == 4.0
     assert (measured.profiler, measured.l2_before) == ("ncu", "cold")
     assert measured.counters[HITS] == hits
@@ -58,18 +58,33 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(profiler, launched
     assert measured.llc_hit_rate is None
 
 
-def test_all_variants_of_a_replay_are_counted_without_the_application(bench, profiler, launched):
+def test_all_variants_of_a_replay_are_counted_without_the_application(
+    bench, profiler, launched, tmp_path
+):
     shares = {(64, 1, 1): (1.0, 0.5), (8, 2, 1): (0.2, 1.5)}
     rows = [row(g, share=s) for g, both in shares.items() for s in both for _ in range(3)]
     launches = [launched(grid) for grid in shares]
-    replay = [sys.executable, "-c", "print('made again')"], dict(os.environ)
-    read = profiler(*rows).measure_each(launches, [bench.edit(hits=900)], replay)
+    edits, told, replays = [bench.edit(hits=900)], [], tmp_path / "replays"
+    replays.mkdir()
+
+    def replay():
+        folder = replays / str(len([*replays.iterdir()]))
+        folder.mkdir()
+        waits = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+
+        def go(edits):
+            told.append(len([*replays.iterdir()]))
+            (folder / "go").touch()
+
+        return Replay([sys.executable, "-c", waits], dict(os.environ), folder, go)
+
+    read = profiler(*rows).begin(launches, replay)(edits)
     assert [one.l2_hit_rate for one in read] == [(600 + 120) / 2000, (300 + 900) / 2000]
     assert [one.time_ms for one in read] == [2.0, 2.0]
-    assert len(bench.calls) == 3  # version, sectors, hits
+    assert told == [2, 2], "both are started before the first may begin"
     assert all("app.py" not in call for call in bench.calls)
     with pytest.raises(ProfileError):
-        profiler(*rows[1:]).measure_each(launches, [bench.edit(hits=900)], replay)
+        profiler(*rows[1:]).begin(launches, replay)(edits)
 
 
 def test_sectors_of_a_request_are_counted_once_and_of_the_kernel_as_it_is(
@@ -124,10 +139,9 @@ def test_a_warm_l2_is_left_as_it_is_and_said_so(bench, profiler, launched):
 
 
 def test_no_more_is_counted_than_in_one_pass(bench, profiler, launched):
-    ncu = profiler(row(), at_once=5)
+    ncu = profiler(row(), at_once=4)
     measured = ncu.measure([launched((64, 1, 1))])
-    assert (measured.l2_hit_rate, measured.memory_bytes) == (0.6, 4000)
-    assert measured.fabric_bytes is None
+    assert (measured.l2_hit_rate, measured.memory_bytes) == (0.6, None)
     assert len(bench.calls) == 4  # version, sectors, a run that asked for too much, hits
     ncu.measure([launched((64, 1, 1))])
     assert len(bench.calls) == 5
@@ -279,7 +293,7 @@ def test_other_columns(profiler, launched):
 
 def test_a_counter_that_is_not_there_is_null(profiler, launched):
     measured = profiler(row(), missing="write").measure([launched((64, 1, 1))])
-    assert (measured.memory_bytes, measured.fabric_bytes) == (None, 50 * 32)
+    assert (measured.l2_hit_rate, measured.memory_bytes) == (0.6, None)
     measured = profiler(row(), missing="time").measure([launched((64, 1, 1))])
     assert (measured.time_ms, measured.memory_bytes) == (None, 4000)
 

@@ -89,7 +89,6 @@ def test_a_gemm_and_an_order_of_it(gemm, device, tmp_path):
     assert 0.3 < before.l2_hit_rate < 0.98
     tensors = 2 * (4096 * 1024 * 2) * launches[0].launch.count
     assert before.memory_bytes > tensors
-    assert before.fabric_bytes > 0
     assert 0.01 < before.time_ms / 3 < 10
     assert before.l2_before == "cold"
     assert before.counters["lts__t_sectors_srcunit_tex.sum per request"] == pytest.approx(4, 1e-3)

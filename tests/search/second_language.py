@@ -80,7 +80,7 @@ class Sums:
         before = path.read_text()
         after = f"{swizzle.text}\n{before}"
         diff = unified_diff({str(path): before}, {str(path): after}, path.parent)
-        return Edit({"sums": after}, {str(path): after}, {str(path): before}, diff, 1)
+        return Edit({"sums": after}, {str(path): after}, {str(path): before}, diff)
 
     def find_dependences(self, launches, *, timeout_seconds):  # type: ignore[no-untyped-def]
         return []

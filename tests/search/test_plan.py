@@ -27,7 +27,7 @@ from intelliperf_swizzle.stopping import Interrupted
 
 def edit_of(path: str, before: str, after: str) -> Edit:
     diff = unified_diff({path: before}, {path: after}, Path(path).parent)
-    return Edit({path + after: after}, {path: after}, {path: before}, diff, 1)
+    return Edit({path + after: after}, {path: after}, {path: before}, diff)
 
 
 def test_edits_of_one_file_become_one(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
-from intelliperf_swizzle.search.on_model import OnModel
+from intelliperf_swizzle.search.evaluators import OnModel
 from intelliperf_swizzle.search.plan import choose_kernel
 from intelliperf_swizzle.search.setup import Setup, UnitTest, prepare
 from intelliperf_swizzle.search.stages import (

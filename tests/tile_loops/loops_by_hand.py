@@ -28,6 +28,13 @@ def who():
 @triton.jit
 def place(tile, columns):
     return tile // columns, tile % columns
+
+
+@triton.jit
+def remapped(pid):
+    if pid > 1:
+        return pid
+    return 1 - pid
 """
 
 KERNEL = """
@@ -83,6 +90,10 @@ TAKEN = {
     "a remap of its own": """
     for tile in range(pid, tiles, P):
         tile = tiles - 1 - tile
+        copied(x, y, tile, columns, B)
+""",
+    "a helper that returns early": """
+    for tile in range(remapped(pid), tiles, P):
         copied(x, y, tile, columns, B)
 """,
     "derived": """

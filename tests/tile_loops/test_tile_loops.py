@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from intelliperf_swizzle.cache import Screen, ceiling, replay
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
+from intelliperf_swizzle.frontends.triton.ir.render import RULE
 from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen
 from intelliperf_swizzle.hardware import load_target
@@ -89,7 +93,11 @@ def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, Seen]) -> None
     assert loop is not None, seen[name].reasons
     count = "(last + 1)" if name == "up to the last" else "tiles"
     assert (loop.name, loop.tiles, loop.count) == ("tile", TILES, count)
-    order = {"a run of neighbours": range(7), "a remap of its own": range(TILES - 1, 0, -3)}
+    order = {
+        "a run of neighbours": range(7),
+        "a remap of its own": range(TILES - 1, 0, -3),
+        "a helper that returns early": range(1, TILES, PROGRAMS),
+    }
     first = list(order.get(name, range(0, TILES, PROGRAMS)))
     assert np.flatnonzero(loop.program == 0).tolist() == sorted(first)
     assert loop.turn[first].tolist() == list(range(7))
@@ -165,7 +173,9 @@ def test_a_count_that_fits_by_chance_is_not_taken(tmp_path: Path) -> None:
     assert launch.loop.count == "(last + 1)"
 
 
-@pytest.mark.parametrize("name", ["while", "a run of neighbours", "epilogue", "up to the last"])
+@pytest.mark.parametrize(
+    "name", ["while", "a helper that returns early", "epilogue", "up to the last"]
+)
 def test_renumbered_tiles_write_the_same_bytes(
     name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
 ) -> None:
@@ -173,6 +183,21 @@ def test_renumbered_tiles_write_the_same_bytes(
     outcome = validation(launch, traces[name], edit(launch), mapping(launch, TURNED))
     assert (outcome.same_bits, outcome.method) == (True, "all-tiles"), outcome.difference
     assert outcome.tiles == TILES
+
+
+def test_the_compiler_is_given_the_text_of_the_patch(
+    launches: dict[str, Launch], seen: dict[str, Seen]
+) -> None:
+    changed = edit(looped("epilogue", launches, seen))
+    [rule] = changed.rules
+    by_rule = replace(changed, functions={RULE: json.dumps(rule)})
+    kernel = looped("epilogue", launches, seen)
+    texts = [compiled(kernel, one) for one in (changed, by_rule, replace(changed, functions={}))]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def compiled(launch: Launch, changed: Edit) -> str:
+    return re.sub(r" loc\(.*|#loc.*", "", ttir_of(launch, edits=changed.functions))
 
 
 def test_each_iteration_is_a_tile_of_the_trace(traces: dict[str, Trace]) -> None:

@@ -120,6 +120,15 @@ def test_tiles_of_a_loop_keep_their_order_too(tmp_path: Path) -> None:
     assert TRITON.find_difference([(launch, np.arange(20)[::-1].copy())], limited) is None
 
 
-def test_a_helper_cannot_tell_the_configuration(tmp_path: Path) -> None:
+def test_a_helper_cannot_tell_the_configuration_but_the_compiler_can(tmp_path: Path) -> None:
+    known = tuned(tmp_path, HELPED)
     with pytest.raises(SpliceError, match="does not know the configuration"):
-        edit(tuned(tmp_path, HELPED))
+        edit(replace(known, source=replace(known.source, identity={})))
+    made = edit(known)
+    assert (made.files, made.diff) == ({}, "")
+    assert made.rules[0]["configs"] == [{"B": 16, "SPLIT": 1}]
+    tile = np.arange(20)[::-1].copy()
+    assert TRITON.find_difference([(known, tile)], made) is None
+    told = TRITON.find_difference([(known, np.arange(20))], made) or ""
+    assert "gives program 0 the program id 19 along axis 0, the proof 0" in told
+    assert TRITON.build(known, load_target("mi300x"), made).registers

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intelliperf_swizzle.mapping.prove import sample_tiles
+from intelliperf_swizzle.mapping.permutation import sample_tiles
 
 
 def test_corners_and_edges_of_a_box_come_first() -> None:

@@ -36,6 +36,7 @@ from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.frontends.triton.validate import compare, validate
@@ -72,7 +73,8 @@ def proved(launch: Launch, text: str) -> Proof:
 
 
 def edited(launch: Launch, text: str) -> Edit:
-    return splice(launch.source, parse(text), target=MI300X, launches=[launch])
+    roots = [Path(launch.source.entry.file).parent]
+    return TRITON.edit([launch], parse(text), MI300X, name="swizzle", roots=roots)
 
 
 def validated(
@@ -426,13 +428,14 @@ def k(x, n):
     assert "along axis 1, the proof 5" in refusal(launch, half, REVERSED)
 
 
-def test_a_file_that_would_hold_something_else_is_refused(tmp_path: Path) -> None:
+def test_what_is_validated_is_what_the_file_holds(tmp_path: Path) -> None:
     launch = gemm_launch(tmp_path)
+    path = Path(launch.source.entry.file)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     edit = edited(launch, REVERSED)
-    other = {
-        path: text.replace("first + (pid", "first - (pid") for path, text in edit.files.items()
-    }
-    assert "does not hold the edited" in refusal(launch, replace(edit, files=other), REVERSED)
+    [text], [file] = edit.functions.values(), edit.files.values()
+    assert text.replace("\n", "\r\n") in file
+    assert "swizzle_new_pid" in text or "swizzle_pid" in text
 
 
 # Cheats that the IR shows are shown to the comparison of bytes itself.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.disk import Kept
@@ -328,9 +328,22 @@ class GpuRuns(Protocol):
         """The same in the application itself, if that is elsewhere."""
 
 
-Replay: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
-"""Command and environment of a process that makes a kernel's launches in turn, each unmodified and
-then with each of several edits; each of these several times."""
+@dataclass(frozen=True)
+class Replay:
+    """A process that makes a kernel's launches in turn, each unmodified and then with each of some
+    edits; each of these several times.
+
+    Attributes:
+        command: of it.
+        environment: of it.
+        folder: an empty one, for what it and a profiler write.
+        go: tells it the edits; until then it touches no GPU.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    go: Callable[[Sequence[Edit]], None]
 
 
 @runtime_checkable
@@ -343,8 +356,8 @@ class ReplayedRuns(Protocol):
 
     why_not_replayed: str | None
 
-    def counted(self, edits: Sequence[Edit], repeats: int) -> Replay:
-        """A process for a profiler, which makes each launch so often with each edit."""
+    def replay(self, repeats: int) -> Replay:
+        """For a profiler; each launch is made so often with each edit."""
 
 
 @runtime_checkable

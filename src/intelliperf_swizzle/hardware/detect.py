@@ -127,14 +127,6 @@ class Sources:
 HERE = Sources()
 
 
-def detect(
-    number: int = 0, sources: Sources = HERE, environment: Mapping[str, str] = os.environ
-) -> Target | None:
-    """The target of the device of this number; None if there is none or it is no known GPU."""
-    present = devices(sources, environment)
-    return present[number].target if 0 <= number < len(present) else None
-
-
 def devices(
     sources: Sources = HERE, environment: Mapping[str, str] = os.environ
 ) -> tuple[Device, ...]:

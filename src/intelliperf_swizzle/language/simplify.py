@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from intelliperf_swizzle.language.parse import LARGEST
+from intelliperf_swizzle.language.grammar import LARGEST
 from intelliperf_swizzle.language.syntax import (
     ARITHMETIC,
     COMPARISONS,

@@ -14,7 +14,7 @@ from typing import Literal
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Carrier, Edit, carry, moved_command
-from intelliperf_swizzle.errors import ProfileError, SpliceError, SwizzleError
+from intelliperf_swizzle.errors import ProfileError, SwizzleError
 from intelliperf_swizzle.frontends.ports import Builder, KernelLanguage
 from intelliperf_swizzle.hardware import Device
 
@@ -109,26 +109,29 @@ def profiled(
         project, output, cache = (folder / name for name in ("project", "output", "triton"))
         output.mkdir()
         carrier = carrying(application, project, edit)
-        if application.build_command:
-            _build(application, project)
         command = [*tool(output), *carrier.command]
         environment = profiling_environment(application, carrier, project, cache)
-        ran = run_profiler(command, carrier.cwd, environment, output, application.limit_seconds)
+        waited = begin_profiler(command, carrier.cwd, environment, output)
+        ran = waited(application.limit_seconds)
         yield ran
         if edit is not None and not isinstance(application.language, Builder):
             check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines)
 
 
 def carrying(application: Application, copy: Path, edit: Edit | None) -> Carrier:
-    """A copy of the application that carries an edit.
+    """A copy of the application that carries an edit, and is built.
 
     Raises:
-        ProfileError: it does not reach all files of the edit.
+        ProfileError: it does not reach all files of the edit, or does not build.
     """
+    language, build = application.language, application.build_command
     try:
-        return carry(application.project, application.command, copy, edit)
-    except SpliceError as error:
-        raise ProfileError(error.fact, hint=error.hint) from error
+        carrier = carry(application.project, application.command, copy, edit)
+        if build and isinstance(language, Builder):
+            language.build_copy(build, application.project, copy, os.environ)
+    except SwizzleError as error:
+        raise ProfileError(error.fact, hint=error.hint, details=error.details) from error
+    return carrier
 
 
 def profiling_environment(
@@ -136,9 +139,7 @@ def profiling_environment(
 ) -> dict[str, str]:
     """Ours, with the device, the copy's modules, and an empty cache for what Triton compiles."""
     ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
-    if isinstance(
-        application.language, Builder
-    ):  # what an application of PyTorch builds itself is the copy's
+    if isinstance(application.language, Builder):  # what PyTorch builds itself is the copy's
         ours["TORCH_EXTENSIONS_DIR"] = str(copy / ".torch_extensions")
     search = ours.get("PYTHONPATH", "").split(os.pathsep)
     moved = moved_command(search, carrier.original, copy)
@@ -151,42 +152,26 @@ def profiling_environment(
     }
 
 
-def _build(application: Application, project: Path) -> None:
-    """Builds a copy of the project anew.
-
-    Raises:
-        ProfileError: it does not build.
-    """
-    language = application.language
-    assert isinstance(language, Builder)
-    try:
-        language.build_copy(
-            str(application.build_command), application.project, project, os.environ
-        )
-    except SwizzleError as error:
-        raise ProfileError(error.fact, hint=error.hint, details=error.details) from error
-
-
-def run_profiler(
-    command: Sequence[str],
-    cwd: Path,
-    environment: Mapping[str, str],
-    folder: Path,
-    limit_seconds: float,
-) -> Ran:
-    """Runs a profiler, of which nothing is left afterwards."""
+def begin_profiler(
+    command: Sequence[str], cwd: Path, environment: Mapping[str, str], folder: Path
+) -> Callable[[float], Ran]:
+    """Starts a profiler; what waits for so many seconds, after which nothing of it is left."""
     log = folder / "said.txt"
     try:
         with log.open("wb") as stream:
             profiler = Child(command, cwd=cwd, environment=environment, output=stream)
     except OSError as error:
         raise ProfileError(f"`{command[0]}` cannot be started: {error.strerror}") from error
-    exit_code = None
-    try:
-        exit_code = profiler.wait(limit_seconds)
-    finally:
-        profiler.end(GRACE_SECONDS)  # what was measured until then is written
-    return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
+
+    def wait(limit_seconds: float) -> Ran:
+        exit_code = None
+        try:
+            exit_code = profiler.wait(limit_seconds)
+        finally:
+            profiler.end(GRACE_SECONDS)  # what was measured until then is written
+        return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
+
+    return wait
 
 
 def check_edited(

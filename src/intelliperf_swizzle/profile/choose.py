@@ -46,47 +46,24 @@ def choose_profiler(
         )
     if name == "model" or application is None:
         return None
-    application = _with_device(application)
-    if name == "auto":
-        return _best(target, application, progress or Silent(), machine)
-    return _made(name, target, application, machine)  # type: ignore[arg-type]
-
-
-def _with_device(application: Application) -> Application:
-    if application.device is not None:
-        return application
-    return replace(application, device=next(iter(devices()), None))
-
-
-def _best(
-    target: Target, application: Application, progress: Progress, machine: installed.Machine
-) -> Profiler | None:
-    """The first hardware profiler that works, else the model."""
-    device = application.device
-    seen = []
-    for name, kind in installed.KINDS.items():
-        if device is not None and kind.backend == device.backend:
-            seen.append(installed.tool_for(name, target, device, machine))
-            if (usable := first_usable(seen)) is not None:
-                return _CLASSES[name](application, target, usable)
-    for problem in [tool.problem for tool in seen if tool.problem][:1]:
-        progress.note(f"hit rates are modelled: {problem.fact} (`doctor` says more)")
+    device = application.device or next(iter(devices()), None)
+    kinds = installed.KINDS
+    names: list[installed.ToolName] = [name] if name in kinds else []  # type: ignore[list-item]
+    if name == "auto" and device:
+        names = [one for one, kind in kinds.items() if kind.backend == device.backend]
+    tools = [installed.tool_for(one, target, device, machine) for one in names]
+    if (usable := first_usable(tools)) is not None:
+        return _CLASSES[usable.name](replace(application, device=device), target, usable)
+    problem = next((tool.problem for tool in tools if tool.problem), None)
+    if problem and name == "auto":
+        (progress or Silent()).note(f"hit rates are modelled: {problem.fact} (`doctor` says more)")
+    elif problem:
+        unfit = installed.misfit(name, kinds[names[0]].backend, target, device)
+        hint = installed.without_counters(problem.command)
+        raise ProfileError(problem.fact, hint="--profiler model needs no GPU" if unfit else hint)
     return None
 
 
 def first_usable(listed: Sequence[installed.Tool]) -> installed.Tool | None:
     """What `auto` takes of tools in its order; None = none, so the model."""
     return next((tool for tool in listed if tool.problem is None), None)
-
-
-def _made(
-    name: installed.ToolName, target: Target, application: Application, machine: installed.Machine
-) -> Profiler:
-    """Raises ProfileError where it cannot work here."""
-    unfit = installed.misfit(name, installed.KINDS[name].backend, target, application.device)
-    if unfit is not None:
-        raise ProfileError(unfit.fact, hint="--profiler model needs no GPU")
-    tool = installed.find_tool(name, machine)
-    if tool.problem is not None:
-        raise ProfileError(tool.problem.fact, hint=installed.without_counters(tool.problem.command))
-    return _CLASSES[name](application, target, tool)

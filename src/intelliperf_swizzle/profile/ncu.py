@@ -14,8 +14,7 @@ is the compiler's choice), and a measurement is
 
     sectors that hit / (requests × sectors per request)
 
-with both counts of one run (71 to 73 % of that GEMM). The traffic between the L2 partitions is
-counted in the same way; there a request has 2.14 to 2.17 sectors. docs/decisions/0006 has more.
+with both counts of one run (71 to 73 % of that GEMM). docs/decisions/0006 has more.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.frontends.ports import Replay
@@ -34,9 +33,9 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.application import (
     Application,
     Ran,
+    begin_profiler,
     failure,
     profiled,
-    run_profiler,
 )
 from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.profile.readings import Reading, Totals, plain_name, totals
@@ -101,12 +100,8 @@ def _reading(row: Mapping[str, str], units: Mapping[str, str]) -> Reading:
         counters=counters,
         time_ns=counters.get(DURATION),
         shared_bytes=None if shared[0] is None else int(shared[0] + (shared[1] or 0)),
-        registers=_whole(counters.get("launch__registers_per_thread")),
+        registers=int(counters.get("launch__registers_per_thread", 0)) or None,
     )
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def _number(text: str) -> float | None:
@@ -141,17 +136,13 @@ def _triple(text: str) -> Grid | None:
 LAUNCHES = 10
 """Launches of each configuration (grid, block, shared memory) that are measured at most."""
 
-REPEATS = 3
-"""The same, of a replay with each variant of a kernel."""
+REPEATS, MOST = 3, 1000
+"""How often a replay makes a launch with each variant of a kernel; all of these are measured."""
 
 HITS = "lts__t_sectors_srcunit_tex_lookup_hit.sum"
 REQUESTS = "lts__t_requests_srcunit_tex.sum"
 SECTORS = "lts__t_sectors_srcunit_tex.sum"
 """What the SMs ask of the L2: sectors that hit, requests, sectors that are looked up."""
-
-FABRIC_REQUESTS = "lts__t_requests_srcunit_ltcfabric.sum"
-FABRIC_SECTORS = "lts__t_sectors_srcunit_ltcfabric.sum"
-"""What one L2 partition asks of the other."""
 
 
 class NcuProfiler:
@@ -173,9 +164,9 @@ class NcuProfiler:
         self._executable = tool.path or tool.name
         self.device = application.device.product if application.device else target.product
         most = HITS, REQUESTS, *target.memory_counters
-        self._hits = [(*most, FABRIC_REQUESTS), most, (HITS, REQUESTS)]
-        self._sectors = [(SECTORS, REQUESTS, FABRIC_SECTORS, FABRIC_REQUESTS), (SECTORS, REQUESTS)]
-        self._ratios: dict[object, Mapping[str, float]] = {}
+        self._hits = [most, (HITS, REQUESTS)]
+        self._sectors: list[tuple[str, ...]] = [(SECTORS, REQUESTS)]
+        self._sectors_of: dict[object, float] = {}
 
     def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         """The sums of the counters over all launches, in a run that carries the edit.
@@ -188,42 +179,57 @@ class NcuProfiler:
         counted = edit if spilled else None
         diff = counted.diff if counted else None
         key = kernel, diff, *((one.launch.grid, one.launch.ordinal) for one in launches)
-        if key not in self._ratios:
+        if key not in self._sectors_of:
             readings = self._counted(self._sectors, lambda c: self._run(kernel, c, counted))
-            self._ratios[key] = _ratios(self._totals(launches, readings, counted))
+            self._sectors_of[key] = _per_request(self._totals(launches, readings, counted))
         readings = self._counted(self._hits, lambda counters: self._run(kernel, counters, edit))
         sums = self._totals(launches, readings, edit)
-        return self._measurement(kernel, sums, self._ratios[key])
+        return self._measurement(kernel, sums, self._sectors_of[key])
 
-    def measure_each(
-        self, launches: Sequence[TracedLaunch], edits: Sequence[Edit], replay: Replay
-    ) -> list[Measurement]:
-        """As `measure` of the unmodified kernel and of each edit, in two sessions over a replay of
-        the launches: for sectors of a request, and for all else."""
-        kernel, variants = launches[0].launch.kernel, (None, *edits)
-        command, environment = replay
-        expected = len(launches) * len(variants) * REPEATS
+    def begin(
+        self, launches: Sequence[TracedLaunch], replay: Callable[[], Replay]
+    ) -> Callable[[Sequence[Edit]], list[Measurement]]:
+        """Starts two sessions over replays of the launches, for sectors of a request and all else;
+        what counts in them the unmodified kernel and each edit, as `measure` does."""
+        kernel = launches[0].launch.kernel
 
-        def run(counters: Sequence[str]) -> list[Reading]:
-            with temporary_folder("profile") as folder:
-                asked = self._command(kernel, counters, folder, expected)
-                seconds = self._application.limit_seconds
-                ran = run_profiler([*asked, *command], folder, environment, folder, seconds)
+        def session(counters: Sequence[str]) -> Callable[[Sequence[Edit]], Ran]:
+            made = replay()
+            command = [*self._command(kernel, counters, made.folder, MOST), *made.command]
+            waited = begin_profiler(command, made.folder, made.environment, made.folder)
+
+            def ran(edits: Sequence[Edit]) -> Ran:
+                made.go(edits)
+                return waited(self._application.limit_seconds)
+
+            return ran
+
+        begun = {choices[0]: session(choices[0]) for choices in (self._hits, self._sectors)}
+
+        def count(edits: Sequence[Edit]) -> list[Measurement]:
+            variants = (None, *edits)
+
+            def run(counters: tuple[str, ...]) -> list[Reading]:
+                ran = (begun.pop(counters, None) or session(counters))(edits)
                 readings = read_ncu(_printed(ran))
-                if len(readings) != expected or ran.exit_code:
+                if len(readings) != len(launches) * len(variants) * REPEATS or ran.exit_code:
                     raise _why(kernel, ran)
                 return readings
 
-        def sums(choices: list[tuple[str, ...]]) -> list[Totals]:
-            parts = _parts(self._counted(choices, run), len(launches), len(variants))
-            both = zip(parts, variants, strict=True)
-            return [self._totals(launches, readings, edit) for readings, edit in both]
+            def sums(choices: list[tuple[str, ...]]) -> Iterator[Totals]:
+                readings = self._counted(choices, run)
+                for number, edit in enumerate(variants):
+                    firsts = range(number * REPEATS, len(readings), len(variants) * REPEATS)
+                    own = [one for first in firsts for one in readings[first : first + REPEATS]]
+                    yield self._totals(launches, own, edit)
 
-        both = zip(sums(self._hits), sums(self._sectors), strict=True)
-        return [self._measurement(kernel, hits, _ratios(sectors)) for hits, sectors in both]
+            per_request = map(_per_request, sums(self._sectors))
+            return [*map(partial(self._measurement, kernel), sums(self._hits), per_request)]
+
+        return count
 
     def _counted(
-        self, choices: list[tuple[str, ...]], run: Callable[[Sequence[str]], list[Reading]]
+        self, choices: list[tuple[str, ...]], run: Callable[[tuple[str, ...]], list[Reading]]
     ) -> list[Reading]:
         """Of a run in which everything was counted at once.
 
@@ -275,16 +281,14 @@ class NcuProfiler:
             *("--log-file", str(folder / "ncu.csv")),
         ]
 
-    def _measurement(self, kernel: str, sums: Totals, ratios: Mapping[str, float]) -> Measurement:
+    def _measurement(self, kernel: str, sums: Totals, per_request: float) -> Measurement:
         counted = sums.counters
         hits, requests = counted.get(HITS), counted.get(REQUESTS)
-        if hits is None or not requests or SECTORS not in ratios:
+        if hits is None or not requests or not per_request:
             raise ProfileError(f"ncu collected no L2 hits and requests of `{kernel}`")
-        sectors = max(hits, requests * ratios[SECTORS])
+        sectors = max(hits, requests * per_request)
         memory = [counted.get(name) for name in self._target.memory_counters]
         known = [moved for moved in memory if moved is not None]
-        fabric = counted.get(FABRIC_REQUESTS)
-        per_request = ratios.get(FABRIC_SECTORS)
         return Measurement(
             profiler=self.name,
             device=self.device,
@@ -293,35 +297,18 @@ class NcuProfiler:
             l2_bytes=round(sectors * SECTOR_BYTES),
             memory_bytes=round(sum(known)) if len(known) == len(memory) > 0 else None,
             time_ms=None if sums.time_ns is None else sums.time_ns / 1e6,
-            fabric_bytes=None
-            if fabric is None or per_request is None
-            else round(fabric * per_request * SECTOR_BYTES),
             l2_before=self._application.l2_before,
             counters={
                 **{name: counted[name] for name in self._hits[0] if name in counted},
-                **{f"{name} per request": ratio for name, ratio in ratios.items()},
+                f"{SECTORS} per request": per_request,
             },
         )
 
 
-def _parts(readings: Sequence[Reading], launches: int, variants: int) -> list[list[Reading]]:
-    """The readings of each variant, of which a replay makes each launch in turn."""
-    rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
-    return [
-        [one for launch in range(launches) for one in rows[launch * variants + variant]]
-        for variant in range(variants)
-    ]
-
-
-def _ratios(sums: Totals) -> dict[str, float]:
-    """Sectors of a request, of the SMs and between the partitions; where both were counted."""
-    pairs = ((SECTORS, REQUESTS), (FABRIC_SECTORS, FABRIC_REQUESTS))
+def _per_request(sums: Totals) -> float:
+    """Sectors of a request; 0 where they were not counted."""
     counted = sums.counters
-    return {
-        sectors: counted[sectors] / counted[requests]
-        for sectors, requests in pairs
-        if sectors in counted and counted.get(requests)
-    }
+    return counted.get(SECTORS, 0.0) / counted[REQUESTS] if counted.get(REQUESTS) else 0.0
 
 
 def _printed(ran: Ran) -> str:

@@ -15,7 +15,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +106,6 @@ def _axes(sizes: Mapping[str, int]) -> Grid:
 # --- CSV ----------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Dispatch:
-    row: Mapping[str, str]
-    counters: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-
-
 def read_csv(text: str) -> list[Reading]:
     """The dispatches of a `counter_collection.csv`; a row that was cut off is left out.
 
@@ -127,14 +120,14 @@ def read_csv(text: str) -> list[Reading]:
             f"rocprofv3's CSV lacks the column {missing[0]}",
             details=(f"it has: {', '.join(table.fieldnames or ()) or 'none'}",),
         )
-    dispatches: dict[Sequence[str | None], _Dispatch] = {}
+    dispatches: dict[Sequence[str | None], tuple[Mapping[str, str], dict[str, float]]] = {}
     for row in table:
         if None in row.values() or None in row or not _is_number(row["Counter_Value"]):
             continue
         key = (row.get("Process_Id"), row.get("Agent_Id"), row["Dispatch_Id"])
-        dispatch = dispatches.setdefault(key, _Dispatch(row))
-        dispatch.counters[row["Counter_Name"]] += float(row["Counter_Value"])
-    return [_reading(one.row, one.counters) for one in dispatches.values()]
+        _, counters = dispatches.setdefault(key, (row, defaultdict(float)))
+        counters[row["Counter_Name"]] += float(row["Counter_Value"])
+    return [_reading(*one) for one in dispatches.values()]
 
 
 def _reading(row: Mapping[str, str], counters: Mapping[str, float]) -> Reading:

@@ -35,17 +35,21 @@ from intelliperf_swizzle.records.launches import (
 from intelliperf_swizzle.records.quantities import (
     LINE_BYTES,
     SECTOR_BYTES,
+    Access,
     Certificate,
     Constants,
     Float64Array,
     Grid,
     Int32Array,
     Int64Array,
+    MappedLaunch,
     Proof,
     Rate,
     RemapKind,
     RemapVerdict,
+    Segment,
     SizesTried,
+    Trace,
     UInt8Array,
     Witness,
 )
@@ -71,4 +75,3 @@ from intelliperf_swizzle.records.runs import (
     TilePicture,
     longer_rows,
 )
-from intelliperf_swizzle.records.traces import Access, MappedLaunch, Segment, Trace

@@ -101,8 +101,6 @@ def _view(run: Run) -> dict[str, Any]:
         "rows": rows,
         "shown": _shown(picture) if picture else None,
         "bands": _bands(picture) if picture else None,
-        "about": "about " if picture and picture.sampled else "",
-        "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
         "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
         "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),
     }
@@ -200,14 +198,6 @@ def _labels(placement: Placement) -> Iterator[tuple[int, str, list[int], str]]:
                 by_ink.setdefault(colour, []).append(column)
         for colour, columns in by_ink.items():
             yield number, colour, columns, "".join(row[column] for column in columns)
-
-
-def _wave_bytes(picture: Picture) -> tuple[int, int]:
-    """What the first workgroups of domain 0 use of all tensors, before and after."""
-    return (
-        sum(tensor.before.wave_bytes for tensor in picture.tensors),
-        sum(tensor.after.wave_bytes for tensor in picture.tensors if tensor.after),
-    )
 
 
 def _download(diff: str) -> str:

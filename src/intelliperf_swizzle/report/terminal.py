@@ -29,7 +29,7 @@ from intelliperf_swizzle.records import (
     Run,
 )
 from intelliperf_swizzle.report import why, words
-from intelliperf_swizzle.units import percent, size
+from intelliperf_swizzle.units import count, percent, size
 
 PIPE_WIDTH = 100_000
 """Columns of what is no terminal: enough for any line to stay whole."""
@@ -77,19 +77,18 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     verdict = _verdict(words.outcome(run, patch), run.cautions)
     if verbosity < 0:
         return verdict
-    parts: list[RenderableType] = []
-    if len(run.kernels) > 1:
-        parts += [Text(words.together(run)), kernels(run.kernels), ""]
+    table: list[RenderableType] = ["", kernels(run.kernels)] if len(run.kernels) > 1 else []
+    parts: list[RenderableType] = [Text(words.together(run))] if table else []
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
     said = (*why.lines(run), *why.placement(run), *why.takes(run), *why.sizes(run), *why.cures(run))
-    parts += [verdict, *map(Text, said), "", numbers]
+    parts += [verdict, *map(Text, said), *table, "", numbers]
     if run.by_hand:
         parts += ["", _by_hand(run)]
     if run.best:
         parts += ["", _whole(run.best.candidate.text.strip(), "cyan")]
     if run.attempts:
-        parts += ["", Text(f"{len(run.attempts)} attempts: {words.outcomes(run)}")]
+        parts += ["", Text(f"{count(len(run.attempts), 'attempt')}: {words.outcomes(run)}")]
     if run.attempts and verbosity > 0:
         parts += ["", attempts(run, None if verbosity > 1 else LEADERS), Text(TWO_SCALES)]
     parts += [Text(f"note: {note}", style="dim") for note in run.notes]

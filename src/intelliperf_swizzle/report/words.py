@@ -39,8 +39,8 @@ KERNELS = (
 
 
 def message(run: Run) -> str:
-    """`outcome` and `cautions` in one."""
-    return " ".join([*outcome(run), *cautions(run.cautions)])
+    """`outcome` and `cautions` in one; begins with `Modelled:` where it is."""
+    return "Modelled: " * run.modelled + " ".join([*outcome(run), *cautions(run.cautions)])
 
 
 def cautions(found: Sequence[str]) -> list[str]:
@@ -145,8 +145,13 @@ def bottleneck(run: Run) -> str:
 
 def outcomes(run: Run) -> str:
     """How many attempts ended how: `312 screened out, 12 slower`."""
-    counts = Counter(attempt.verdict.kind for attempt in run.attempts)
+    counts = Counter(_kind(run, attempt.verdict.kind) for attempt in run.attempts)
     return ", ".join(f"{number} {kind}" for kind, number in counts.most_common()) + "."
+
+
+def _kind(run: Run, kind: str) -> str:
+    """What a verdict is called: nothing is better where nothing is claimed of time."""
+    return "fewer misses" if kind == "better" and not run.claims_time else kind
 
 
 def _obstacle(run: Run) -> str:
@@ -155,7 +160,9 @@ def _obstacle(run: Run) -> str:
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
         "not measured", "not validated",
     )  # fmt: skip
-    first = next((one.verdict for one in run.attempts if one.verdict.kind in stopped), None)
+    verdicts = [one.verdict for kinds in (stopped, ("no difference",)) for one in run.attempts
+                if one.verdict.kind in kinds]  # fmt: skip
+    first = next(iter(verdicts), None)
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
 
 
@@ -278,11 +285,10 @@ def by_hand(run: Run) -> list[tuple[str, str, str, str]]:
     for one in run.cures.arguments if run.cures and run.by_hand else ():
         given = ", ".join(f"{name}={value}" for name, value in (one.arguments or {}).items())
         rows.insert(1, ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
-    named = {} if run.claims_time else {"better": "fewer misses"}
     return [
-        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate),
-         named.get(one.verdict, one.verdict)) for one in rows
-    ]  # fmt: skip
+        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), _kind(run, one.verdict))
+        for one in rows
+    ]
 
 
 def sources(run: Run) -> list[Source]:

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.cache import ceiling
-from intelliperf_swizzle.cache.model import measurement, traffic, with_times
+from intelliperf_swizzle.cache import ceiling, replay
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.dependence import summed_storages, touched
 from intelliperf_swizzle.errors import BuildError, TraceError
@@ -103,9 +102,11 @@ PROBE_PROGRAMS = 128
 """Programs that are traced to see what an argument does."""
 
 
-def cure_of(kind: records.CureKind, measured: records.Measurement) -> records.Cure:
+def cure_of(
+    kind: records.CureKind, measured: records.Measurement, padding: records.Padding | None = None
+) -> records.Cure:
     """A cure by its measurement."""
-    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0)
+    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0, padding)
 
 
 @dataclass(frozen=True)
@@ -133,17 +134,12 @@ class Case:
         return self.known or self.replay()
 
     def replay(
-        self,
-        stream: ReferenceStream | None = None,
-        tile: records.Int64Array | None = None,
-        occupancy: int | None = None,
+        self, trace: records.Trace | None = None, tile: records.Int64Array | None = None
     ) -> records.Measurement:
-        """The launch as it is, or with other lines, in another order, or so many a CU."""
-        stream = stream or stream_of(self.traced.trace)
-        order = np.arange(stream.tiles) if tile is None else tile
-        target, occupancy = self.setup.target, occupancy or self.traced.occupancy
-        read = measurement(traffic(stream, order, target, occupancy), target)
-        return with_times(read, [(stream, order, 1, occupancy)], target)
+        """The launch as it is, or traced with other arguments, or in another order."""
+        trace = trace or self.traced.trace
+        order = np.arange(trace.tiles) if tile is None else tile
+        return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)
 
     def trace(self, launches: Sequence[records.Launch]) -> Sequence[records.Trace | None]:
         """Changed launches; None for those that cannot be run."""

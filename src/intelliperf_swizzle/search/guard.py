@@ -8,10 +8,8 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Thread
 
 import numpy as np
 
@@ -38,6 +36,7 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
+    Edited,
     Evaluated,
     Guarded,
     Screened,
@@ -46,6 +45,7 @@ from intelliperf_swizzle.search.stages import (
     prove_on,
 )
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import ahead
 
 MOST_WORK = 2
 """Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
@@ -73,11 +73,7 @@ class SizeGuard:
         self._progress = progress
         self._found: dict[int, Guarded | None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
-            Thread(target=self._prepare, daemon=True).start()
-
-    def _prepare(self) -> None:
-        with suppress(BaseException):  # it comes again where it is needed
-            [one.before for one in self._others]
+            ahead(lambda: [one.before for one in self._others])  # where it fails, it comes again
 
     def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
@@ -90,6 +86,16 @@ class SizeGuard:
         if best.attempt.number not in self._found:
             self._found[best.attempt.number] = self._guard(best)
         return self._found[best.attempt.number]
+
+    def at_once(self, best: Evaluated) -> Edited | None:
+        """The same where a signal leaves no time to look at other sizes: what is proved of it."""
+        known = best.attempt.proof or Certificate()
+        if known.condition:
+            return best
+        proof = next(_proofs(best), known)
+        if proof.condition is None:
+            return best if proof.extent == "every size" else None
+        return _conditional(self._setup, self._subject, best, proof.condition, proof)
 
     def _guard(self, best: Evaluated) -> Guarded | None:
         subject = self._subject
@@ -151,12 +157,6 @@ class SizeGuard:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             found = filter(None, pool.map(partial(_at, swizzle), cases))
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
-
-
-def sound(best: Evaluated) -> bool:
-    """Whether an attempt is right at every size: it has its condition, or needs none."""
-    known = best.attempt.proof or Certificate()
-    return bool(known.condition) or next(_proofs(best), known).extent == "every size"
 
 
 def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
@@ -268,4 +268,5 @@ def _conditional(
     edited = edit_source(Screened(proved, attempt), setup)
     if isinstance(edited, Verdict):
         return None
-    return Guarded(edited.proved, edited.attempt, edited.edit)
+    attempt = replace(attempt, diff=edited.edit.diff)
+    return Guarded(edited.proved, attempt, edited.edit)

@@ -29,7 +29,7 @@ from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Guarded
 from intelliperf_swizzle.search.subject import Subject, describe, prepare_screen, with_causes
-from intelliperf_swizzle.stopping import spent
+from intelliperf_swizzle.stopping import ahead, spent
 from intelliperf_swizzle.units import percent
 
 MOST_TIED = 3
@@ -340,10 +340,13 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
     """The best of some that is better, guarded and found to hold; None if there is none."""
     waiting = evaluator.evaluate(edited)
     while (best := evaluator.choose(waiting)) is not None:
+        counting = ahead(evaluator.count)
         guarded = guard(best)
+        counting()
         if guarded is not None and (held := evaluator.settle(guarded)) is not None:
             return held
         waiting = [one for one in waiting if one.attempt.number != best.attempt.number]
+    evaluator.count()
     return None
 
 

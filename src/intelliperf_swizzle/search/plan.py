@@ -13,6 +13,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,14 +31,14 @@ from intelliperf_swizzle.errors import (
 from intelliperf_swizzle.frontends.ports import Builder, TileLoops
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History, read_identity
-from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, Trace
 from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.builds import examine_kernel, look_closely
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, check_editable, row_of
+from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""
@@ -338,16 +339,23 @@ def examine_kernels(
     subjects: list[Subject] = []
     failures: list[SwizzleError] = []
     rows: list[KernelSummary] = []
-    for launches in chosen[: setup.options.top_n]:
-        progress.phase(f"tracing {launches[0].kernel}")
-        try:
-            subject = _examine_numbered(launches, setup, progress)
-            cautions = (*recorded.cautions, *subject.cautions)
-            baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
-            subjects.append(replace(subject, cautions=cautions, baseline=baseline))
-        except (TraceError, ProfileError) as error:
-            failures.append(error)
-            rows.append(row_of(launches, error.fact))
+    looked = chosen[: setup.options.top_n]
+    names = [one[0].kernel for one in looked]
+    progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
+    own = progress if len(names) == 1 else Silent()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        found = [pool.submit(_examine_numbered, one, setup, own) for one in looked]
+        for number, (launches, one) in enumerate(zip(looked, found, strict=True)):
+            if len(names) > 1:
+                progress.step(number, len(names), launches[0].kernel)
+            try:
+                subject = one.result()
+                cautions = (*recorded.cautions, *subject.cautions)
+                baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
+                subjects.append(replace(subject, cautions=cautions, baseline=baseline))
+            except (TraceError, ProfileError) as error:
+                failures.append(error)
+                rows.append(row_of(launches, error.fact))
     if not subjects:
         failures[0].kernels = tuple(rows) if isinstance(failures[0], TraceError) else ()
         raise failures[0]
@@ -373,7 +381,8 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
     asked = setup.options.renumber
     reasons: tuple[str, ...] = ()
     if asked != PROGRAM:
-        looped, reasons = _with_loops(launches, setup)
+        with PARSING:
+            looped, reasons = _with_loops(launches, setup)
         if loop := looped[0].loop:
             entry = looped[0].source.entry
             where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"

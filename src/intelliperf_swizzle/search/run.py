@@ -13,18 +13,16 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.ports import GpuLanguage
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
 from intelliperf_swizzle.search.builds import look_closely
-from intelliperf_swizzle.search.compare_cures import compare_cures
+from intelliperf_swizzle.search.compare_cures import case_of, compare_cures, find_parameters
 from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
-from intelliperf_swizzle.search.guard import SizeGuard, sound
+from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, search_kernel
-from intelliperf_swizzle.search.on_gpu import OnGpu
-from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.plan import (
     Search,
     choose_kernel,
@@ -37,34 +35,15 @@ from intelliperf_swizzle.search.plan import (
     plan_searches,
     record_application,
 )
-from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.stages import Edited, Evaluator, Setting
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Edited, Evaluated
 from intelliperf_swizzle.search.subject import Subject, describe
-from intelliperf_swizzle.stopping import Interrupted, apart, begin_part, hold, limit
+from intelliperf_swizzle.stopping import Interrupted, ahead, apart, begin_part, hold, limit
 
-
-def choose_evaluator(
-    setup: Setup, subject: Subject, history: History, folder: Path, progress: Progress
-) -> Evaluator:
-    """The GPU if the application runs on one, else the model (or the profiler that was asked for).
-
-    Args:
-        setup: of the run.
-        subject: the kernel.
-        history: remembers what becomes of attempts.
-        folder: for what the application's process is told and tells on a GPU.
-        progress: told of each step.
-    """
-    setting = Setting(subject, setup, history.record, progress, UnitTest(setup))
-    if setup.device is None or not isinstance(setup.language, GpuLanguage):
-        return OnModel(setting)
-    runs = setup.language.on_gpu(
-        setup.record_request(folder),
-        (setup.device, setup.target),
-        [(one.launch, one.trace) for one in subject.traced],
-        tolerance=setup.options.accordo_absolute_tolerance,
-    )
-    return OnGpu(setting, runs, setup.options.measure)
+LATER = (
+    "validated without the condition that the patch tests, with which it is the same permutation "
+    "of every recorded launch"
+)
 
 
 def optimize_kernel(
@@ -84,23 +63,31 @@ def optimize_kernel(
     ):
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
-        best, effort, interrupted = None, Effort(), None
+        best: Edited | None = None
+        effort, interrupted = Effort(), None
         picture, cures = None, None
         by_hand: tuple[ByHand, ...] = ()
         guard = SizeGuard(setup, subject, progress)
+        parameters = None
         try:
             if promising:
+                if setup.device:  # while candidates are tried there
+                    case, _ = case_of(setup, subject)
+                    parameters = ahead(lambda: [*find_parameters(case, subject)])
                 best, effort, by_hand = apart(
                     lambda: search_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
             picture = apart(lambda: draw(setup, subject, best))
-            cures = apart(lambda: compare_cures(setup, subject, best, progress))
+            cures = apart(lambda: compare_cures(setup, subject, best, progress, parameters))
         except Interrupted as signal:
-            best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
+            guarded = map(guard.at_once, evaluator.confirmed)
+            best, interrupted = best or next(filter(None, guarded), None), signal
             efforts = [proposer.effort for proposer in proposers]
             effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
+            if best and not isinstance(best, Evaluated):
+                effort += Effort((LATER,))
         run = replace(
             conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
@@ -201,7 +188,7 @@ def _score(
     screened = attempts.screen([candidate], attempts.prove([candidate]))
     promising = attempts.promising(screened, least=0.0)
     needed = setup.device or setup.profiler  # to the model the mapping is enough
-    plain = [Edited(one.proved, one.attempt, Edit({}, {}, {}, "", 0)) for one in promising]
+    plain = [Edited(one.proved, one.attempt, Edit({}, {}, {}, "")) for one in promising]
     evaluator.evaluate(attempts.edit(promising) if needed else plain)
     [attempt] = attempts.current(screened)
     history.close()

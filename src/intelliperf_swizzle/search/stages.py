@@ -282,6 +282,13 @@ class Evaluator(Protocol):
             evaluated: any, of `evaluate`.
         """
 
+    def count(self) -> None:
+        """Reads what a report tells of the leaders and decides nothing; beside a guard's work.
+
+        Raises:
+            ProfileError: the profiler that is asked for fails.
+        """
+
     def settle(self, chosen: Edited) -> Evaluated | None:
         """What was chosen, or the same under a guard, validated; None if it does not hold.
 

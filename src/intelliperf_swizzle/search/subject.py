@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,6 +81,10 @@ def owners_of(launch: records.Launch) -> Owners | None:
 def with_rest(tile: records.Int64Array, trace: records.Trace) -> records.Int64Array:
     """A mapping with what programs do outside of their loop, which stays where it is."""
     return np.append(tile, np.arange(len(tile), trace.tiles))
+
+
+PARSING = Lock()
+"""Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +222,10 @@ def edit_launches(
     setup: Setup, launches: Sequence[records.Launch], swizzle: Swizzle, name: str
 ) -> Edit:
     """A swizzle in the source of the kernel of these launches; raises SpliceError."""
-    return setup.language.edit(launches, swizzle, setup.target, name=name, roots=setup.patch_roots)
+    with PARSING:
+        return setup.language.edit(
+            launches, swizzle, setup.target, name=name, roots=setup.patch_roots
+        )
 
 
 def check_editable(setup: Setup, launches: Sequence[records.Launch]) -> None:

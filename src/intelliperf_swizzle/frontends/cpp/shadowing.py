@@ -121,7 +121,6 @@ def splice(
         files=after,
         before=before,
         diff=diff,
-        lines_added=sum(line.startswith("+") for line in diff.split("\n")[2:]),
     )
 
 

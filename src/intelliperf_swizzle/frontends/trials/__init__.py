@@ -65,3 +65,18 @@ class Trial:
     def difference(self) -> str | None:
         """The first difference in words, None if all bytes agree."""
         return next((one.difference for one in self.checks.values() if not one.same), None)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a process need not try any more.
+
+    Attributes:
+        checked: (task, candidate) pairs that need not be compared again.
+        failed: candidates that are not tried any more.
+        raced: tasks whose times are known.
+    """
+
+    checked: frozenset[tuple[int, int]] = frozenset()
+    failed: frozenset[int] = frozenset()
+    raced: frozenset[int] = frozenset()

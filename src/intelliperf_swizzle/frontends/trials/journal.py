@@ -9,6 +9,7 @@ the line that was being written.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,8 @@ class Journal:
             text = stream.read()
         complete = text[: text.rfind(b"\n") + 1]
         self._position += len(complete)
-        return [event for line in complete.splitlines() if (event := _parse(line)) is not None]
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None
+        events = []
+        for line in complete.splitlines():
+            with suppress(ValueError):
+                events.append(json.loads(line))
+        return [event for event in events if isinstance(event, dict)]

@@ -28,25 +28,10 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.child_processes import PATIENCE_SECONDS, how_ended
-from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, Trial
+from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, Known, Trial
 from intelliperf_swizzle.frontends.trials.outcomes import timing
 
 _POLL_SECONDS = 0.05
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a process need not try any more.
-
-    Attributes:
-        checked: (task, candidate) pairs that need not be compared again.
-        failed: candidates that are not tried any more.
-        raced: tasks whose times are known.
-    """
-
-    checked: frozenset[tuple[int, int]]
-    failed: frozenset[int]
-    raced: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -166,7 +151,10 @@ def _note_loss(
         record.rounds[working["launch"]] = {}
         return
     text = f"{how} while {what}" + (f": {lines[-1]}" if lines and not late else "")
-    record.failures[candidate] = Failure(_kind(what, late), text)
+    kind: FailureKind = "hung" if late else "faulted"
+    if what == "building":
+        kind = "not validated" if late else "does not build"
+    record.failures[candidate] = Failure(kind, text)
 
 
 @dataclass
@@ -270,10 +258,3 @@ def _by_candidate(
         candidate: [(row[0], row[place]) for row in rows]
         for place, candidate in enumerate(event["candidates"], 1)
     }
-
-
-def _kind(what: str, late: bool) -> FailureKind:
-    """Of a candidate that took its process with it."""
-    if what == "building":
-        return "not validated" if late else "does not build"
-    return "hung" if late else "faulted"

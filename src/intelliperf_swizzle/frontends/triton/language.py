@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,12 @@ from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.ports import Compiler
 from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
+from intelliperf_swizzle.frontends.triton.ir.render import RULE
 from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.frontends.triton.overlay.rules import applying, rules_of
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source.configs import recorded_configs
+from intelliperf_swizzle.frontends.triton.source.splice import NoSwizzleError
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
     prove_calls,
     prove_launches,
@@ -71,14 +74,25 @@ class Triton:
         name: str,
         roots: Sequence[Path],
     ) -> Edit:
-        """Inserts the swizzle before the first read of a program id."""
-        source = launches[0].source
-        edit = splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
+        """Inserts the swizzle before the first read of a program id.
+
+        Where the text cannot carry it, or others use that text, the kernel alone changes when it is
+        compiled (see `overlay`): the edit has no file and no diff.
+        """
         most = max(launches, key=lambda one: one.programs)
         rules = rules_of(most, swizzle, target, recorded_configs(launches))
-        if not (edit.files or rules):
-            raise SpliceError("a function of another file reads `program_id`, and the kernel cannot"
-                              " be known again to change it for this kernel alone")  # fmt: skip
+        try:
+            edit = splice(
+                launches[0].source, swizzle, target=target, launches=launches, name=name,
+                roots=roots,
+            )  # fmt: skip
+        except SpliceError as error:
+            if not rules or isinstance(error, NoSwizzleError):
+                raise
+            edit = Edit({RULE: json.dumps(rules[0])}, {}, {}, "")
+        if most.loop:
+            text = edit.functions[most.source.kernel]
+            rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
         return replace(edit, rules=rules)
 
 

@@ -54,6 +54,8 @@ class TritonOnGpu:
         """Why trials are made in the application; None if in a process of ours."""
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
+        self._replaying = replace(rig, command=())
+        self._begun = [] if self.why_not_replayed else [self._replaying.begin()]
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
         """Compares each edit with the unmodified kernel, and times those that agree.
@@ -73,18 +75,16 @@ class TritonOnGpu:
         finally:
             self.why_not_replayed = known
 
-    def counted(self, edits: Sequence[Edit], repeats: int) -> Replay:
-        """Command and environment of a process that makes each launch so often, unmodified and then
-        with each edit."""
-        functions = {number: edit.functions for number, edit in enumerate(edits)}
-        return self._rig.counted(self._tasks, functions, repeats)
+    def replay(self, repeats: int) -> Replay:
+        """A process that makes each launch so often, unmodified and then with each edit."""
+        return self._rig.replay(self._tasks, repeats)
 
     def _try_out(self, functions: Mapping[int, Mapping[str, str]]) -> dict[int, Trial]:
         """In a process of ours; in the application, if a launch cannot be tried there."""
         given = self._tasks, functions, self._tolerance, RACE_SECONDS
         if self.why_not_replayed is None:
             try:
-                trials = replace(self._rig, command=()).try_out(*given)
+                trials = self._replaying.try_out(*given, self._begun)
                 failures = [one.failure for one in trials.values()]
                 lost = [one.text for one in failures if one and one.kind == "not validated"]
                 if len(lost) < len(trials):

@@ -22,7 +22,7 @@ from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel, recording_of
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
-from intelliperf_swizzle.mapping.prove import sample_tiles
+from intelliperf_swizzle.mapping.permutation import sample_tiles
 from intelliperf_swizzle.records import MappedLaunch
 
 _LIMIT_SECONDS = 240.0

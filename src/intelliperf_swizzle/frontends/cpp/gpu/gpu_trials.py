@@ -50,12 +50,17 @@ RUN_SECONDS = 20.0
 class CppOnGpu:
     """Validates and times edits of one kernel in its program, on the GPU.
 
+    Attributes:
+        why_not_replayed: its launches are made in the program alone.
+
     Args:
         request: how the program is started; its folder is for builds and journals.
         gpu: that it runs on.
         traced: launches at which the kernel is compared and timed, and what they touch.
         tolerance: absolute and relative, for floats that atomics add up in any order.
     """
+
+    why_not_replayed = "launches of C++ programs are not made in another process"
 
     def __init__(
         self,

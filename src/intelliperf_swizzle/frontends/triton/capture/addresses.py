@@ -131,35 +131,15 @@ def _blocks(segment: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
 # --- numbers that point ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Pointers:
-    """What of some 64-bit numbers points into memory.
-
-    Attributes:
-        places: which of the numbers.
-        spans: the memory that each of these points into.
-        offsets: and how many bytes into it.
-    """
-
-    places: Int64Array
-    spans: list[Span]
-    offsets: Int64Array
-
-
-def pointers_among(numbers: npt.NDArray[Any], spans: list[Span]) -> Pointers:
-    """Those of int64[n] that lie in one of the spans, which are in order."""
+def pointed_into(numbers: npt.NDArray[Any], spans: list[Span]) -> list[Span]:
+    """Those of some spans, which are in order, that one of int64[n] points into."""
     if not spans:
-        return Pointers(np.zeros(0, np.int64), [], np.zeros(0, np.int64))
-    places = np.flatnonzero(numbers >= lowest_address())
-    candidates = numbers[places]
-    begins = np.array([one.begin for one in spans], np.int64)
-    ends = np.array([one.end for one in spans], np.int64)
-    at = np.searchsorted(begins, candidates, side="right") - 1
-    inside = (at >= 0) & (candidates < ends[at])
-    chosen = at[inside]
-    return Pointers(
-        places[inside], [spans[one] for one in chosen], candidates[inside] - begins[chosen]
-    )
+        return []
+    begins, ends = (np.array([getattr(one, at) for one in spans]) for at in ("begin", "end"))
+    numbers = numbers[numbers >= lowest_address()]
+    at = np.searchsorted(begins, numbers, side="right") - 1
+    inside = (at >= 0) & (numbers < ends[at])
+    return [spans[one] for one in dict.fromkeys(at[inside].tolist())]
 
 
 def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:

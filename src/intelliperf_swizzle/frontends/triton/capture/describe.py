@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.capture.addresses import (
-    Pointers,
     Span,
     live_spans,
     may_point,
     merged,
-    pointers_among,
+    pointed_into,
     span_of,
     words_of,
 )
@@ -173,15 +172,15 @@ class _Memory:
         if may_point(given) or any(may_point(self._words(one)) for one in self.spans):
             self._live = live_spans(self.spans)
             self.spans[:] = dict.fromkeys(map(self._whole, self.spans))
-        pointed = self._add(pointers_among(given, self._live))
+        pointed = self._add(pointed_into(given, self._live))
         for span in self.spans:  # grows as it goes
-            pointed |= self._add(pointers_among(self._words(span), self._live))
+            pointed |= self._add(pointed_into(self._words(span), self._live))
         return pointed
 
-    def _add(self, found: Pointers) -> set[int]:
-        for span in dict.fromkeys(found.spans):
+    def _add(self, found: Iterable[Span]) -> set[int]:
+        for span in found:
             self.add(span)
-        return {span.begin for span in found.spans}
+        return {span.begin for span in found}
 
     def _words(self, span: Span) -> Int64Array:
         """The 64-bit numbers that a storage of integers holds."""

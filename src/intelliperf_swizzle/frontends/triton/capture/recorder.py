@@ -16,7 +16,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from intelliperf_swizzle.codec import encode
@@ -171,18 +170,19 @@ class Budget:
         return always or (known.seconds or 0.0) <= self._seconds_left
 
     def _execute(self, bound: BoundCall, live: DescribedLaunch) -> Execution:
-        """Run all programs, unless that would take too long."""
+        """Run all programs, unless that would take too long.
+
+        One that writes integers has another budget: later launches may compute addresses of them.
+        """
         kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
-        hopeless = self._stopped[place] >= MOST_PROBES and not live.integers
+        integers = not written(bound.ttir, live).isdisjoint(live.integers)
+        hopeless = self._stopped[place] >= MOST_PROBES and not integers
         if self._settings.compute == "never" or hopeless or bound.ttir is None:
             return Execution(computed=False, seconds=None)
-        always = self._settings.compute == "always"
-        stopwatch = _Stopwatch(
-            live,
-            budget=math.inf if always else self._seconds_left,
-            budget_for_integers=(self._settings.deadline - time.monotonic()) / 2,
-        )
+        left = math.inf if self._settings.compute == "always" else self._seconds_left
+        most = (self._settings.deadline - time.monotonic()) / 2 if integers else 0.0
+        stopwatch = _Stopwatch(max(left, most))
         try:
             execute(bound.ttir, live, stopwatch.ask)
             computed = True
@@ -196,7 +196,7 @@ class Budget:
         finally:
             self._seconds_left -= stopwatch.seconds
         seconds = stopwatch.seconds if computed else stopwatch.estimate
-        return Execution(computed, seconds, stopwatch.for_integers)
+        return Execution(computed, seconds)
 
 
 class LaunchEndedError(Exception):
@@ -204,24 +204,18 @@ class LaunchEndedError(Exception):
 
 
 class _Stopwatch:
-    """Ends the execution of a launch that would exceed the budget.
+    """Ends the execution of a launch that would exceed its budget.
 
     Asked now and then; after half a second, one second, two …: if the programs that remain take as
-    long as those that ran, is there time for them? A launch that has written integers by then has
-    another budget: later launches may compute addresses from them.
+    long as those that ran, is there time for them?
 
     Attributes:
         estimate: seconds that the whole launch takes, as of the last question.
-        for_integers: whether it is only the integers for which it went on.
     """
 
-    def __init__(self, live: DescribedLaunch, *, budget: float, budget_for_integers: float) -> None:
+    def __init__(self, budget: float) -> None:
         self.estimate = 0.0
-        self.for_integers = False
-        self._live = live
-        self._before = {number: live.contents(number).copy() for number in live.integers}
         self._budget = budget
-        self._budget_for_integers = budget_for_integers
         self._start = time.process_time()
         self._next_question = PROBE_SECONDS
 
@@ -241,15 +235,5 @@ class _Stopwatch:
             return
         self._next_question = 2 * seconds
         self.estimate = seconds / max(share, 1e-9)
-        if self.estimate <= self._budget:
-            return
-        fits = self.estimate <= self._budget_for_integers
-        self.for_integers = fits and self._writes_integers()
-        if not self.for_integers:
+        if self.estimate > self._budget:
             raise LaunchEndedError
-
-    def _writes_integers(self) -> bool:
-        return any(
-            not np.array_equal(before, self._live.contents(number))
-            for number, before in self._before.items()
-        )

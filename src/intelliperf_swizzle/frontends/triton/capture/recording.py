@@ -92,7 +92,7 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
         seconds=time.monotonic() - begun,
         notes=(
             *untested(),
-            *_computed(launches, watch, compute_budget_seconds),
+            *_left_out(launches, watch, compute_budget_seconds),
             *describe_configs(launches, timed=gpu is None),
             *dict.fromkeys(watch.notes),
         ),
@@ -185,9 +185,7 @@ class _JournalWatch:
             self.running.add(record)
         elif event["event"] == "ran":
             self.running.discard(record)
-            self.executions[record] = Execution(
-                event["computed"], event["seconds"], event["for_integers"]
-            )
+            self.executions[record] = Execution(event["computed"], event["seconds"])
 
 
 def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
@@ -217,29 +215,23 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
 # --- words --------------------------------------------------------------------------------------
 
 
-def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
-    """Which launches were computed and why, where it is not all of them within the budget."""
-    longest: dict[bool, dict[str, float]] = {True: {}, False: {}}
+def _left_out(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
+    """Which launches were not computed, and why."""
+    longest: dict[str, float] = {}
     for launch in launches:
         execution = watch.executions.get(watch.records[launch.ordinal])
-        if execution is not None and (execution.for_integers or not execution.computed):
-            seconds = longest[execution.computed]
-            before = seconds.get(launch.kernel, 0.0)
-            seconds[launch.kernel] = max(before, execution.seconds or 0.0)
-    notes = [
-        f"`{kernel}` took {seconds:.0f} s, beyond the budget: it writes integers, which later"
-        " launches may need"
-        for kernel, seconds in longest[True].items()
+        if execution is not None and not execution.computed:
+            before = longest.get(launch.kernel, 0.0)
+            longest[launch.kernel] = max(before, execution.seconds or 0.0)
+    if not longest:
+        return []
+    names, total = [f"`{kernel}`" for kernel in longest], sum(longest.values())
+    told = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
+    reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
+    return [
+        f"{told} {'was' if len(names) == 1 else 'were'} recorded but not computed"
+        f"{reason if total else ''}: ignore the application's own checks of that output"
     ]
-    if left_out := longest[False]:
-        names, total = [f"`{kernel}`" for kernel in left_out], sum(left_out.values())
-        told = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
-        reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
-        notes.append(
-            f"{told} {'was' if len(names) == 1 else 'were'} recorded but not computed"
-            f"{reason if total else ''}: ignore the application's own checks of that output"
-        )
-    return notes
 
 
 def _unseen(launches: Sequence[Launch], watch: _JournalWatch) -> Iterator[str]:

@@ -116,9 +116,7 @@ class Execution:
     Attributes:
         computed: whether all its programs were run.
         seconds: what that took, or would have taken; None if it was not tried.
-        for_integers: whether it went on beyond the budget because it writes integers.
     """
 
     computed: bool
     seconds: float | None
-    for_integers: bool = False

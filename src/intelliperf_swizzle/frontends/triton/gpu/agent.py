@@ -100,7 +100,7 @@ class Agent:
         self._on_gpu = on_gpu
         self._waiting = dict(enumerate(order.tasks))
         self._kernels = {task.launch.kernel for task in order.tasks}
-        self._report = AgentReport(folder, set(order.failed))
+        self._report = AgentReport(folder, set(order.known.failed))
         self._busy = False
 
     def launch(self, bound: calls.BoundCall, execute: calls.Execute) -> None:
@@ -156,7 +156,7 @@ class Agent:
         arguments = call.args, call.kwargs
         self._compare(number, task, live, original, candidates, arguments)
         racing = [c for c in candidates if c not in self._report.failed]
-        if number not in self._order.raced and self._order.race_seconds and racing:
+        if number not in self._order.known.raced and self._order.race_seconds and racing:
             kernels = [original, *(candidates[c] for c in racing)]
             self._race(number, live, kernels, racing, arguments)
 
@@ -200,7 +200,7 @@ class Agent:
         candidates: Mapping[int, Launch],
         arguments: Arguments,
     ) -> None:
-        todo = [c for c in candidates if (number, c) not in self._order.checked]
+        todo = [c for c in candidates if (number, c) not in self._order.known.checked]
         if not todo:
             return
         self._report.working(number, None, "preparing", BUILD_SECONDS)
@@ -237,7 +237,9 @@ class Agent:
 
     def _leave_if_lost(self) -> None:
         """Ends the process if its GPU answers no more."""
-        if self._on_gpu and _is_lost():
+        try:
+            _ = self._on_gpu and torch.cuda.synchronize()
+        except Exception:
             os._exit(LOST_PROCESS)
 
     def _race(
@@ -279,12 +281,3 @@ def _compile(function: calls.JitFunction, call: calls.Call) -> None:
     if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
         raise RuntimeError(refusal)
     kernel._init_handles()
-
-
-def _is_lost() -> bool:
-    """Whether the GPU answers no more in this process."""
-    try:
-        torch.cuda.synchronize()
-    except Exception:
-        return True
-    return False

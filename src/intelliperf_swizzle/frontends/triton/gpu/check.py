@@ -170,11 +170,8 @@ class Bench:
 
 
 _FLOATS = {
-    "fp16": torch.float16,
-    "bf16": torch.bfloat16,
-    "fp32": torch.float32,
-    "fp64": torch.float64,
-}
+    "fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64,
+}  # fmt: skip
 
 
 def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:

@@ -9,15 +9,18 @@ the journal, as `trials.processes` has them.
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle.frontends.trials import Known
 from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
 from intelliperf_swizzle.records import Launch
 
 _FILE = "order.pickle"
+_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,7 @@ class Order:
     Attributes:
         tasks: the launches.
         candidates: function key -> text with the swizzle in it, by the candidate's number.
-        checked: (task, candidate) pairs that need not be compared again.
-        failed: candidates that are not tried any more.
-        raced: tasks whose times are known.
+        known: what need not be tried any more.
         race_seconds: for the times of all tasks together; 0 = none are taken.
         run_seconds: what a candidate may take in any case.
         cache_bytes: of all caches of the GPU; times are taken over more than that.
@@ -57,9 +58,7 @@ class Order:
 
     tasks: tuple[Task, ...]
     candidates: Mapping[int, Mapping[str, str]]
-    checked: frozenset[tuple[int, int]] = frozenset()
-    failed: frozenset[int] = frozenset()
-    raced: frozenset[int] = frozenset()
+    known: Known = field(default_factory=Known)
     race_seconds: float = 0.0
     run_seconds: float = 0.0
     cache_bytes: int = 0
@@ -68,12 +67,16 @@ class Order:
 
 
 def save_order(order: Order, folder: Path) -> None:
-    """Writes it before the application starts."""
-    (folder / _FILE).write_bytes(pickle.dumps(order))
+    """Writes it; the process may have been started before."""
+    written = folder / f"{_FILE}.new"
+    written.write_bytes(pickle.dumps(order))
+    written.replace(folder / _FILE)
 
 
 def load_order(folder: Path) -> Order:
-    """Reads it in the application."""
+    """Reads it in the application, as soon as it is there."""
+    while not (folder / _FILE).exists():
+        time.sleep(_POLL_SECONDS)
     order: Order = pickle.loads((folder / _FILE).read_bytes())
     return order
 

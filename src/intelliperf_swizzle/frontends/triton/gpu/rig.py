@@ -9,8 +9,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
+from intelliperf_swizzle.children import Child
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.child_processes import last_lines
+from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.processes import (
@@ -26,6 +30,9 @@ from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_ord
 
 AGENT = "intelliperf_swizzle.frontends.triton.gpu.agent"
 REPLAY = (sys.executable, "-m", "intelliperf_swizzle.frontends.triton.gpu.replay")
+
+Begun: TypeAlias = tuple[Path, Child]
+"""A process that waits for its order, and its folder."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class Rig:
         candidates: Mapping[int, Mapping[str, str]],
         tolerance: float,
         race_seconds: float,
+        begun: list[Begun] | None = None,
     ) -> dict[int, Trial]:
         """Compares candidates with the original at each task, and times those that agree.
 
@@ -70,6 +78,7 @@ class Rig:
             candidates: function key -> text with the swizzle in it, by number.
             tolerance: absolute and relative, for floats that atomics add up.
             race_seconds: for the times of all tasks together; 0 = none are taken.
+            begun: processes that wait for an order; those that are used are taken out.
 
         Returns:
             What came of each candidate.
@@ -79,35 +88,32 @@ class Rig:
         """
 
         def start_process(known: Known) -> Process:
-            already = known.checked, known.failed, known.raced
             times = race_seconds, self.run_seconds
             sizes = self.cache_bytes, tolerance
-            return self._start(Order(tuple(tasks), candidates, *already, *times, *sizes))
+            folder, child = begun.pop() if begun else self.begin()
+            save_order(Order(tuple(tasks), candidates, known, *times, *sizes), folder)
+            return Process(child, Journal(folder).unread, lambda: last_lines(folder))
 
         counts = [task.launch.count for task in tasks]
         limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)
         return try_out(start_process, counts, candidates, limits)
 
-    def counted(
-        self, tasks: Sequence[Task], candidates: Mapping[int, Mapping[str, str]], repeats: int
-    ) -> tuple[tuple[str, ...], dict[str, str]]:
-        """Command and environment of a process that makes each launch so often, unmodified and then
-        with each candidate, and is watched by nobody of ours."""
-        folder = fresh_folder(self.folder)
-        save_order(Order(tuple(tasks), candidates, repeats=repeats), folder)
-        cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
-        return (*REPLAY, str(folder)), {**self.environment, **cache}
-
-    def _start(self, order: Order) -> Process:
-        """The application with an order, in a fresh folder."""
+    def begin(self) -> Begun:
+        """Starts the application, in a fresh folder; it waits for an order as it imports Triton."""
         folder = fresh_folder(self.folder)
         save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
-        save_order(order, folder)
-        application = start(
-            self.command or (*REPLAY, str(folder)),
-            folder,
-            self.cwd,
-            self.environment,
-            on_gpu=self.gpu is None,
-        )
-        return Process(application, Journal(folder).unread, lambda: last_lines(folder))
+        command = self.command or (*REPLAY, str(folder))
+        on_gpu = self.gpu is None
+        return folder, start(command, folder, self.cwd, self.environment, on_gpu=on_gpu)
+
+    def replay(self, tasks: Sequence[Task], repeats: int) -> Replay:
+        """A process that makes each launch so often, unmodified and then with each edit, and is
+        watched by nobody of ours."""
+        folder = fresh_folder(self.folder)
+        cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
+
+        def go(edits: Sequence[Edit]) -> None:
+            functions = {number: edit.functions for number, edit in enumerate(edits)}
+            save_order(Order(tuple(tasks), functions, repeats=repeats), folder)
+
+        return Replay((*REPLAY, str(folder)), {**self.environment, **cache}, folder, go)

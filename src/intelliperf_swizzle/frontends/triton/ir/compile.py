@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from triton._C.libtriton import ir
+from triton._C.libtriton import ir, passes
 from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
@@ -32,6 +32,7 @@ def ttir_of(
     edits: Mapping[str, str] = {},
     general: bool = False,
     raw: bool = False,
+    inline: bool = False,
     marks: Mapping[int, Sequence[str]] = {},
 ) -> str:
     """The kernel of a launch in Triton's IR, for gfx942 (there host descriptors are pointers).
@@ -43,6 +44,7 @@ def ttir_of(
         edits: function key -> its other text.
         general: no argument is specialised, so that counts and sizes stay visible.
         raw: before any pass, so that each operation of the text is in its place.
+        inline: `raw`, but for calls.
         marks: line of the kernel's text -> lists of expressions, `"tile, count"`; for each, a
             `tt.print` of `MARK` with their values stands before the statement there.
 
@@ -62,7 +64,7 @@ def ttir_of(
         text = edits.get(launch.source.kernel, launch.source.entry.text)
         kernel.parse = partial(_marked, kernel.parse, marks, _lines_ahead(text))
         try:
-            return _compile(functions, launch, general, raw, marks)
+            return _compile(functions, launch, general, raw, inline, marks)
         finally:
             del kernel.parse
 
@@ -117,6 +119,7 @@ def _compile(
     launch: Launch,
     general: bool,
     raw: bool,
+    inline: bool,
     marks: Mapping[int, Sequence[str]],
 ) -> str:
     places = tuple((one.file, one.first_line) for one in launch.source.functions.values())
@@ -133,10 +136,10 @@ def _compile(
         warmup: bool,
     ) -> None:  # fmt: skip
         source = kernel.ASTSource(kernel, signature, constexprs, attrs)
-        given = repr((signature, constexprs, attrs)), options.hash(), raw
+        given = repr((signature, constexprs, attrs)), options.hash(), raw, inline
         alike = (id(kernel), places, repr(marks), *given)  # many launches specialise alike
         if alike not in _compiled:
-            _compiled[alike] = _ttir(source, backend, options, raw)
+            _compiled[alike] = _ttir(source, backend, options, raw, inline)
         printed.append(_compiled[alike])
 
     try:
@@ -153,7 +156,7 @@ def _compile(
     return printed[0]
 
 
-def _ttir(source: Any, backend: Any, options: Any, raw: bool) -> str:
+def _ttir(source: Any, backend: Any, options: Any, raw: bool, inline: bool) -> str:
     """The module of a kernel, after the passes on TTIR or before."""
     target = driver.active.get_current_target()
     context = ir.context()
@@ -163,6 +166,10 @@ def _ttir(source: Any, backend: Any, options: Any, raw: bool) -> str:
         target, options, backend.get_codegen_implementation(options), backend.get_module_map(),
         context,
     )  # fmt: skip
+    if inline:
+        manager = ir.pass_manager(context)
+        passes.common.add_inliner(manager)
+        manager.run(module, "inline")
     if raw:
         return str(module.str())
     stages: dict[str, Any] = {}

@@ -310,7 +310,7 @@ class _Judge:
         counters = {judged.number, *(slot.arg for slot in self._slots)}
         turn = {self._op.induction} - {judged.number} if self._op.name == "scf.for" else set()
         for op in self._op.walk():
-            if op is self._op or op in counting or MARK in op.text:
+            if op is self._op or op in counting or MARK in op.text or self._only_printed(op):
                 continue
             if op.name == "tt.get_program_id" or op.name == "tt.call" or asks_where_it_runs(op):
                 line = self._kernel.line(op)
@@ -340,6 +340,11 @@ class _Judge:
     def _counts(self, values: Iterable[str]) -> list[Op]:
         made = self._kernel.made(values)
         return [op for op in made if op.name in _COUNTING and op in self._body.ops]
+
+    def _only_printed(self, op: Op) -> bool:
+        """Whether marks alone read what an operation makes."""
+        read = any(value in self._kernel.uses for value in op.results)
+        return read and not any(map(self._users, op.results))
 
     def _users(self, value: str) -> list[Op]:
         return [op for op in self._kernel.uses.get(value, ()) if MARK not in op.text]

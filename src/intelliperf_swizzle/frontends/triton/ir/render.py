@@ -20,6 +20,10 @@ from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 PACKAGE = "rendered_"
 """How the names of rendered packages begin."""
+RULE = "rule"
+"""In place of a function's key: the edit is made when the kernel is compiled (`overlay.runtime`),
+and its text is a rule of it, JSON."""
+_RUNTIME = "intelliperf_swizzle.frontends.triton.overlay.runtime"
 _KEPT_JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline")
 
 
@@ -73,7 +77,13 @@ def render_module(
     named = (f"{key!r}: {name}.{source.functions[key].name}" for key, name in modules.items())
     imported = f"from . import {', '.join(modules.values())}"
     functions = f"FUNCTIONS = {{{', '.join(named)}}}"
-    texts["__init__"] = "\n".join((imported, *_aggregates(source, modules), "", functions, ""))
+    swizzled = [
+        f"import json as _json, {_RUNTIME} as _runtime",
+        "_runtime.watch_compilations()",
+        f"FUNCTIONS[{source.kernel!r}].swizzle_rule = _json.loads({edits[RULE]!r})",
+    ] if RULE in edits else []  # fmt: skip
+    lines = (imported, *_aggregates(source, modules), "", functions, *swizzled, "")
+    texts["__init__"] = "\n".join(lines)
     digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:16]
     package = Path(folder) / f"{PACKAGE}{digest}"
     package.mkdir(parents=True, exist_ok=True)

@@ -105,7 +105,9 @@ class _Numbering:
     def body(self, function: Op) -> tuple[int, tuple[_Event, ...], bool]:
         """A number of what a function does; its events; whether it only computes its results."""
         if function not in self.bodies:
-            blocks = function.regions[0]
+            first, *others = function.regions[0]
+            called = {to for one in function.regions[0] for to, _ in one.ops[-1].successors}
+            blocks = [first, *(one for one in others if one.label in called)]
             events = tuple(e for n, block in enumerate(blocks) for e in self._block(block, n))
             attributes = function.text.partition("attributes")[2]
             key = (attributes, tuple(map(_frozen, events)))

@@ -21,29 +21,37 @@ _INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 
 def rules_of(
-    launch: Launch, swizzle: Swizzle, target: Target, configs: Sequence[Mapping[str, object]] = ()
+    launch: Launch,
+    swizzle: Swizzle,
+    target: Target,
+    configs: Sequence[Mapping[str, object]] = (),
+    text: str = "",
 ) -> tuple[Mapping[str, object], ...]:
     """A swizzle for the kernel of a launch, as an entry of a file of swizzles.
 
-    It is for the constexprs of `configs` alone, if there are some.
+    It is for the constexprs of `configs` alone, if there are some. A kernel whose loop takes tiles
+    by a number is compiled from its text with the swizzle in it: `runtime` renumbers programs.
 
-    Empty if the kernel cannot be known again, or if its loop takes tiles by a number: `runtime`
-    renumbers programs.
+    Empty if the kernel cannot be known again, or if there is no such text.
     """
-    if not launch.source.identity or launch.loop:
+    if not launch.source.identity or (launch.loop and not text):
         return ()
+    rule: dict[str, object] = {
+        **launch.source.identity,
+        "swizzle": swizzle.text,
+        "target": target.name,
+        "configs": list(configs),
+    }
+    if launch.loop:
+        return ({**rule, "text": text[text.index("def ") :]},)
     axes = max((axis for axis, extent in enumerate(launch.grid, 1) if extent > 1), default=1)
     code = emit_triton(
         swizzle, range(axes), axes=axes, num_xcds=target.num_xcds, cus_per_xcd=target.cus_per_xcd
     )
-    rule = {
-        **launch.source.identity,
-        "swizzle": swizzle.text,
-        "target": target.name,
+    rule |= {
         "lines": code.lines,
         "outputs": {str(axis): expression for axis, expression in code.outputs.items()},
         "reads": sorted(swizzle.names & launch.constants.keys()),
-        "configs": list(configs),
     }
     return (rule,)
 

@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Swizzles on Triton kernels at compile time, with no source touched; Triton 3.6 to 3.9.
 
-    with applied("swizzles.json"):
-        model(x)
+    with applied("swizzles.json"): …  # or install("swizzles.json") once at start-up
 
-or `install("swizzles.json")` once at start-up. In the IR of a kernel that the file names, each
-`program_id` becomes a call of the swizzle; a launch costs what it did before. If its source or
-Triton's version has changed since the swizzle was proved, a kernel is left alone, with a warning.
-The module depends on Triton alone: copy it into another project.
+A kernel that the file names is compiled from another text, or each `program_id` in its IR becomes a
+call of the swizzle; a launch costs the same. One whose source, or Triton, has changed since the
+proof is left alone, with a warning. The module depends on Triton alone: take a copy of it.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import gc
@@ -23,7 +22,6 @@ import os
 import re
 import runpy
 import tempfile
-import types
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -62,7 +60,7 @@ def install(path: str | os.PathLike[str]) -> None:
             rules.setdefault(f"{one['module']}:{name}", []).append(one)
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not a file of swizzles: {error!r}") from error
-    _watch_compilations()
+    watch_compilations()
     _switch(rules)
 
 
@@ -91,7 +89,7 @@ def source_digest(kernel: Any) -> str:
             texts.add(text)
             names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
             values = [*known.globals.values(), *known.nonlocals.values()]
-            modules = [value for value in values if isinstance(value, types.ModuleType)]
+            modules = [value for value in values if inspect.ismodule(value)]
             inner = [getattr(module, name, None) for module in modules for name in names]
             classes = [value for value in (*values, *inner) if isinstance(value, type)]
             inner += [method for one in classes for method in vars(one).get("hash_attrs", ())]
@@ -101,13 +99,13 @@ def source_digest(kernel: Any) -> str:
 
 def identity(kernel: Any) -> dict[str, str]:
     """What a `JITFunction` is known by in a file of swizzles."""
-    import triton
+    from triton import __version__ as version
 
     return {
         "module": _module(kernel),
         "kernel": kernel.fn.__name__,
         "source": source_digest(kernel),
-        "triton": ".".join(triton.__version__.split(".")[:2]),
+        "triton": ".".join(version.split(".")[:2]),
     }
 
 
@@ -122,12 +120,13 @@ def _key(kernel: Any) -> str:
 
 
 def _rule_for(source: Any) -> Any:
-    """The first rule for the constexprs of an `ASTSource`, if the kernel is still as proved."""
+    """The first rule for the constexprs of an `ASTSource`, or its own: `swizzle_rule`."""
     values = {name: source.constants.get((at,)) for at, name in enumerate(source.fn.arg_names)}
-    for rule in _active.get(_key(source.fn), ()) if _active else ():
+    own = getattr(source.fn, "swizzle_rule", None)
+    for rule in [own] if own else _active.get(_key(source.fn), ()) if _active else ():
         if any(config.items() <= values.items() for config in rule.get("configs") or [{}]):
             changed = [name for name, value in identity(source.fn).items() if rule[name] != value]
-            if changed in ([], ["kernel"]):  # the name of what is generated is not its own
+            if own or changed in ([], ["kernel"]):  # the name of what is generated is not its own
                 return rule
             what = "Triton's version" if changed == ["triton"] else "its source"
             return _warn(rule, f"{what} has changed since the swizzle was proved")
@@ -137,32 +136,36 @@ def _rule_for(source: Any) -> Any:
 def _warn(rule: dict[str, Any], reason: str) -> Any:
     text = f"{rule['module']}.{rule['kernel']} runs without its swizzle: {reason}"
     if text not in _warned:
-        _warned.add(text)
         warnings.warn(text, stacklevel=2)
+    _warned.add(text)
 
 
-def _watch_compilations() -> None:
-    """Wraps how Triton makes a kernel's IR, and what it knows a compiled kernel by; once."""
+def watch_compilations() -> None:
+    """Wraps how Triton makes a kernel's IR and what it knows a compiled kernel by."""
     from triton.compiler.compiler import ASTSource
 
-    if hasattr(ASTSource.make_ir, "swizzled"):
+    if ASTSource.hash.__name__ == "identify_swizzled":
         return
     make_ir, identify = ASTSource.make_ir, ASTSource.hash
 
-    @functools.wraps(make_ir)
     def make_swizzled(self: Any, *given: Any) -> Any:
-        module, rule = make_ir(self, *given), _rule_for(self)
-        if rule is None:
-            return module
+        if (rule := _rule_for(self)) is None:
+            return make_ir(self, *given)
+        if "text" in rule:
+            applied_to.append(rule["kernel"])
+            parse, self.fn.parse = self.fn.parse, functools.partial(ast.parse, rule["text"])
+            try:
+                return make_ir(self, *given)
+            finally:
+                self.fn.parse = parse
+        module = make_ir(self, *given)
         return _renumber(module, rule, self, lambda source: make_ir(source, *given), given[-1])
 
-    @functools.wraps(identify)
     def identify_swizzled(self: Any) -> str:
         rule = _rule_for(self)
         text = identify(self) + (json.dumps(rule, sort_keys=True) if rule else "")
         return hashlib.sha256(text.encode()).hexdigest() if rule else text
 
-    make_swizzled.swizzled = True  # type: ignore[attr-defined]
     ASTSource.make_ir, ASTSource.hash = make_swizzled, identify_swizzled
 
 
@@ -175,7 +178,6 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
     manager.run(module, "inline")
     entry = (text := module.str()).index("tt.func public")
     head, _, rest = text[entry:].partition(") attributes")
-    body_end = entry + len(head) + rest.index("\n  }")
     read = {"xyz".index(one[2]) for one in _READ.finditer(text)}
     if not (axes := sorted(read & set(map(int, rule["outputs"])))):
         return module
@@ -183,15 +185,15 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
     if None in values.values():
         return _warn(rule, "an argument that its swizzle reads is no integer") or module
     given = {name: value for name, value in values.items() if isinstance(value, tuple)}
-    if given and (_READ.search(text, 0, entry) or _READ.search(text, body_end)):
+    if given and len(_READ.findall(text)) > len(_READ.findall(rest[: rest.index("\n  }")])):
         return _warn(rule, "a function that is not inlined reads a program id") or module
     function = _swizzle_function(rule, axes, values, plain)
     applied_to.append(rule["kernel"])
     body = _READ.sub(functools.partial(_call, axes, list(given.values())), text)
-    first = body.index("  tt.func ")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "swizzled.ttir"
-        file.write_text(f"{body[:first]}{function}{body[first:]}", "utf-8")
+        (file := Path(folder) / "swizzled.ttir").write_text(
+            body.replace("  tt.func ", f"{function}  tt.func ", 1), "utf-8"
+        )
         module = ir.parse_mlir_module(str(file), context)
     module.context = context
     return module
@@ -199,16 +201,14 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
 
 def _argument(source: Any, name: str, head: str) -> int | tuple[str, str] | None:
     """An argument that is compiled in, or its value in the IR and its type; None if no integer."""
-    position = source.fn.arg_names.index(name) if name in source.fn.arg_names else -1
-    if (position,) in source.constants:
-        value = source.constants[(position,)]
+    value = source.constants.get((source.fn.arg_names.index(name),))
+    if value is not None:
         return value if type(value) is int else None
     found = re.search(rf'(%[\w$.-]+): (i32|i64)\b[^%]*?loc\("{re.escape(name)}"', head)
     return (found[1], found[2]) if found else None
 
 
 def _call(axes: Sequence[int], given: Sequence[tuple[str, str]], read: re.Match[str]) -> str:
-    """A call of the swizzle in place of a program id."""
     name, axis, rest = read[1], "xyz".index(read[2]), read[3]
     if axis not in axes:
         return read[0]

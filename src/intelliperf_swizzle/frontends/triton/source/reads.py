@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError
@@ -49,14 +50,12 @@ class Read:
 
     Attributes:
         axis: the axis it reads.
-        axis_name: the name by which the axis is given, None if it is a literal.
         place: the call in the function's text.
         statement: index of the top-level statement of the body that contains the call.
         language: how the call spells `triton.language` (`tl`), None if it does not.
     """
 
     axis: int
-    axis_name: str | None
     place: Place
     statement: int
     language: str | None
@@ -92,20 +91,15 @@ def language_name(function: SourceFunction) -> str | None:
     return f"{modules['triton']}.language" if "triton" in modules else None
 
 
-def find_reads(function: SourceFunction, constexprs: Mapping[str, int]) -> tuple[Read, ...]:
+def find_reads(function: SourceFunction) -> tuple[Read, ...]:
     """Finds the reads of the program id in a function, in the order of its text.
 
-    Args:
-        function: the function.
-        constexprs: values of the parameters by which an axis may be given.
-
     Raises:
-        SpliceError: if an axis is unknown or `program_id` is used other than by a call.
+        SpliceError: if an axis is no literal or `program_id` is used other than by a call.
     """
     tree = definition(function)
     local = bound_names(tree)
     bare = _names_of_program_id(function) - local
-    constants = {**_global_integers(function), **constexprs}
     reads: list[Read] = []
     for index, statement in enumerate(tree.body):
         calls = {id(n.func): n for n in ast.walk(statement) if isinstance(n, ast.Call)}
@@ -119,7 +113,7 @@ def find_reads(function: SourceFunction, constexprs: Mapping[str, int]) -> tuple
                     f"{where(function, _line(node))}: `program_id` is used without calling it",
                     hint="call it where the program id is needed",
                 )
-            reads.append(_read(function, call, index, constants))
+            reads.append(_read(function, call, index))
     return tuple(sorted(reads, key=lambda read: (read.place.line, read.place.column)))
 
 
@@ -130,14 +124,6 @@ def _names_of_program_id(function: SourceFunction) -> frozenset[str]:
         for name, meaning in function.names.items()
         if meaning[0] == "attribute" and meaning[2].split(".")[-1] == "program_id"
     )
-
-
-def _global_integers(function: SourceFunction) -> dict[str, int]:
-    return {
-        name: meaning[1]
-        for name, meaning in function.names.items()
-        if meaning[0] in ("constant", "constexpr") and type(meaning[1]) is int
-    }
 
 
 def bound_names(tree: ast.AST) -> frozenset[str]:
@@ -162,25 +148,16 @@ def _is_program_id(node: ast.AST, bare: frozenset[str], local: frozenset[str]) -
     return isinstance(root, ast.Name) and root.id not in local
 
 
-def _read(
-    function: SourceFunction, call: ast.Call, statement: int, constants: Mapping[str, int]
-) -> Read:
+def _read(function: SourceFunction, call: ast.Call, statement: int) -> Read:
     given = [*call.args, *(k.value for k in call.keywords if k.arg == "axis")]
-    axis = given[0] if len(given) == 1 else None
-    value: object = None
-    name: str | None = None
-    if isinstance(axis, ast.Constant):
-        value = axis.value
-    elif isinstance(axis, ast.Name):
-        name, value = axis.id, constants.get(axis.id)
-    if type(value) is not int or value not in AXES:
-        written = ast.unparse(call)
+    axis = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else None
+    if not isinstance(axis, int) or axis not in AXES:
         raise SpliceError(
-            f"{where(function, call.lineno)}: the axis of `{written}` is not known",
-            hint="give the axis as a literal, or as a constexpr of the kernel",
+            f"{where(function, call.lineno)}: the axis of `{ast.unparse(call)}` is not known",
+            hint="give the axis as a literal",
         )
     language = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else None
-    return Read(value, name, place(function.text, call), statement, language)
+    return Read(axis, place(function.text, call), statement, language)
 
 
 def place(text: str, node: ast.expr | ast.stmt) -> Place:
@@ -212,3 +189,34 @@ def jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
 def first_line_of(function: ast.FunctionDef) -> int:
     """The line of its first decorator, or its own."""
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def mention_on_host(tree: ast.Module, name: str) -> int | None:
+    """The first line outside all jit functions that has a name, None if there is none."""
+    inside = {id(node) for function in jit_functions(tree) for node in ast.walk(function)}
+    mentions = (
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and id(node) not in inside
+    )
+    return min(mentions, default=None)
+
+
+def names(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function has a name that is not a variable of its own."""
+    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+    return named and name not in bound_names(function)
+
+
+def free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
+    """A prefix that no name of the function begins with; not one of the first that are taken."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
+    free = (p for p in prefixes if not any(name.startswith(p) for name in names))
+    return next(islice(free, taken, None))
+
+
+def begins_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether nothing stands before a statement on its line."""
+    return not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()

@@ -28,7 +28,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
 from pathlib import Path
 
 from intelliperf_swizzle.edit import (
@@ -48,12 +47,16 @@ from intelliperf_swizzle.frontends.triton.source.factors import find_factors
 from intelliperf_swizzle.frontends.triton.source.reads import (
     AXES,
     Read,
+    begins_line,
     bound_names,
     definition,
     find_reads,
     first_line_of,
+    free_prefix,
     jit_functions,
     language_name,
+    mention_on_host,
+    names,
     place,
     scope_of,
     where,
@@ -65,6 +68,10 @@ from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFun
 
 MOST_USERS = 3
 """Other users of a function that a refusal names."""
+
+
+class NoSwizzleError(SpliceError):
+    """Nor can the kernel be changed when it is compiled."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +109,6 @@ def splice(
 ) -> Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
-    A helper in another file, where others may use it, changes for whoever compiles this kernel
-    alone (see `overlay`): the edit has no file and no diff.
-
     Args:
         source: the kernel as it was recorded.
         swizzle: what to put in.
@@ -115,58 +119,47 @@ def splice(
             in; by default to the file's own.
 
     Raises:
-        SpliceError: naming file and line, if the kernel reads no program id, or reads one in a way
-            or at a place that cannot carry the swizzle, if others use what would be changed, or if
-            the file is not as it was recorded or lies in none of `roots`.
+        NoSwizzleError: the kernel reads no program id, or the file is not as it was recorded.
+        SpliceError: naming file and line, if the kernel reads its program id in a way or at a place
+            that cannot carry the swizzle, if others use what would be changed, or if the file lies
+            in none of `roots`.
     """
-    reads = _reads(source, launches)
+    reads = _reads(source)
     for launch in launches:
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
-    elsewhere = any(source.functions[key].file != source.entry.file for key in reads)
-    told = recorded_only(launches)  # of an edit without a file it is in the rule
-    condition = None if elsewhere and not launches[0].loop else told
-    request = _Splice(swizzle, _axes(reads, launches), target, name, condition)
+    request = _Splice(swizzle, _axes(reads, launches), target, name, recorded_only(launches))
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
-        reads, elsewhere = {}, False
         _check_users(source, source.kernel, before)
         changes[source.kernel] = _change_loop(source, loop, request)
-    for key, own in reads.items():
-        if not elsewhere:
+    else:
+        for key, own in reads.items():
             _check_users(source, key, before)
-        _check_scope(source, key, request)
-        changes[key] = _change(source.functions[key], own, request)
-    functions = {key: _edited(source.functions[key], c) for key, c in changes.items()}
-    if elsewhere:
-        return Edit(functions, {}, {}, "", 0)
-    after = _rewritten(source, changes, before)
+            _check_scope(source, key, request)
+            changes[key] = _change(source.functions[key], own, request)
+    after, functions = _rewritten(source, changes, before)
     diff = unified_diff({str(path): before}, {str(path): after}, root)
     return Edit(
         functions=functions,
         files={str(path): after},
         before={str(path): before},
         diff=diff,
-        lines_added=sum(line.startswith("+") for line in diff.split("\n")[2:]),
     )
 
 
 # --- what is read, and whether a function may be changed ------------------------------------------
 
 
-def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[Read, ...]]:
+def _reads(source: KernelSource) -> dict[str, tuple[Read, ...]]:
     """The reads of every function that reads the program id, by its key."""
-    constexprs = _constexprs(launches)
-    found = {
-        key: find_reads(function, constexprs if key == source.kernel else {})
-        for key, function in source.functions.items()
-    }
+    found = {key: find_reads(function) for key, function in source.functions.items()}
     reads = {key: reads for key, reads in found.items() if reads}
     if not reads:
         entry = source.entry
-        raise SpliceError(
+        raise NoSwizzleError(
             f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
             hint="a kernel that does not number its programs has nothing to swizzle",
         )
@@ -180,18 +173,12 @@ def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: La
     for key, function in launch.source.functions.items():
         known = source.functions.get(key)
         same = known and (known.file, known.first_line) == (function.file, function.first_line)
-        if not (same and key in readers) and find_reads(function, _constexprs([launch])):
+        if not (same and key in readers) and find_reads(function):
             raise SpliceError(
                 f"{where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
                 f"`{launch.kernel}` and not in others",
                 hint="pass the program id to the helper",
             )
-
-
-def _constexprs(launches: Sequence[Launch]) -> dict[str, int]:
-    """The integer constexprs on which all launches agree."""
-    given = [{(n, v) for n, v in la.constants.items() if n in la.constexprs} for la in launches]
-    return dict(set.intersection(*given)) if given else {}
 
 
 def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int:
@@ -202,32 +189,35 @@ def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int
 
 
 def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
-    """Refuses a helper that does not know the kernel's arguments which the block reads."""
+    """Refuses a helper that does not know what the block reads or stands under."""
     function = source.functions[key]
-    missing = sorted(_arguments(request.swizzle))
-    if key != source.kernel and request.condition:
-        raise SpliceError(
-            f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
-            f"the configuration, and only that with {request.condition} was recorded",
-            hint="pass the program id to the helper",
-        )
+    missing = [f"`{name}`, which the swizzle reads" for name in sorted(_arguments(request.swizzle))]
+    if request.condition:
+        recorded = f"the configuration, and only that with {request.condition} was recorded"
+        missing.append(recorded)
     if key != source.kernel and missing:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
-            f"{', '.join(f'`{name}`' for name in missing)}, which the swizzle reads",
-            hint="pass the program id to the helper, or take a swizzle that reads only the grid",
+            f"{missing[0]}",
+            hint="pass the program id to the helper",
         )
 
 
 def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     """Refuses a function whose change would renumber another kernel too."""
     function = source.functions[key]
+    if function.file != source.entry.file:
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` in another file "
+            "than its kernel, where others may use it",
+            hint="pass the program id to the helper",
+        )
     tree = ast.parse(file_text.lstrip("\ufeff"))
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
     users = function.other_users or tuple(
         f"`{other.name}` ({function.file}:{other.lineno})"
         for other in jit_functions(tree)  # those that the run did not make are no objects
-        if first_line_of(other) not in own and _names(other, function.name)
+        if first_line_of(other) not in own and names(other, function.name)
     )
     if users:
         raise SpliceError(
@@ -235,7 +225,7 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             f"{_listed(users)} too, which would be renumbered with it",
             hint="give the kernel a copy of its own",
         )
-    if key != source.kernel and (line := _mention_on_host(tree, function.name)):
+    if key != source.kernel and (line := mention_on_host(tree, function.name)):
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
             f"line {line} too, where another kernel may be given it",
@@ -243,26 +233,9 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
         )
 
 
-def _mention_on_host(tree: ast.Module, name: str) -> int | None:
-    """The first line outside all jit functions that has a name, None if there is none."""
-    inside = {id(node) for function in jit_functions(tree) for node in ast.walk(function)}
-    mentions = (
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and id(node) not in inside
-    )
-    return min(mentions, default=None)
-
-
 def _listed(users: Sequence[str]) -> str:
     more = len(users) - MOST_USERS
     return ", ".join(users[:MOST_USERS]) + (f" and {more} more" if more > 0 else "")
-
-
-def _names(function: ast.FunctionDef, name: str) -> bool:
-    """Whether a function has a name that is not a variable of its own."""
-    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
-    return named and name not in bound_names(function)
 
 
 # --- the change of one function -------------------------------------------------------------------
@@ -276,7 +249,7 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
             f"{where(function, reads[0].place.line)}: no name for `triton.language` in scope",
             hint="import triton.language as tl",
         )
-    prefix = _free_prefix(tree)
+    prefix = free_prefix(tree)
     code = emit_triton(
         request.swizzle,
         sorted({read.axis for read in reads}),
@@ -289,7 +262,7 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
     outputs, naming = _named(code.outputs, prefix)
     before_line = _first_line(function, tree, reads, request.swizzle)
     plain = {output: f"{language}.program_id({axis})" for axis, output in outputs.items()}
-    lines = [*_fixed_axes(reads, language), *code.lines, *naming]
+    lines = [*code.lines, *naming]
     block = (
         f"# {headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
@@ -317,14 +290,14 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
     insertions: dict[int, tuple[str, ...]] = {}
     for counter in loop.counters:
         scope = scope_of(tree, counter)
-        if not scope or not _begins_line(scope[0], function.text.split("\n")):
+        if not scope or not begins_line(scope[0], function.text.split("\n")):
             raise SpliceError(
                 f"{where(function, counter.line)}: no statements can be inserted where "
                 f"`{counter.name}` has its value",
                 hint="give the statement before which they would stand a line of its own",
             )
-        prefix = _free_prefix(tree, len(insertions))
-        own = _free_prefix(tree, len(insertions) + 1)
+        prefix = free_prefix(tree, len(insertions))
+        own = free_prefix(tree, len(insertions) + 1)
         begin, pid, tiles, end = _run(loop, counter, own, language)
         code = emit_triton(
             request.swizzle,
@@ -415,24 +388,9 @@ def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], lis
     return plain | added, [f"{name} = {outputs[axis]}" for axis, name in added.items()]
 
 
-def _fixed_axes(reads: Sequence[Read], language: str) -> list[str]:
-    """Statements that stop a compilation in which a named axis is another than it was."""
-    named = dict.fromkeys((read.axis_name, read.axis) for read in reads if read.axis_name)
-    return [f"{language}.static_assert({name} == {axis})" for name, axis in named]
-
-
 def _arguments(swizzle: Swizzle) -> frozenset[str]:
     """The kernel's own arguments among the names that a swizzle reads."""
     return swizzle.names.difference(INPUTS)
-
-
-def _free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
-    """A prefix that no name of the function begins with; not one of the first that are taken."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
-    free = (p for p in prefixes if not any(name.startswith(p) for name in names))
-    return next(islice(free, taken, None))
 
 
 def _first_line(
@@ -449,9 +407,9 @@ def _first_line(
         (n for n, s in enumerate(tree.body[:first_read]) if bound_names(s) & arguments), first_read
     )
     lines = function.text.split("\n")
-    while index and not _begins_line(tree.body[index], lines):
+    while index and not begins_line(tree.body[index], lines):
         index -= 1
-    if not _begins_line(tree.body[index], lines):
+    if not begins_line(tree.body[index], lines):
         raise SpliceError(
             f"{where(function, tree.body[index].lineno)}: the body stands on the line of `def`",
             hint="give the body lines of its own",
@@ -459,30 +417,25 @@ def _first_line(
     return tree.body[index].lineno
 
 
-def _begins_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    return not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
-
-
-def _edited(function: SourceFunction, change: _Change) -> str:
-    lines = lines_of(function.text)
-    return "".join(change_lines(lines, change.replacements, change.insertions))
-
-
 # --- the user's file ------------------------------------------------------------------------------
 
 
-def _rewritten(source: KernelSource, changes: dict[str, _Change], before: str) -> str:
-    """The whole file with all changes; the last function first, so that line numbers hold."""
-    lines = lines_of(before)
-    for key in sorted(changes, key=lambda key: -source.functions[key].first_line):
+def _rewritten(
+    source: KernelSource, changes: dict[str, _Change], before: str
+) -> tuple[str, dict[str, str]]:
+    """The whole file with all changes, and the changed functions as they stand in it."""
+    lines, functions = lines_of(before), {}
+    for key in sorted(changes, key=lambda key: -source.functions[key].first_line):  # numbers hold
         function, change = source.functions[key], changes[key]
         start = function.first_line - 1
         end = start + len(function.text.rstrip("\n").split("\n"))
         _check_unchanged(function, lines[start:end])
-        lines[start:end] = change_lines(
+        lines[start:end] = own = change_lines(
             lines[start:end], change.replacements, change.insertions, indent=function.indent
         )
-    return "".join(lines)
+        text = "".join(line.removeprefix(function.indent) for line in own)
+        functions[key] = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(lines), functions
 
 
 def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
@@ -490,7 +443,7 @@ def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
     for number, line in enumerate(recorded):
         now = found[number].rstrip("\r\n") if number < len(found) else None
         if now is None or (now != function.indent + line and now.strip() + line.strip()):
-            raise SpliceError(
+            raise NoSwizzleError(
                 f"{where(function, number + 1)}: the file is not as it was when "
                 f"`{function.name}` was recorded",
                 hint="run again on the file as it is now",

@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from intelliperf_swizzle.frontends.triton.source.configs import other_configs, w
 from intelliperf_swizzle.frontends.triton.validate.compare_child import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.mapping.prove import sample_tiles
+from intelliperf_swizzle.mapping.permutation import sample_tiles
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
 
 ACCESS_SECONDS = 3e-4
@@ -36,8 +34,6 @@ COMPILE_SECONDS = 300.0
 """What compiling all launches to Triton's IR may take, twice; 40 ms each."""
 FEW = 3
 """Tiles to execute beside a comparison of the IR."""
-_PARSING = Lock()
-"""Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
 
 def validate(
@@ -67,7 +63,7 @@ def validate(
     """
     requests = [_request(one, edit, budget_seconds / len(mapped), tolerance) for one in mapped]
     answers: list[Answer] = []
-    difference = _file_difference(edit)
+    difference: str | None = None
     for one in mapped:
         difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
     if difference is None:
@@ -123,7 +119,7 @@ def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> 
         order = np.arange(largest.tiles)
         other = with_config(largest, config)
         every.append(EditedLaunch(other, edit.functions, order, recorded=False))
-    return _file_difference(edit) or _first_difference(every)
+    return _first_difference(every)
 
 
 def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
@@ -138,34 +134,6 @@ def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
         lines = error.ended.last_lines(8)
         raise ValidationError(f"the compiler of the swizzled kernel {error.how}", details=lines)
     return next(filter(None, differences), None)
-
-
-# --- the text -------------------------------------------------------------------------------------
-
-
-def _file_difference(edit: Edit) -> str | None:
-    """Where the user's file would not hold the functions that are validated, or None."""
-    with _PARSING:
-        written = {one for text in edit.files.values() for one in _shapes(text.lstrip("\ufeff"))}
-        missing = [key for key, text in edit.functions.items() if edit.files
-                   and not {*map(_shape, ast.parse(text).body)} <= written]  # fmt: skip
-    return f"the edited file does not hold the edited `{missing[0]}`" if missing else None
-
-
-def _shapes(file_text: str) -> Iterator[str]:
-    """The shape of each function of a file, freed of its indentation as recorded texts are."""
-    lines = file_text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    for node in ast.walk(ast.parse(file_text)):
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            own = lines[first - 1 : node.end_lineno]
-            indent = own[0][: len(own[0]) - len(own[0].lstrip(" \t"))]
-            [function] = ast.parse("\n".join(line.removeprefix(indent) for line in own)).body
-            yield _shape(function)
-
-
-def _shape(node: ast.AST) -> str:
-    return ast.dump(node, include_attributes=False)
 
 
 # --- the child process ----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import numpy as np
 
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, Kernel
+from intelliperf_swizzle.frontends.triton.ir.render import RULE
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbered, Renumbering, compare
 from intelliperf_swizzle.frontends.triton.walk.blocks import Array
 from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
@@ -52,7 +53,9 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
     parse, compare_all = cache(Kernel.parse), cache(_compare)  # many launches specialise alike
     for one in launches:
         try:
-            text = ttir_of(one.launch, raw=True, marks=_marks(one.launch.loop))
+            inline = RULE in one.edits
+            marks = _marks(one.launch.loop)
+            text = ttir_of(one.launch, raw=True, inline=inline, marks=marks)
         except Exception as error:
             if not one.recorded:
                 yield None

@@ -36,12 +36,10 @@ class Executed:
     Attributes:
         noticed: waits, what decided, what was accessed outside of every storage.
         arithmetic: int64[programs of the launch, 3]; see `walker.arithmetic_of`.
-        batches: how often the kernel was executed.
     """
 
     noticed: Noticed
     arithmetic: Int64Array
-    batches: int = 1
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def run_together(
     Raises:
         NotKnownError: a value that is not known decides what a program does.
     """
-    noticed, batches = Noticed(), 0
+    noticed = Noticed()
     arithmetic = np.zeros((live.programs, 3), np.int64)
     if programs is None:
         programs = np.arange(live.programs, dtype=np.int64)
@@ -89,7 +87,6 @@ def run_together(
         while pending:
             piece = pending.pop()
             batch = Programs(live.grid, piece)
-            batches += 1
             recorder.begin(piece)
             accesses = Accesses(live.memory, recorder, noticed, batch, live.now, compute=compute)
             try:
@@ -104,7 +101,7 @@ def run_together(
             for bits in accesses.value_loads.values():
                 noticed.control |= bits
             arithmetic[piece] = batch.arithmetic
-    return Executed(noticed, arithmetic, batches)
+    return Executed(noticed, arithmetic)
 
 
 def _most_programs(plan: Plan) -> int:

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import MOST_NUMBERS, Programs
 from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block, tensor_of
@@ -86,12 +87,40 @@ class _Frame:
             if one in self._known:
                 todo.pop()
             elif op is None:
-                raise NotComputableError(f"`{one}` is not known")
+                self._known[one] = self._handed(one)
             elif missing := [v for v in op.operands if v not in self._known]:
                 todo += missing
             else:
                 self._compute(op)
         return self._known[name]
+
+    def _handed(self, name: str) -> Block:
+        """What branches hand to a basic block, by the way that each program takes."""
+        function, place = self._kernel.owner.get(name, (None, 0))
+        if function is None or function.name != "tt.func":
+            raise NotComputableError(f"`{name}` is not known")
+        blocks = function.regions[0]
+        number = next(n for n, block in enumerate(blocks) if name in block.args)
+        ways = [(taken, self.value(values[place])) for taken, values in self._ways(blocks, number)]
+        return _chosen(ways, name)
+
+    def _ways(self, blocks: Sequence[BasicBlock], number: int) -> Iterator[tuple[Array, list[str]]]:
+        """Which programs come to a basic block from each branch to it, and what that hands over."""
+        for source, block in enumerate(blocks[:number]):  # Triton makes loops otherwise
+            branch = block.ops[-1]
+            for way, (label, values) in enumerate(branch.successors):
+                if label == blocks[number].label:
+                    taken = self._reached(blocks, source)
+                    if branch.name == "cf.cond_br":
+                        taken = taken & (self.value(branch.operands[0]).data ^ bool(way))
+                    yield taken, values
+
+    def _reached(self, blocks: Sequence[BasicBlock], number: int) -> Array:
+        """Which programs come to a basic block."""
+        came = np.full(1, number == 0)
+        for taken, _ in self._ways(blocks, number):
+            came = came | taken
+        return came
 
     def _compute(self, op: Op) -> None:
         operands = [self._known[v] for v in op.operands]
@@ -127,9 +156,19 @@ class _Frame:
     def _call(self, op: Op, operands: list[Block]) -> list[Block]:
         callee = next(one for one in self._kernel.functions if one.symbol == op.symbol)
         blocks = callee.regions[0]
-        end = blocks[0].ops[-1]
-        if end.name != "tt.return":
-            raise NotComputableError(f"`{op.symbol}` branches")
         known = dict(zip(blocks[0].args, operands, strict=True))
         frame = _Frame(self._scalars, self._programs, known)
-        return [frame.value(one) for one in end.operands]
+        ends = {n: b.ops[-1] for n, b in enumerate(blocks) if b.ops[-1].name == "tt.return"}
+        ways = [(frame._reached(blocks, n), end.operands) for n, end in ends.items()]
+        return [
+            _chosen([(came, frame.value(v[place])) for came, v in ways if came.any()], name)
+            for place, name in enumerate(op.results)
+        ]
+
+
+def _chosen(ways: Sequence[tuple[Array, Block]], name: str) -> Block:
+    """The value of the way that each program takes."""
+    if not ways:
+        raise NotComputableError(f"`{name}` is not known")
+    came, values = [one for one, _ in ways], [block.data for _, block in ways]
+    return Block((np.select(came, values),), ways[0][1].element, ())

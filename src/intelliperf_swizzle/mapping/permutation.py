@@ -17,7 +17,7 @@ import numpy as np
 
 from intelliperf_swizzle.errors import LanguageError, NotAPermutationError, UsageError
 from intelliperf_swizzle.language import Owners, Swizzle, check, evaluate
-from intelliperf_swizzle.language.evaluate import outside_axis
+from intelliperf_swizzle.language.evaluation import outside_axis
 from intelliperf_swizzle.records import Constants, Grid, Int64Array, Proof, Witness
 
 MOST_PROGRAMS = 2**26

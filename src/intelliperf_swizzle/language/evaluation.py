@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.language import syntax
-from intelliperf_swizzle.language.parse import LARGEST, check
+from intelliperf_swizzle.language.grammar import LARGEST, check
 from intelliperf_swizzle.records import Constants, Grid, Int64Array
 
 LARGEST_SHIFT = 30

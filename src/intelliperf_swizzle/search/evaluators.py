@@ -1,0 +1,450 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Who judges candidates: the cache model, a profiler of the host, or the GPU.
+
+Without a GPU hit rates are modelled, or read by a profiler that runs the application, and outputs
+are compared on the CPU. With one the model predicts, the hardware validates, times and decides.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from intelliperf_swizzle import rank
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
+from intelliperf_swizzle.frontends.ports import GpuLanguage, GpuOutcome, GpuRuns, ReplayedRuns
+from intelliperf_swizzle.hardware.target import Build
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
+from intelliperf_swizzle.records import Attempt, Measurement, Verdict
+from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
+from intelliperf_swizzle.search.setup import Setup, UnitTest
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Evaluated,
+    Evaluator,
+    Screened,
+    Setting,
+    find_difference,
+)
+from intelliperf_swizzle.search.subject import Subject, with_causes
+from intelliperf_swizzle.stopping import spent
+
+FEWEST_MODELLED = 20
+WAVE = 4
+"""Finalists that are replayed before it is asked which others can still win."""
+
+
+class OnModel:
+    """Evaluates on the cache model, or with a profiler of the host, and validates on the CPU."""
+
+    predicted = None
+
+    def __init__(self, setting: Setting):
+        self._setting, self._setup = setting, setting.setup
+        self._validated: dict[int, Evaluated] = {}
+        self._always: frozenset[int] = frozenset()
+
+    @property
+    def baseline(self) -> Measurement:
+        """The unmodified kernel's."""
+        return self._setting.subject.baseline
+
+    @property
+    def confirmed(self) -> list[Evaluated]:
+        """What was validated and is better."""
+        ranked = rank.order(
+            [one.attempt for one in self._validated.values()], self._setup.formula.rank
+        )
+        return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
+
+    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
+        """As many as the model can replay; with a profiler, as many as may be validated."""
+        places = (
+            self._setup.options.num_attempts
+            if self._setup.profiler
+            else self._setting.places(FEWEST_MODELLED)
+        )
+        chosen = rank.finalists([one.attempt for one in screened], places)
+        if self._setting.subject.baseline.imbalance is None:
+            chosen = rank.distinct(chosen)
+        self._always = frozenset(always if self._setup.profiler is None else ())
+        numbers = {one.number for one in chosen} | self._always
+        return [one for one in screened if one.attempt.number in numbers]
+
+    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
+        """Measures each that has no measurement yet, as long as one can still win."""
+        if not edited:
+            return []
+        setting = self._setting
+        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
+        by_number = {one.attempt.number: one for one in edited}
+        waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
+        new = {one.number for one in waiting}
+        done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
+        while (waiting := self._within_reach(waiting, done)) and not (done and spent(0.6)):
+            wave = [by_number[one.number] for one in waiting[:WAVE]]
+            waiting = waiting[WAVE:]
+            for one in wave:
+                done.append(self._evaluate(one))
+                leaders = rank.order([other.attempt for other in done], self._setup.formula.rank)
+                leader = leaders[0] if leaders else done[-1].attempt
+                setting.progress.step(len(done), len(edited), leader.verdict.reason)
+        return done
+
+    def _within_reach(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
+        """Those that can still win; all of them where a profiler decides."""
+        if self._setup.profiler:
+            return waiting
+        attempts = [one.attempt for one in done]
+        reach = rank.within_reach(waiting, attempts, self._setup.formula.rank)
+        numbers = {one.number for one in reach} | self._always
+        return [one for one in waiting if one.number in numbers]
+
+    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """The shortest of the best that are better, until `num_attempts` were refused."""
+        ranked = rank.order([one.attempt for one in evaluated], self._setup.formula.rank)
+        better = [one for one in ranked if one.verdict.kind == "better"]
+        refused = [one for one in self._validated.values() if one.attempt.verdict.kind != "better"]
+        if not better or len(refused) >= self._setup.options.num_attempts:
+            return None
+        number = rank.shortest(better).number
+        return next((one for one in evaluated if one.attempt.number == number), None)
+
+    def count(self) -> None:
+        """There is nothing that hardware could tell."""
+
+    def settle(self, chosen: Edited) -> Evaluated | None:
+        """Validates what is not validated yet."""
+        number = chosen.attempt.number
+        known = self._validated.get(number)
+        if known is None or known.attempt.candidate != chosen.attempt.candidate:
+            known = self._validated[number] = self.validate(chosen)
+        return known if known.attempt.verdict.kind == "better" else None
+
+    def validate(self, one: Edited) -> Evaluated:
+        """Builds and compares; one that is refused comes back with the reason."""
+        setting, attempt = self._setting, one.attempt
+        largest = setting.subject.traced[0]
+        setting.progress.phase(f"validating {attempt.candidate.name}")
+        try:
+            with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
+                building = pool.submit(self._build, one)
+                comparing = pool.submit(find_difference, one, self._setup.language)
+                explaining = pool.submit(
+                    with_causes,
+                    attempt,
+                    one.proved.swizzle,
+                    setting.subject.traced,
+                    self._setup.target,
+                )
+                try:
+                    outcome = self._setup.language.validate(
+                        one.proved.mapped(),
+                        one.edit,
+                        tolerance=self._setup.options.accordo_absolute_tolerance,
+                        budget_seconds=self._setup.options.validation_seconds,
+                    )
+                finally:
+                    edited = building.result()
+                difference = outcome.difference or comparing.result()
+        except BuildError as error:
+            return self._refuse(one, Verdict("does not build", str(error)))
+        except ValidationError as error:
+            return self._refuse(one, Verdict("not validated", str(error)))
+        verdict = attempt.verdict
+        if difference or not outcome.same_bits:
+            verdict = Verdict("output differs", difference or "outputs differ")
+            outcome = replace(outcome, same_bits=False, difference=difference)
+        attempt = replace(
+            explaining.result(),
+            validation=replace(
+                outcome,
+                distinct_launches=len(setting.subject.launches),
+                build=compare_builds(
+                    largest, edited[compiled_as(largest.launch)], self._setup.target
+                ),
+            ),
+            verdict=verdict,
+            diff=one.edit.diff,
+        )
+        if verdict.kind == "better":
+            attempt = setting.unit_test.judge(attempt, one.edit)
+        return Evaluated(one.proved, setting.remember(attempt), one.edit)
+
+    def _build(self, one: Edited) -> dict[str, Build]:
+        """The edited kernel in each way in which it is launched; raises BuildError."""
+        setting = self._setting
+        return {
+            compiled_as(launch): self._setup.language.build(launch, self._setup.target, one.edit)
+            for launch in variants([traced.launch for traced in setting.subject.traced])
+        }
+
+    def _evaluate(self, one: Edited) -> Evaluated:
+        attempt, setting = one.attempt, self._setting
+        if attempt.measurement is None:
+            try:
+                measurement = self._measure(one)
+            except ProfileError as error:
+                return self._refuse(one, Verdict("not measured", str(error)))
+            subject, target = setting.subject, self._setup.target
+            verdict = rank.judge(
+                measurement,
+                self.baseline,
+                subject.launch_ms(target),
+                tells_time=subject.tells_time(target),
+            )
+            attempt = replace(attempt, measurement=measurement, verdict=verdict)
+            attempt = setting.remember(attempt)
+        return Evaluated(one.proved, attempt, one.edit)
+
+    def _measure(self, one: Edited) -> Measurement:
+        if self._setup.profiler is not None:
+            return self._setup.profiler.measure(self._setting.subject.traced, one.edit)
+        return self._setting.modelled(one)
+
+    def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
+        attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))
+        return Evaluated(one.proved, attempt, one.edit)
+
+
+S = TypeVar("S", bound=Screened)
+_Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]]
+
+LEADERS = 4
+"""Fastest attempts whose hit rates are measured, of which one is chosen; and how many are tried at
+all where a limit leaves little time."""
+HURRIED = 0.4
+"""Part of a limit (--seconds) after which that is so; behind twice that nothing is counted."""
+
+
+class OnGpu:
+    """Evaluates edited kernels in their application, on the GPU.
+
+    Args:
+        setting: of the run; its subject has the model's baseline.
+        runs: runs the kernel's edits there.
+        measured: candidates that may be validated and timed in one evaluation.
+    """
+
+    def __init__(self, setting: Setting, runs: GpuRuns, measured: int):
+        self._setting, self._setup = setting, setting.setup
+        self._runs = runs
+        self._measured = measured
+        self._profiler = self._setup.profiler
+        self._evaluated: dict[int, Evaluated] = {}
+        self.baseline = setting.subject.baseline
+        self.predicted = replace(self.baseline, time_ms=None)
+        self._settled: list[Evaluated] = []
+        self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
+
+    @property
+    def confirmed(self) -> list[Evaluated]:
+        """First what was settled, then, unless the user's test is still to judge them, leaders."""
+        return [*self._settled, *([] if self._setting.unit_test.runs else self._leaders())]
+
+    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
+        """Those that the model predicts best with full physics, and some of every kind; the
+        finalists, if all of them can be tried."""
+        by_number = {one.attempt.number: one for one in screened}
+        most = LEADERS if (hurried := spent(HURRIED)) else self._measured
+        places = most // 2 if hurried else self._setting.places(most // 2)
+        chosen = finalists([one.attempt for one in screened], places)
+        numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
+        if hurried or len(numbers) <= most:
+            return [by_number[number] for number in [*numbers][:most]]
+        self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
+        predicted = self._predict([one for one in screened if one.attempt.number in numbers])
+        by_number.update((one.attempt.number, one) for one in predicted)
+        attempts = [one.attempt for one in by_number.values()]
+        best = contenders(attempts, self.predicted, self._measured, always)
+        return [by_number[one.number] for one in best]
+
+    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
+        """Validates and times all in one process."""
+        waiting = [one for one in edited if one.attempt.number not in self._evaluated]
+        if not waiting:
+            return [self._evaluated[one.attempt.number] for one in edited]
+        self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
+        self._begin_counting()
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
+            for one, verdict in verdicts:
+                if verdict is not None:
+                    self._keep(one, replace(one.attempt, verdict=verdict))
+            ready = [one for one, verdict in verdicts if verdict is None]
+            running = pool.submit(self._run, ready, self._runs.validate_and_time)
+            ready = self._predict(ready)  # beside a process that waits for the GPU
+            outcomes = running.result()
+        if reason := getattr(self._runs, "why_not_replayed", None):
+            self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
+        for one in ready:
+            self._judge(one, outcomes[one.attempt.number])
+        return [self._evaluated[one.attempt.number] for one in edited]
+
+    def _look_for_flaws(self, one: Edited) -> Verdict | None:
+        """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
+        try:
+            flaw = find_difference(one, self._setup.language)
+        except ValidationError as error:
+            return Verdict("not validated", str(error))
+        return Verdict("output differs", flaw) if flaw else None
+
+    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """The shortest of the fastest that are better; of those that are to be counted."""
+        numbers = {one.attempt.number for one in evaluated}
+        leaders = [one.attempt for one in self._leaders() if one.attempt.number in numbers]
+        attempts = leaders[:LEADERS]
+        return self._evaluated[shortest(attempts).number] if attempts else None
+
+    def settle(self, chosen: Edited) -> Evaluated | None:
+        """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""
+        number, candidate = chosen.attempt.number, chosen.attempt.candidate
+        for one in self._settled:
+            if (one.attempt.number, one.attempt.candidate) == (number, candidate):
+                return one
+        if verdict := self._look_for_flaws(chosen):
+            self._keep(chosen, replace(chosen.attempt, verdict=verdict))
+            return None
+        self.count()
+        measured = self._evaluated[number].attempt.measurement
+        known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
+        self._settled = [known, *self._settled] if known else self._settled
+        return known
+
+    def _confirm(self, one: Evaluated) -> Evaluated | None:
+        self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")
+        outcomes = self._run([one], self._runs.confirm)
+        judged = self._judge(one, outcomes[one.attempt.number])
+        if judged.attempt.verdict.kind == "better":
+            judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
+        return judged if judged.attempt.verdict.kind == "better" else None
+
+    def _predict(self, screened: Sequence[S]) -> list[S]:
+        """What the model says of them, on all cores; that decides nothing."""
+        setting = self._setting
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            predictions = pool.map(self._prediction, screened)
+            return [
+                replace(one, attempt=setting.remember(attempt)) if attempt else one
+                for one, attempt in zip(screened, predictions, strict=True)
+            ]
+
+    def _prediction(self, one: Screened) -> Attempt | None:
+        """The attempt with what the model says of it; None if it has that."""
+        if one.attempt.predicted is not None:
+            return None
+        predicted = self._setting.modelled(one, causes=True)
+        said = judge(predicted, self.predicted)
+        verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
+        return replace(one.attempt, predicted=predicted, verdict=verdict)
+
+    def _run(self, edited: Sequence[Edited], run: _Run) -> Mapping[int, GpuOutcome]:
+        edits = {one.attempt.number: one.edit for one in edited}
+        try:
+            return run(edits) if edits else {}
+        except ValidationError as error:
+            return {number: GpuOutcome(("not validated", str(error))) for number in edits}
+
+    def _judge(self, one: Edited, outcome: GpuOutcome) -> Evaluated:
+        validation, timing = outcome.validation, outcome.timing
+        if validation is not None:
+            validation = replace(validation, distinct_launches=len(self._setting.subject.launches))
+        attempt = replace(one.attempt, validation=validation)
+        if outcome.refusal is not None or timing is None:
+            kind, reason = outcome.refusal or ("not measured", "no times were taken")
+            return self._keep(one, replace(attempt, verdict=Verdict(kind, reason)))
+        self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
+        counted = attempt.measurement or attempt.predicted or self.predicted
+        measurement = replace(counted, time_ms=timing.time_ms.median, timing=timing)
+        return self._judge_time(one, replace(attempt, diff=one.edit.diff), measurement)
+
+    def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
+        same = measurement.profiler == self.baseline.profiler
+        verdict = judge(measurement, self.baseline if same else self.predicted)
+        return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
+
+    def _begin_counting(self) -> None:
+        """Starts what counts a replay, beside the trials: it takes longest to start."""
+        runs, profiler = self._runs, self._profiler
+        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
+        if self._count is None and replayed and isinstance(profiler, NcuProfiler):
+            traced = self._setting.subject.traced
+            self._count = profiler.begin(traced, partial(replayed.replay, REPEATS))
+
+    def count(self) -> None:
+        """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
+
+        They stay modelled if nothing leads and no profiler was asked for, or it does not work, or a
+        limit leaves no time.
+        """
+        leaders = [(one, one.attempt.measurement) for one in self._leaders()[:LEADERS]]
+        new = [one for one, known in leaders if known and known.profiler == "model"]
+        profiler, traced = self._profiler, self._setting.subject.traced
+        asked = self._setting.setup.options.profiler != "auto"
+        if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
+            return
+        if spent(2 * HURRIED) and not asked:
+            self._profiler = None
+            return
+        self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
+        count, self._count = self._count, None
+        edits = [one.edit for one in new]
+        try:
+            each = (profiler.measure(traced, one) for one in (None, *edits))
+            first, *read = count(edits) if count else each
+        except ProfileError as error:
+            if asked and not new:
+                raise
+            self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
+            self._profiler = None
+            return
+        self.baseline = replace(first, time_ms=self.baseline.time_ms, causes=self.predicted.causes)
+        for one, found in zip(new, read, strict=True):
+            known = self._evaluated[one.attempt.number].attempt.measurement or self.predicted
+            times = {name: getattr(known, name) for name in ("time_ms", "timing", "causes")}
+            self._judge_time(one, one.attempt, replace(found, **times))
+
+    def _leaders(self) -> list[Evaluated]:
+        """The candidates that are better by the GPU's times, best first."""
+        known = (one.attempt for one in self._evaluated.values())
+        timed = [one for one in known if one.verdict.kind == "better"]
+        return [self._evaluated[one.number] for one in order(timed, self._setup.formula.rank)]
+
+    def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:
+        kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)
+        self._evaluated[attempt.number] = kept
+        return kept
+
+
+def choose_evaluator(
+    setup: Setup, subject: Subject, history: History, folder: Path, progress: Progress
+) -> Evaluator:
+    """The GPU if the application runs on one, else the model (or the profiler that was asked for).
+
+    Args:
+        setup: of the run.
+        subject: the kernel.
+        history: remembers what becomes of attempts.
+        folder: for what the application's process is told and tells on a GPU.
+        progress: told of each step.
+    """
+    setting = Setting(subject, setup, history.record, progress, UnitTest(setup))
+    if setup.device is None or not isinstance(setup.language, GpuLanguage):
+        return OnModel(setting)
+    runs = setup.language.on_gpu(
+        setup.record_request(folder),
+        (setup.device, setup.target),
+        [(one.launch, one.trace) for one in subject.traced],
+        tolerance=setup.options.accordo_absolute_tolerance,
+    )
+    return OnGpu(setting, runs, setup.options.measure)
