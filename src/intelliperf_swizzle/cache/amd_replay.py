@@ -232,9 +232,7 @@ def replay_in_rounds(
     domains = _domains(stream, tiles, target, occupancy, physics, caches, asked)
     clocks = np.array([one.clocks for one in domains])
     if target.clocks_llc and clocks.any() and len(domains) == target.num_xcds <= len(tile):
-        least = target.clocks_llc / target.clocks_memory
-        slots = target.cus_per_xcd * occupancy
-        clocks *= least + (1 - least) * _waiting(stream, domains, tiles, slots)
+        clocks = _waited(stream, domains, tiles, target, occupancy)
     hits = 0
     if physics.llc and target.llc_bytes is not None:
         hits = _llc_hits(domains, target.llc_bytes)
@@ -254,16 +252,18 @@ def replay_in_rounds(
     )
 
 
-def _waiting(
+def _waited(
     stream: ReferenceStream,
     domains: Sequence[DomainTraffic],
     tiles: Sequence[Int32Array],
-    slots: int,
+    target: AmdGpu,
+    occupancy: int,
 ) -> Float64Array:
-    """The part of the lines that a workgroup reads which memory alone can give: float64[domains].
+    """When each domain ends if what another one fetches, too, is waited for no longer than the
+    last-level cache takes: float64[domains] of clocks.
 
-    What no other domain fetches comes from there; the rest has mostly been brought to the
-    last-level cache by another one. Of workgroups that run at once the one counts that has most.
+    Of workgroups that run at once the one counts that reads most of what memory alone can give.
+    Neither arithmetic nor the bandwidth below the L2 takes less for it.
     """
     from intelliperf_swizzle.cache.compiled.latencies import PIECE_LINES
 
@@ -273,8 +273,17 @@ def _waiting(
     read = touches.lines * (touches.kinds[touches.unit, 0] > 0)
     part = np.bincount(touches.tile, read * alone[touches.unit], stream.tiles)
     part /= np.maximum(np.bincount(touches.tile, read, stream.tiles), 1)
-    each = [np.maximum.reduceat(part[one], np.arange(0, len(one), slots)) for one in tiles]
-    return np.array([one.mean() for one in each])
+    computing, ends = arithmetic(stream, target), []
+    slots, fill = target.cus_per_xcd * occupancy, clocks_of(target).fill
+    sooner = 1 - (target.clocks_llc or 0.0) / target.clocks_memory
+    for one, of_domain in zip(domains, tiles, strict=True):
+        busy = fill * int(one.log[2].sum())
+        if computing is not None:
+            turns = -(-len(of_domain) // target.cus_per_xcd)
+            busy = max(busy, turns * float(computing[of_domain].mean()))
+        shared = 1 - np.maximum.reduceat(part[of_domain], np.arange(0, len(of_domain), slots))
+        ends.append(one.clocks - max(one.clocks - busy, 0.0) * sooner * float(shared.mean()))
+    return np.array(ends)
 
 
 def _causes(domains: list[DomainTraffic], tensors: Tensors) -> Int64Array:
