@@ -73,10 +73,10 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
     Calls that differ only in what float tensors hold are recorded as one launch. A trace that had
     to be made one program at a time may follow from floats, so nothing is known of the others then.
     """
-    if launch.count > 1 and trace.method == "sequential" and _holds_floats(launch):
+    floats = any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
+    if launch.count > 1 and trace.method == "sequential" and floats:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
-    decisive = [name for name in launch.varying if name not in trace.immaterial]
-    if decisive:
+    if decisive := [name for name in launch.varying if name not in trace.immaterial]:
         return not_known(f"launches with more values of `{decisive[0]}` were made than recorded")
     if trace.unresolved and (trace.shape_kind != Access.READ).any():
         return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")
@@ -86,10 +86,6 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
     if trace.program is not None and len(found.chains):
         return not_known("tiles that programs take in a loop depend on each other")
     return found
-
-
-def _holds_floats(launch: Launch) -> bool:
-    return any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
 
 
 def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:

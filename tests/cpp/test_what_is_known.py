@@ -77,6 +77,14 @@ def test_atomics_that_hand_data_over_at_some_size_are_known(launches: dict[str, 
     assert found == ["counted", "counted_wide", "counted_and_read"]
 
 
+def test_what_no_recorded_launch_stores_is_known(launches: dict[str, Launch]) -> None:
+    names = ("gated", "counted_and_read", "chained", "claimed", "voted", "batched", "moved")
+    found = {name: len(trace_of(launches[name]).unseen) for name in names}
+    assert {name: count for name, count in found.items() if count} == {
+        "gated": 2, "counted_and_read": 1,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("kernel", ["pushed", "claimed_twice"])
 def test_what_a_thread_may_find_stored_decides_nothing(
     launches: dict[str, Launch], kernel: str

@@ -59,6 +59,9 @@ class Counters:
         rate = 0.5 if edit is None else 0.75
         return Measurement(self.name, self.device, l2_hit_rate=rate, memory_bytes=1000)
 
+    def begin(self, launches: Sequence[TracedLaunch], replay: object) -> object:
+        return lambda edits: [self.measure(launches, one) for one in (None, *edits)]
+
 
 class Timed(TritonOnGpu):
     """Runs on a GPU whose clock is the test's: the interpreter's times say nothing of a GPU's."""

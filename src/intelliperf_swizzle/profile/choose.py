@@ -48,9 +48,8 @@ def choose_profiler(
         return None
     device = application.device or next(iter(devices()), None)
     kinds = installed.KINDS
-    names: list[installed.ToolName] = [name] if name in kinds else []  # type: ignore[list-item]
-    if name == "auto" and device:
-        names = [one for one, kind in kinds.items() if kind.backend == device.backend]
+    backend = device.backend if device and name == "auto" else None
+    names = [one for one, kind in kinds.items() if name == one or kind.backend == backend]
     tools = [installed.tool_for(one, target, device, machine) for one in names]
     if (usable := first_usable(tools)) is not None:
         return _CLASSES[usable.name](replace(application, device=device), target, usable)

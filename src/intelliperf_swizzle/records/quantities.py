@@ -219,6 +219,8 @@ class Trace:
         unresolved: where in the source something outside of every tensor is accessed.
         hands_over: whether programs may exchange data through atomics, in this launch or at another
             size.
+        seen: where in the source stores, and loads of what is stored to, stand that are made,
+        unseen: … and where some stand that no program of this launch makes.
     """
 
     grid: Grid
@@ -247,6 +249,8 @@ class Trace:
     cautions: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
     hands_over: bool = False
+    seen: frozenset[str] = frozenset()
+    unseen: frozenset[str] = frozenset()
 
     @property
     def tiles(self) -> int:

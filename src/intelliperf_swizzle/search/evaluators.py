@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -22,10 +21,9 @@ from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuLanguage, GpuOutcome, GpuRuns, ReplayedRuns
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
-from intelliperf_swizzle.records import Attempt, Measurement, Verdict
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import (
@@ -240,13 +238,14 @@ class OnGpu:
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = setting.subject.baseline
         self.predicted = replace(self.baseline, time_ms=None)
-        self._settled: list[Evaluated] = []
+        self._settled: dict[tuple[int, Candidate], Evaluated] = {}
         self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
 
     @property
     def confirmed(self) -> list[Evaluated]:
         """First what was settled, then, unless the user's test is still to judge them, leaders."""
-        return [*self._settled, *([] if self._setting.unit_test.runs else self._leaders())]
+        leaders = [] if self._setting.unit_test.runs else self._leaders()
+        return [*reversed(self._settled.values()), *leaders]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind; the
@@ -299,22 +298,20 @@ class OnGpu:
         """The shortest of the fastest that are better; of those that are to be counted."""
         numbers = {one.attempt.number for one in evaluated}
         leaders = [one.attempt for one in self._leaders() if one.attempt.number in numbers]
-        attempts = leaders[:LEADERS]
-        return self._evaluated[shortest(attempts).number] if attempts else None
+        return self._evaluated[shortest(leaders[:LEADERS]).number] if leaders else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
         """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""
         number, candidate = chosen.attempt.number, chosen.attempt.candidate
-        for one in self._settled:
-            if (one.attempt.number, one.attempt.candidate) == (number, candidate):
-                return one
+        if (number, candidate) in self._settled:
+            return self._settled[number, candidate]
         if verdict := self._look_for_flaws(chosen):
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
         self.count()
         measured = self._evaluated[number].attempt.measurement
         known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
-        self._settled = [known, *self._settled] if known else self._settled
+        self._settled.update({(number, candidate): known} if known else {})
         return known
 
     def _confirm(self, one: Evaluated) -> Evaluated | None:
@@ -371,11 +368,9 @@ class OnGpu:
 
     def _begin_counting(self) -> None:
         """Starts what counts a replay, beside the trials: it takes longest to start."""
-        runs, profiler = self._runs, self._profiler
-        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
-        if self._count is None and replayed and isinstance(profiler, NcuProfiler):
-            traced = self._setting.subject.traced
-            self._count = profiler.begin(traced, partial(replayed.replay, REPEATS))
+        runs, tool = self._runs, self._profiler
+        if tool and isinstance(runs, ReplayedRuns) and not (self._count or runs.why_not_replayed):
+            self._count = tool.begin(self._setting.subject.traced, runs.replay)
 
     def count(self) -> None:
         """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.

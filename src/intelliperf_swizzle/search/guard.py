@@ -88,14 +88,13 @@ class SizeGuard:
         return self._found[best.attempt.number]
 
     def at_once(self, best: Evaluated) -> Edited | None:
-        """The same where a signal leaves no time to look at other sizes: what is proved of it."""
-        known = best.attempt.proof or Certificate()
-        if known.condition:
+        """The same where a signal leaves no time to look at other sizes: for the recorded ones."""
+        passed = self._found.get(best.attempt.number)
+        if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
-        proof = next(_proofs(best), known)
-        if proof.condition is None:
-            return best if proof.extent == "every size" else None
-        return _conditional(self._setup, self._subject, best, proof.condition, proof)
+        known = next(_proofs(best, tied=True), Certificate())
+        guard = known.condition
+        return _conditional(self._setup, self._subject, best, guard, known) if guard else None
 
     def _guard(self, best: Evaluated) -> Guarded | None:
         subject = self._subject
@@ -137,10 +136,12 @@ class SizeGuard:
     def _tied(self) -> bool:
         """Whether programs depend on each other, or may, at a size that is not recorded."""
         traces = [one.trace for one in self._subject.traced]
-        own = self._subject.traced[0].launch.programs
-        larger = (one.traced for one in self._others if one.launch.programs > own)
+        larger = [one.traced for one in self._others if one.launch.programs > traces[0].tiles]
+        every = [*traces, *(one.trace for one in larger)]
+        seen = frozenset().union(*(one.seen for one in every))
         return (
-            any(one.hands_over for one in traces)
+            any(one.unseen - seen for one in every)
+            or any(one.hands_over for one in traces)
             or any(touched(one, *_PLAIN) & touched(one, Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
         )
@@ -159,7 +160,7 @@ class SizeGuard:
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
+def _proofs(best: Evaluated, *, tied: bool) -> Iterator[Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
@@ -169,9 +170,8 @@ def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    for whole in dict.fromkeys((tied or here, here)):
-        if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=whole):
-            yield Certificate("the recorded sizes", recorded)
+    if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied or here):
+        yield Certificate("the recorded sizes", recorded)
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:

@@ -262,7 +262,7 @@ class Evaluator(Protocol):
 
     @property
     def confirmed(self) -> list[Evaluated]:
-        """What was validated so far and is better, the best first."""
+        """What was guarded and validated so far and is better, the best first."""
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """The candidates worth what an evaluation costs.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -40,41 +41,33 @@ OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
 
 
+@dataclass(eq=False)
 class TraceRecorder(Observer):
     """Takes accesses from the interpreter, in batches or one by one.
 
-    Args:
-        begin: int64[storages]; first address of each storage, increasing.
-        end: int64[storages]; address after its last byte.
+    Attributes:
+        begins: int64[storages]; first address of each storage, increasing.
+        ends: int64[storages]; address after its last byte.
         current_update: the atomic operation that is being carried out, if one is.
         wave_lanes: lanes of a wave, each of which touches a line for itself; 0 = a program touches
             a line once.
         loop: whose tiles are traced apart; `number` says when one begins.
-        inside_only: whether an access outside of every storage raises TraceError.
         where: where in the source the access is that is being made.
-
-    Attributes:
         unresolved: where in the source something outside of every storage is accessed.
         atomics: the words that atomics update.
         site_outside: of the first access outside of every storage; None = there is none.
+        sites: of all accesses that touch something.
     """
 
-    def __init__(
-        self,
-        begin: Int64Array,
-        end: Int64Array,
-        current_update: Callable[[], Update],
-        wave_lanes: int = 0,
-        loop: TileLoop | None = None,
-        inside_only: bool = False,
-        where: Callable[[], str] = lambda: "",
-    ) -> None:
+    begins: Int64Array
+    ends: Int64Array
+    current_update: Callable[[], Update]
+    wave_lanes: int = 0
+    loop: TileLoop | None = None
+    where: Callable[[], str] = lambda: ""
+
+    def __post_init__(self) -> None:
         self.unresolved: dict[str, None] = {}
-        self._where = where
-        self._loop = loop
-        self._inside_only = inside_only
-        self._begin, self._end = begin, end
-        self._wave_lanes = wave_lanes
         self._latest: dict[int, tuple[Int64Array, Int32Array]] = {}
         self._shapes = ShapeTable()
         self._parts: list[Part] = []
@@ -83,8 +76,9 @@ class TraceRecorder(Observer):
         self._single: dict[int, list[tuple[int, int]]] = {}
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
-        self.atomics = Atomics(begin, current_update)
+        self.atomics = Atomics(self.begins, self.current_update)
         self.site_outside: int | None = None
+        self.sites = set[int | None]()
 
     @property
     def accesses(self) -> int:
@@ -148,13 +142,13 @@ class TraceRecorder(Observer):
             TraceError: they are the numbers of none of these programs.
         """
         self._begun.append((len(self._accesses), values, active))
-        if values is None or self._loop is None:
+        if values is None or self.loop is None:
             return True
-        inside = (values >= 0) & (values < self._loop.tiles)
-        owner = self._loop.program[np.where(inside, values, 0)]
+        inside = (values >= 0) & (values < self.loop.tiles)
+        owner = self.loop.program[np.where(inside, values, 0)]
         if not (inside & (owner == self._programs)).any():
             raise TraceError(OTHER_TILES)
-        most = self._loop.most_turns
+        most = self.loop.most_turns
         return most is None or len(self._begun) <= most
 
     def access(self, block: BlockAccess) -> int:
@@ -180,6 +174,8 @@ class TraceRecorder(Observer):
             self._check_inside(block, selected, first, shape)
         if self.site_outside is None and self._outside.any():
             self.site_outside = site
+        if (shape != NO_SHAPE).any():
+            self.sites.add(site)
         if site is not None and block.kind == Access.READ:
             first, shape = without_repeats(self._latest, site, first, shape)
         self._accesses.append(spread_over(first, shape, selected, len(active)))
@@ -221,15 +217,15 @@ class TraceRecorder(Observer):
 
         What programs do outside of the loop comes after all tiles of the loop.
         """
-        rest = self._programs + (self._loop.tiles if self._loop else 0)
+        rest = self._programs + (self.loop.tiles if self.loop else 0)
         begun = [(0, None, None), *self._begun, (len(self._accesses), None, None)]
         for (begin, numbers, taking), (end, _, _) in itertools.pairwise(begun):
             rows = np.flatnonzero(active if taking is None else active & taking)
             own = rest[rows]
-            if numbers is not None and self._loop is not None:
+            if numbers is not None and self.loop is not None:
                 own = np.broadcast_to(numbers, active.shape)[rows].astype(np.int64)
-                inside = (own >= 0) & (own < self._loop.tiles)
-                if not inside.all() or (self._loop.program[own] != self._programs[rows]).any():
+                inside = (own >= 0) & (own < self.loop.tiles)
+                if not inside.all() or (self.loop.program[own] != self._programs[rows]).any():
                     raise TraceError(OTHER_TILES)
             if begin < end or begin == 0:
                 yield begin, end, rows, own
@@ -313,7 +309,7 @@ class TraceRecorder(Observer):
         # Lines are counted from one that is below all lanes, because numbers must not be negative.
         raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
         offset, line, mark = touched_lines(
-            lanes + raised, active, block.item_bytes, self._wave_lanes
+            lanes + raised, active, block.item_bytes, self.wave_lanes
         )
         first, shape = self._shapes.add(block.kind, offset, line, mark)
         return RelativeLines(
@@ -327,8 +323,8 @@ class TraceRecorder(Observer):
         self, block: BlockAccess, selected: Int64Array | None, first: Int64Array, shape: Int32Array
     ) -> None:
         """Redo, lane by lane, the programs with lanes outside the storage of their others."""
-        place = np.searchsorted(self._begin, self._low, side="right") - 1
-        wrong = (shape != NO_SHAPE) & ((place < 0) | (self._high > self._end[place]))
+        place = np.searchsorted(self.begins, self._low, side="right") - 1
+        wrong = (shape != NO_SHAPE) & ((place < 0) | (self._high > self.ends[place]))
         if not wrong.any():
             return
         rows = np.flatnonzero(np.broadcast_to(wrong, np.broadcast_shapes(first.shape, shape.shape)))
@@ -351,15 +347,13 @@ class TraceRecorder(Observer):
         self, block: BlockAccess, lanes: npt.NDArray[np.int64], active: Bits
     ) -> tuple[Int64Array, Int32Array, Int64Array]:
         """First line and shape of each row of lanes inside a storage; how many lie outside all."""
-        place = np.searchsorted(self._begin, lanes, side="right") - 1
-        inside = active & (place >= 0) & (lanes < self._end[place])
-        touched = touched_lines(lanes, inside, block.item_bytes, self._wave_lanes)
+        place = np.searchsorted(self.begins, lanes, side="right") - 1
+        inside = active & (place >= 0) & (lanes < self.ends[place])
+        touched = touched_lines(lanes, inside, block.item_bytes, self.wave_lanes)
         first, shape = self._shapes.add(block.kind, *touched)
         outside = np.count_nonzero(active & ~inside, axis=1)
         if outside.any():
-            self.unresolved[self._where()] = None
-            if self._inside_only:
-                raise TraceError("a program reaches outside of every tensor")
+            self.unresolved[self.where()] = None
         return first, shape, outside
 
     # --- the trace -----------------------------------------------------------------------------
@@ -377,20 +371,20 @@ class TraceRecorder(Observer):
     ) -> Trace:
         """Everything recorded, in the order of the tiles."""
         tiles = grid[0] * grid[1] * grid[2]
-        if self._loop:
-            grid, arithmetic = (self._loop.tiles, 1, 1), each_tile(self._loop, arithmetic)
-            tiles += self._loop.tiles
+        if self.loop:
+            grid, arithmetic = (self.loop.tiles, 1, 1), each_tile(self.loop, arithmetic)
+            tiles += self.loop.tiles
         count = np.zeros(tiles, np.int64)
         for part in self._parts:
             count[part.programs] += part.count
         program = turn = None
-        if self._loop:
-            programs = tiles - self._loop.tiles
+        if self.loop:
+            programs = tiles - self.loop.tiles
             if not count[-programs:].any():
                 count, arithmetic, programs = count[:-programs], arithmetic[:-programs], 0
-            program = np.append(self._loop.program, np.arange(programs, dtype=np.int32))
-            last = np.full(programs, self._loop.tiles, np.int32)
-            turn = np.append(self._loop.turn, last)
+            program = np.append(self.loop.program, np.arange(programs, dtype=np.int32))
+            last = np.full(programs, self.loop.tiles, np.int32)
+            turn = np.append(self.loop.turn, last)
         tile_offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(count)))
         base = np.empty(tile_offset[-1], np.int32)
         shape = np.empty(tile_offset[-1], np.int32)

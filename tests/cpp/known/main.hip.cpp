@@ -82,6 +82,13 @@ __global__ void counted_and_read(unsigned* cell, unsigned* out) {
   if (blockIdx.x > 99) out[blockIdx.x] = cell[0];
 }
 
+// The compiler copies the loop's body; of which copies a launch makes some is seen.
+__global__ void gated(int* cells, int* out, int chain, int each) {
+  const int at = int(blockIdx.x * WIDTH + threadIdx.x);
+  for (int i = 0; i < each; i++) out[at * 8 + i] = out[at * 8 + i] * 3 + i;
+  if (chain && threadIdx.x == 0) cells[blockIdx.x + 1] = cells[blockIdx.x] + 1;
+}
+
 __global__ void voted(int* cells) {
   const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
   cells[at] = __syncthreads_count(cells[at] == 0) + __syncthreads_or(cells[at]);
@@ -125,6 +132,7 @@ int main(int argc, char**) {
   int* twice = allocated<int>(all);
   claimed_twice<<<groups, WIDTH>>>(twice, twice);
   voted<<<groups, WIDTH>>>(allocated<int>(all));
+  gated<<<groups, WIDTH>>>(cells, allocated<int>(all * 8), 0, 3);
   unsigned* cell = allocated<unsigned>(4);
   counted<<<groups, WIDTH>>>(cell);
   counted_alike<<<groups, WIDTH>>>(cell);

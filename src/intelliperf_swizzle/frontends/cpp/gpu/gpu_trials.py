@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import cpu_count
 from pathlib import Path
@@ -47,42 +47,36 @@ RUN_SECONDS = 20.0
 """What a candidate may take in any case; more if the original is slow."""
 
 
+@dataclass(eq=False)
 class CppOnGpu:
     """Validates and times edits of one kernel in its program, on the GPU.
 
     Attributes:
         why_not_replayed: its launches are made in the program alone.
-
-    Args:
         request: how the program is started; its folder is for builds and journals.
         gpu: that it runs on.
         traced: launches at which the kernel is compared and timed, and what they touch.
         tolerance: absolute and relative, for floats that atomics add up in any order.
     """
 
+    request: RecordRequest
+    gpu: tuple[Device, Target]
+    traced: Sequence[tuple[Launch, Trace]]
+    tolerance: float
     why_not_replayed = "launches of C++ programs are not made in another process"
 
-    def __init__(
-        self,
-        request: RecordRequest,
-        gpu: tuple[Device, Target],
-        traced: Sequence[tuple[Launch, Trace]],
-        tolerance: float,
-    ):
-        self._request = request
-        self._device, self._target = gpu
-        self._traced = traced
-        self._tolerance = tolerance
-        recording = Path(traced[0][0].options["device_kernel"]).parents[1]
+    def __post_init__(self) -> None:
+        self._device, self._target = self.gpu
+        recording = Path(self.traced[0][0].options["device_kernel"]).parents[1]
         self._recipe = replace(
             recipe_of(recording),
-            command=tuple(request.command),
-            project=str(request.cwd.resolve()),
-            build_command=request.build_command,
+            command=tuple(self.request.command),
+            project=str(self.request.cwd.resolve()),
+            build_command=self.request.build_command,
         )
         self._builds = recording / GPU_BUILDS
-        self._folder = Path(request.folder).resolve() / "gpu"
-        self._environment = gpu_environment(self._recipe, request.variables)
+        self._folder = Path(self.request.folder).resolve() / "gpu"
+        self._environment = gpu_environment(self._recipe, self.request.variables)
         self._journal: Path | None = None
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
@@ -94,7 +88,7 @@ class CppOnGpu:
         programs, refused = self._build(edits)
         tiles = [one.launch.tiles for one in self._calls]
         trials = self._try_out(programs) if programs else {}
-        outcomes = {n: outcome_of(one, tiles, self._tolerance) for n, one in trials.items()}
+        outcomes = {n: outcome_of(one, tiles, self.tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
@@ -103,7 +97,7 @@ class CppOnGpu:
 
     @cached_property
     def _calls(self) -> tuple[RecordedCall, ...]:
-        return recorded_calls(self._traced)
+        return recorded_calls(self.traced)
 
     @cached_property
     def _program(self) -> GpuProgram:
@@ -143,7 +137,7 @@ class CppOnGpu:
 
     def _try_out(self, programs: Mapping[int, GpuProgram]) -> dict[int, Trial]:
         counts = [one.launch.count for one in self._calls]
-        limits = Limits(self._device.product, self._request.limit_seconds)
+        limits = Limits(self._device.product, self.request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
         return try_out(lambda known: self._start(code, known), counts, code, limits)
 
@@ -156,7 +150,7 @@ class CppOnGpu:
         self._journal = folder = fresh_folder(self._folder)
         lines = [
             f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
-            f"tolerance {self._tolerance!r}",
+            f"tolerance {self.tolerance!r}",
             *(f"checked {task} {candidate}" for task, candidate in sorted(known.checked)),
             *(f"failed {candidate}" for candidate in sorted(known.failed)),
             *(f"raced {task}" for task in sorted(known.raced)),

@@ -9,9 +9,9 @@ becomes poison, and LLVM deletes the arithmetic, the shared memory and the loops
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm
@@ -77,6 +77,7 @@ class AddressSlice:
         decisive: numbers of the parameters whose values decide.
         updates: names of the atomic operations by the number that `sw_touch` is told.
         hands_over: whether workgroups may exchange data through atomics, as of `Trace`.
+        conflicting: the sites of stores, and of loads of what is stored to.
         elements: types (`float`) of what the parameters' buffers hold, by number, where it shows.
     """
 
@@ -86,6 +87,7 @@ class AddressSlice:
     decisive: frozenset[int]
     updates: tuple[str, ...] = ()
     hands_over: bool = False
+    conflicting: tuple[int, ...] = ()
     elements: Mapping[int, str] = field(default_factory=dict)
     executed: str | None = None
     counting: str = ""
@@ -149,14 +151,21 @@ def _slice(
     machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
     left = sliced.get_function(kernel.name)
+    touches = list(_touches(left))
+    stored, plain = _of_kinds(touches, 1), _of_kinds(touches, 0, 1)
     return AddressSlice(
         text=str(sliced),
         refusal=draft.refusal(str(left)),
-        contents=_accessed(left, "load"),
+        contents=_contents(left),
         decisive=_used_parameters(left),
         updates=tuple(draft.updates),
-        hands_over=draft.hands_over or len(draft.updates) > 2 or _meets_what_it_updates(kernel),
-        elements=_elements(left, draft.types),
+        hands_over=draft.ordered or _meet(_of_kinds(touches, 2), plain),
+        elements=_elements(touches, draft.types),
+        conflicting=tuple(
+            site
+            for kind, site, bases in touches
+            if kind == 1 or (kind == 0 and _meet(bases, stored))
+        ),
     )
 
 
@@ -181,7 +190,7 @@ class _Draft:
         self._returned: dict[str, str] = {}
         self.types: dict[int, str] = {}
         # "xchg" stands for all updates that do not commute; others as they are met
-        self.hands_over, self.updates = False, ["xchg"]
+        self.ordered, self.updates = False, ["xchg"]
 
     def edited(self) -> Iterator[str]:
         """Its lines."""
@@ -286,15 +295,16 @@ class _Draft:
         """The number of an atomic operation, and in bit 0 whether its answer is used."""
         found = re.search(r"atomicrmw (?:volatile )?(\w+)", plain)
         operand = list(one.operands)[1]
+        uniform = operand.is_constant or operand.value_kind == llvm.binding().ValueKind.argument
         name = f"{found[1]} {operand.type}" if found else "xchg"
-        if found and found[1] in _WRAPPING and _is_the_launchs(operand):
+        if found and found[1] in _WRAPPING and uniform:
             name += f" to {str(operand).split()[-1]}"
         elif not (found and found[1] in _COMMUTING):
             name = "xchg"
         if name not in self.updates:
             self.updates.append(name)
         used = identity(one) in self._used
-        self.hands_over |= used or name == "xchg"
+        self.ordered |= used or name == "xchg" or len(self.updates) > 2
         return self.updates.index(name) << 1 | int(used)
 
     def _unknown(self, plain: str, one: Instruction, site: int, what: str) -> list[str]:
@@ -309,11 +319,6 @@ class _Draft:
     def _poison(self, plain: str, one: Instruction) -> list[str]:
         result = _result(plain)
         return [f"  {result} = freeze {one.type} poison"] if result else []
-
-
-def _is_the_launchs(value: Value) -> bool:
-    """Whether all threads of a launch have the same: a constant or an argument."""
-    return value.is_constant or value.value_kind == llvm.binding().ValueKind.argument
 
 
 _MEMORY = "memory(inaccessiblemem: readwrite)"
@@ -398,13 +403,13 @@ def _values_of(function: Function) -> tuple[dict[int, tuple[int, int]], dict[int
     return parameters, {identity(one): one for one in instructions}
 
 
-def _accessed(function: Function, *opcodes: str) -> frozenset[int] | None:
-    """The parameters whose buffers are accessed so; see `AddressSlice.contents`."""
-    parameters, known = _values_of(function)
+def _contents(left: Function) -> frozenset[int] | None:
+    """The parameters whose buffers hold what decides, of a slice; see `AddressSlice.contents`."""
+    parameters, known = _values_of(left)
     found: set[int] = set()
     for one in known.values():
-        copies = "load" in opcodes and one.opcode == "call" and moves(one)
-        for pointer in pointers_of(one) if copies or one.opcode in opcodes else ():
+        reads = one.opcode == "load" or (one.opcode == "call" and moves(one))
+        for pointer in read_pointers(one) if reads else ():
             bases = set() if space(pointer) in LOCAL else _bases(pointer, parameters, known)
             if bases is None:
                 return None
@@ -412,25 +417,36 @@ def _accessed(function: Function, *opcodes: str) -> frozenset[int] | None:
     return frozenset(found)
 
 
-def _meets_what_it_updates(kernel: Function) -> bool:
-    """Whether a kernel may load or store what its atomics change, here or at another size."""
-    updated, plain = _accessed(kernel, "atomicrmw"), _accessed(kernel, "load", "store")
-    if updated is None or plain is None:
-        return frozenset() not in (updated, plain)
-    return not updated.isdisjoint(plain)
+_Touch: TypeAlias = tuple[int, int, "set[int | None]"]
 
 
-def _elements(left: Function, types: Mapping[int, str]) -> dict[int, str]:
-    """What the buffers of parameters hold, by the accesses that are made of one parameter alone."""
+def _touches(left: Function) -> Iterator[_Touch]:
+    """Kind, site and parameters (None = not known) of each access that a slice tells of."""
     parameters, known = _values_of(left)
-    found: dict[int, str] = {}
     for one in known.values():
         values = list(one.operands)
         if one.opcode == "call" and values[-1].name == "sw_touch":
+            kind, site = (int(str(values[at]).split()[-1]) for at in (2, 4))
             bases = _bases(values[0], parameters, known)
-            kind = types.get(int(str(values[4]).split()[-1]), "")
-            if bases is not None and len(bases) == 1 and kind:
-                found.setdefault(bases.pop(), re.sub(r"[<\[]\d+ x (.+)[>\]]", r"\1", kind))
+            yield kind, site, {*bases} if bases else {None}
+
+
+def _of_kinds(touches: Iterable[_Touch], *kinds: int) -> set[int | None]:
+    return set[int | None]().union(*(bases for kind, _, bases in touches if kind in kinds))
+
+
+def _meet(some: set[int | None], others: set[int | None]) -> bool:
+    """Whether accesses to buffers of parameters may be of one buffer."""
+    return bool(some and others and (some & others or None in some | others))
+
+
+def _elements(touches: Iterable[_Touch], types: Mapping[int, str]) -> dict[int, str]:
+    """What the buffers of parameters hold, by the accesses that are made of one parameter alone."""
+    found: dict[int, str] = {}
+    for _, site, bases in touches:
+        base, *more = bases
+        if base is not None and not more and types.get(site):
+            found.setdefault(base, re.sub(r"[<\[]\d+ x (.+)[>\]]", r"\1", types[site]))
     return found
 
 
@@ -517,3 +533,20 @@ def place_of_touch(sliced: AddressSlice, site: int) -> str | None:
     """`file:line` of an access by its number."""
     found = re.search(rf"(?m)^.*@sw_touch\(.*, i32 {site}\).*$", sliced.text)
     return DebugInfo(sliced.text).place(found[0]) if found else None
+
+
+def conflicts(
+    sliced: AddressSlice, symbol: str, made: Collection[int | None]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Its conflicting accesses; and which nobody made, nor another one of their line or place.
+
+    Args:
+        sliced: of a kernel.
+        symbol: of the kernel.
+        made: the sites of accesses that a launch makes.
+    """
+    calls = re.findall(r"@sw_touch\((.*), i32 \d+, i32 (\d+)\)(.*)", sliced.text)
+    of = {int(site): {place, line or place} for place, site, line in calls}
+    known = set[str]().union(*(of[one] for one in made if one is not None))
+    names = {f"{symbol}:{one}": of[one] for one in sliced.conflicting}
+    return frozenset(names), frozenset(name for name in names if known.isdisjoint(names[name]))

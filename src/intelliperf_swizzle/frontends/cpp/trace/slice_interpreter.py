@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -36,10 +37,11 @@ class CurrentUpdate:
         return Update(f"atomic_{self._names[self.code >> 1]}", bool(self.code & 1))
 
 
+@dataclass(eq=False)
 class Interpreter:
     """Runs the slice of a launch.
 
-    Args:
+    Attributes:
         program: the slice.
         grid: workgroups.
         block: threads of a workgroup.
@@ -47,27 +49,17 @@ class Interpreter:
         values: of the parameters.
         memory: what loads that decide read.
         update: is told what atomics do.
-
-    Attributes:
         computed: int64[workgroups, 3]; `arithmetic.Counts` of those that were run last, for the
             lanes of each; 0 in slices that do not count.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        grid: Grid,
-        block: Grid,
-        wave_lanes: int,
-        values: Sequence[int],
-        memory: DeviceMemory,
-        update: CurrentUpdate,
-    ):
-        self._program, self._grid, self._block = program, grid, block
-        self._wave_lanes = wave_lanes
-        self._values, self._memory = values, memory
-        self._update = update
-        self._block_mask = np.ones((1, block[2], block[1], block[0]), np.bool_)
+    program: Program
+    grid: Grid
+    block: Grid
+    wave_lanes: int
+    values: Sequence[int]
+    memory: DeviceMemory
+    update: CurrentUpdate
 
     def run(
         self, programs: Int64Array, recorder: Observer, *, most_steps: int = _MOST_STEPS
@@ -78,27 +70,27 @@ class Interpreter:
             UnknownStepError: an instruction is not interpreted.
             TraceError: contents are missing, or the kernel does not end.
         """
-        gx, gy, _ = self._grid
+        gx, gy, _ = self.grid
         self._recorder = recorder
         self._groups = [programs % gx, programs // gx % gy, programs // gx // gy]
         self._everyone = np.ones(len(programs), np.bool_)
+        self._block_mask = np.ones((1, *self.block[::-1]), np.bool_)
         self.computed = np.zeros((len(programs), 3), np.int64)
         self._env: dict[int, Number] = {
-            key: Sum(value)
-            for key, value in zip(self._program.parameters, self._values, strict=True)
+            key: Sum(value) for key, value in zip(self.program.parameters, self.values, strict=True)
         }
         self._loaded: dict[Number | int, int] = {}
         self._value_loads: dict[int, int] = {}
         self._pending: dict[int, tuple[list[Mask], dict[int, Number]]] = {}
-        self._pending[self._program.entry] = ([EVERYONE], {})
+        self._pending[self.program.entry] = ([EVERYONE], {})
         self._recorder.begin(programs)
         left = most_steps
         while self._pending:
-            block = min(self._pending, key=self._program.order.__getitem__)
+            block = min(self._pending, key=self.program.order.__getitem__)
             masks, phis = self._pending.pop(block)
             mask = terms.simplified(terms.union(masks))
             self._env.update(phis)
-            steps = self._program.steps[block]
+            steps = self.program.steps[block]
             left -= len(steps)
             if left < 0:
                 raise TraceError(f"it takes more than {most_steps:,} steps, or does not end")
@@ -142,7 +134,7 @@ class Interpreter:
                 self._go(block, target, taken)
 
     def _go(self, source: int, target: int, mask: Mask) -> None:
-        steps, order = self._program.steps[target], self._program.order
+        steps, order = self.program.steps[target], self.program.order
         if order[target] <= order[source] and (not steps or steps[0].opcode != "phi"):
             raise TraceError(
                 "it loops until memory changes, so what it writes decides its accesses"
@@ -166,7 +158,7 @@ class Interpreter:
         address = self._sum(step.operands[0])
         number = self._loaded.get(self._uncast(step.operands[0]))
         if number is not None:
-            self._value_loads[number] = self._memory.all_places
+            self._value_loads[number] = self.memory.all_places
         parts = tuple(
             self._read(terms.add(address, Sum(lane * step.bytes)), step, mask)
             for lane in range(step.lanes or 1)
@@ -174,11 +166,11 @@ class Interpreter:
         return parts if step.lanes else parts[0]
 
     def _read(self, address: Sum, step: Step, mask: Mask) -> Sum:
-        if not address.terms and address.c >= self._memory.arguments:
-            return Sum(self._memory.read_one(address.c, step.bytes))
+        if not address.terms and address.c >= self.memory.arguments:
+            return Sum(self.memory.read_one(address.c, step.bytes))
         try:
             return terms.of(
-                self._memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
+                self.memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
             )
         except NotGlobalError:
             raise UnknownStepError("a value in scratch", step.text) from None
@@ -186,9 +178,9 @@ class Interpreter:
     def _touch(self, step: Step, mask: Mask) -> None:
         address = self._sum(step.operands[0])
         size, kind, update, site = (self._sum(one).c for one in step.operands[1:5])
-        if address.lo >= self._memory.not_global:
+        if address.lo >= self.memory.not_global:
             return
-        self._update.code = update
+        self.update.code = update
         parts = [np.full(terms.ONE, terms.signed(address.c)), *address.terms.values()]
         masks = [*terms.arrays_of(mask), self._block_mask]
         number = self._recorder.access(
@@ -203,7 +195,7 @@ class Interpreter:
         self.computed += each[:, None] * [self._sum(one).c for one in step.operands[:3]]
 
     def _uncast(self, operand: Number | int) -> Number | int:
-        return self._program.casts.get(operand, operand) if isinstance(operand, int) else operand
+        return self.program.casts.get(operand, operand) if isinstance(operand, int) else operand
 
     # --- values --------------------------------------------------------------------------------
 
@@ -218,11 +210,11 @@ class Interpreter:
             if found[1] == "workgroup":
                 self._env[step.id] = terms.along(0, self._groups[axis])
             else:
-                self._env[step.id] = terms.along(3 - axis, np.arange(self._block[axis]))
+                self._env[step.id] = terms.along(3 - axis, np.arange(self.block[axis]))
         elif "implicitarg.ptr" in name:
-            self._env[step.id] = Sum(self._memory.implicit)
+            self._env[step.id] = Sum(self.memory.implicit)
         elif "dispatch.ptr" in name:
-            self._env[step.id] = Sum(self._memory.dispatch)
+            self._env[step.id] = Sum(self.memory.dispatch)
         elif found := re.match(r"llvm\.([su](?:min|max))\.", name):
             a, b = (self._sum(one) for one in step.operands[:2])
             self._env[step.id] = terms.extreme(found[1], a, b, step.bits)
@@ -234,7 +226,7 @@ class Interpreter:
         elif found := re.match(r"llvm\.amdgcn\.mbcnt\.(lo|hi)", name):
             self._env[step.id] = self._lane(step, found[1])
         elif name == "llvm.amdgcn.wavefrontsize":
-            self._env[step.id] = Sum(self._wave_lanes)
+            self._env[step.id] = Sum(self.wave_lanes)
         elif not name.startswith(("llvm.lifetime", "llvm.experimental.noalias", "llvm.dbg")):
             raise UnknownStepError(f"`{name}`", step.text)
 
@@ -243,8 +235,8 @@ class Interpreter:
         mask, before = (self._sum(one) for one in step.operands[:2])
         if mask.terms or mask.c != -1:
             raise UnknownStepError("a value of another lane", step.text)
-        bx, by, bz = self._block
-        lane = np.arange(bx * by * bz).reshape(1, bz, by, bx) % self._wave_lanes
+        bx, by, bz = self.block
+        lane = np.arange(bx * by * bz).reshape(1, bz, by, bx) % self.wave_lanes
         count = np.minimum(lane, 32) if half == "lo" else np.maximum(lane - 32, 0)
         return terms.add(before, terms.of(count))
 

@@ -15,7 +15,7 @@ import numpy as np
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
-from intelliperf_swizzle.frontends.cpp.slice.slicing import place_of_touch
+from intelliperf_swizzle.frontends.cpp.slice.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
@@ -158,9 +158,11 @@ class _Tracing:
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
                 "launch itself writes"
             )
+        every, unseen = conflicts(self._kernel.slice, self._kernel.code.symbol, recorder.sites)
         trace = replace(
             trace, tile_arithmetic=self._arithmetic(trace), waves=launch.options["num_warps"],
             hands_over=self._kernel.slice.hands_over,
+            seen=every - unseen, unseen=unseen,
         )  # fmt: skip
         return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 

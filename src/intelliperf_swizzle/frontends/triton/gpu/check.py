@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -35,17 +36,16 @@ class InputChangedError(Exception):
     """A candidate has written to an input, so the application cannot go on."""
 
 
+@dataclass(eq=False)
 class Bench:
     """One launch, prepared for comparisons.
 
-    Args:
+    Attributes:
         task: the launch.
         arguments: of it.
         memory: bytes of its storages, by number.
         original: runs the unmodified kernel.
         tolerance: for summed floats.
-
-    Attributes:
         original_seconds: of the original's run; the first one, which may have been slow.
 
     Raises:
@@ -53,28 +53,22 @@ class Bench:
         UnreachableMemoryError: memory of the launch cannot be replaced by copies.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        arguments: Arguments,
-        memory: Mapping[int, torch.Tensor],
-        original: Launch,
-        tolerance: float,
-    ) -> None:
-        self._task = task
-        self._arguments = arguments
-        self._memory = memory
-        self._written = sorted(task.written)
-        self._inputs = [number for number in memory if number not in task.written]
-        self._device = device_of(memory)
-        self._original = original
-        self._tolerance = tolerance
+    task: Task
+    arguments: Arguments
+    memory: Mapping[int, torch.Tensor]
+    original: Launch
+    tolerance: float
+
+    def __post_init__(self) -> None:
+        self._written = sorted(self.task.written)
+        self._inputs = [number for number in self.memory if number not in self.task.written]
+        self._device = device_of(self.memory)
         self._expected, self._outcome = self._copies()
         self._digests = self._counters(self._inputs)
         self._add_digests(self._digests)
         torch.cuda.synchronize()
         begun = time.perf_counter()
-        self._run(original, self._expected)
+        self._run(self.original, self._expected)
         torch.cuda.synchronize()
         self.original_seconds = time.perf_counter() - begun
 
@@ -94,14 +88,14 @@ class Bench:
         changed = [number for number, now, before in pairs if now != before]
         if changed:
             difference = f"it writes to {self._names(changed[0])}, which is an input"
-        check = Check(difference is None, difference, bool(self._task.summed))
+        check = Check(difference is None, difference, bool(self.task.summed))
         if changed:
             raise InputChangedError(check)
         return check
 
     def _copies(self) -> tuple[dict[int, torch.Tensor], dict[int, torch.Tensor]]:
         """Memory for each storage that is written, twice, in one allocation: each costs 0.1 ms."""
-        sizes = [self._memory[number].nbytes for number in self._written]
+        sizes = [self.memory[number].nbytes for number in self._written]
         rooms = [-(-size // BOUNDARY) * BOUNDARY for size in sizes]
         whole = torch.empty(2 * sum(rooms), dtype=torch.uint8, device=self._device)
         parts = [part[:size] for part, size in zip(whole.split(2 * rooms), 2 * sizes, strict=True)]
@@ -116,17 +110,17 @@ class Bench:
 
     def _add_digests(self, digests: torch.Tensor) -> None:
         for number, digest in zip(self._inputs, digests, strict=True):
-            passes.add_digest(self._memory[number], digest)
+            passes.add_digest(self.memory[number], digest)
 
     def _run(self, kernel: Launch, copies: Mapping[int, torch.Tensor]) -> None:
         """Has a kernel write to copies of what it writes."""
         for number, copy in copies.items():
-            if number in self._task.read:
-                copy.copy_(self._memory[number])
+            if number in self.task.read:
+                copy.copy_(self.memory[number])
             else:
                 passes.poison(copy)
-        places = {self._memory[number].data_ptr(): copy for number, copy in copies.items()}
-        kernel(*moved(self._arguments, places))
+        places = {self.memory[number].data_ptr(): copy for number, copy in copies.items()}
+        kernel(*moved(self.arguments, places))
 
     def _difference(self) -> str | None:
         """The first difference between the two copies; waits until all is done."""
@@ -141,31 +135,31 @@ class Bench:
     def _words(self, number: int) -> str | None:
         """How the copies of a storage differ; None if the tolerance allows it."""
         outcome, expected = self._outcome[number], self._expected[number]
-        dtype = self._float_type(number) if number in self._task.summed else None
+        dtype = self._float_type(number) if number in self.task.summed else None
         if dtype is None:
             place, count = passes.first_difference(outcome, expected)
             what = f"{count} bytes"
         else:
-            beyond = passes.first_beyond(outcome, expected, dtype, self._tolerance)
+            beyond = passes.first_beyond(outcome, expected, dtype, self.tolerance)
             if beyond is None:
                 return None
-            place, what = beyond, f"more than {self._tolerance:g}"
-        element = self._task.launch.element(number, place)
+            place, what = beyond, f"more than {self.tolerance:g}"
+        element = self.task.launch.element(number, place)
         return f"{self._names(number)} differs in {what}, first at {element}"
 
     def _unsteady(self) -> str | None:
         """Says so if the original does not even agree with itself."""
-        self._run(self._original, self._outcome)
+        self._run(self.original, self._outcome)
         if self._difference() is None:
             return None
         return "but the unmodified kernel does not leave the same bytes twice either"
 
     def _names(self, number: int) -> str:
-        return " and ".join(f"`{name}`" for name, one in _tensors(self._task, number))
+        return " and ".join(f"`{name}`" for name, one in _tensors(self.task, number))
 
     def _float_type(self, number: int) -> torch.dtype | None:
         """Of its elements; None if arguments see it as different ones."""
-        dtypes = {tensor.dtype for _, tensor in _tensors(self._task, number)}
+        dtypes = {tensor.dtype for _, tensor in _tensors(self.task, number)}
         return _FLOATS.get(dtypes.pop()) if len(dtypes) == 1 else None
 
 

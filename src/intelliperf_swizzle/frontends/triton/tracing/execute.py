@@ -25,7 +25,12 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_one_by_one,
     run_together,
 )
-from intelliperf_swizzle.frontends.triton.walk.slicing import accessed_by, address_slice, everything
+from intelliperf_swizzle.frontends.triton.walk.slicing import (
+    accessed_by,
+    address_slice,
+    conflicting,
+    everything,
+)
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
@@ -71,10 +76,8 @@ _MOST_WORDS = 500
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
 
 
-def trace_here(launch: Launch, folder: Path, *, inside_only: bool = False) -> Trace:
+def trace_here(launch: Launch, folder: Path) -> Trace:
     """Trace a launch in this process; see `trace.trace`.
-
-    `inside_only`: give up a launch as soon as it touches anything outside of every tensor.
 
     Raises:
         TraceError: the kernel cannot be compiled, or what decides an access is not known.
@@ -84,12 +87,11 @@ def trace_here(launch: Launch, folder: Path, *, inside_only: bool = False) -> Tr
     if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
-        trace, recorder = record_accesses(launch, live, inside_only=inside_only)
+        trace, recorder = record_accesses(launch, live)
         return with_sharing(
-            trace,
-            recorder,
+            trace, recorder,
             lambda watch: run_together(make_live(launch, kernel, whole=False), watch),
-        )
+        )  # fmt: skip
     except NotKnownError as error:
         reason = str(error)
     if "were not recorded" in reason:
@@ -99,7 +101,7 @@ def trace_here(launch: Launch, folder: Path, *, inside_only: bool = False) -> Tr
         )
     if launch.loop:
         raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
-    return _one_by_one(launch, kernel, f"traced program by program: {reason}", inside_only)
+    return _one_by_one(launch, kernel, f"traced program by program: {reason}")
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
@@ -107,7 +109,8 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
     where a launch reaches outside of every tensor, which nobody's would."""
     for launch in launches:
         try:
-            yield trace_here(launch, folder, inside_only=True)
+            trace = trace_here(launch, folder)
+            yield None if trace.elements_outside else trace
         except TraceError:
             yield None
 
@@ -139,16 +142,13 @@ def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None 
     return Live(plan, launch.grid, memory, bind_arguments(kernel, launch, memory))
 
 
-def record_accesses(
-    launch: Launch, live: Live, *, inside_only: bool = False
-) -> tuple[Trace, TraceRecorder]:
+def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
     """Execute all programs in batches and note what they touch, not yet who else touches it.
 
     Raises:
         NotKnownError: what decides an access is not known, or the launch itself writes it.
-        TraceError: something outside of every tensor was touched and is not allowed.
     """
-    recorder = _recorder(launch, live, inside_only)
+    recorder = _recorder(launch, live)
     run = run_together(live, recorder)
     trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.noticed.waits)
     trace = replace(trace, immaterial=_immaterial(launch, live, run.noticed.control))
@@ -157,10 +157,10 @@ def record_accesses(
     return trace, recorder
 
 
-def _recorder(launch: Launch, live: Live, inside_only: bool) -> TraceRecorder:
+def _recorder(launch: Launch, live: Live) -> TraceRecorder:
     return TraceRecorder(
         live.memory.begin, live.memory.end, lambda: live.now.update, loop=launch.loop,
-        inside_only=inside_only, where=lambda: live.now.where(live.plan.kernel),
+        where=lambda: live.now.where(live.plan.kernel),
     )  # fmt: skip
 
 
@@ -168,15 +168,17 @@ def _trace(
     launch: Launch, live: Live, recorder: TraceRecorder, run: Executed, method: str, note: str
 ) -> Trace:
     trace = recorder.trace(
-        launch.grid,
-        live.memory.segments,
+        launch.grid, live.memory.segments,
         method="batched" if method == "batched" else "sequential",
-        arithmetic=run.arithmetic,
-        notes=(note,) if note else (),
-        waits=run.noticed.waits,
-    )
-    handed = accessed_by(live.plan.kernel).hands_over
-    return replace(trace, unresolved=tuple(recorder.unresolved), hands_over=handed)
+        arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.noticed.waits,
+    )  # fmt: skip
+    kernel = live.plan.kernel
+    ops = conflicting(kernel)
+    unseen = frozenset(kernel.line(op) for op in ops if op not in live.now.made)
+    return replace(
+        trace, unresolved=tuple(recorder.unresolved), hands_over=accessed_by(kernel).hands_over,
+        seen=frozenset(map(kernel.line, ops)) - unseen, unseen=unseen,
+    )  # fmt: skip
 
 
 def _immaterial(launch: Launch, live: Live, control: int) -> tuple[str, ...]:
@@ -190,9 +192,9 @@ def _immaterial(launch: Launch, live: Live, control: int) -> tuple[str, ...]:
     return (*plain, *(name for name, value in scalars.items() if value not in decisive))
 
 
-def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside_only: bool) -> Trace:
+def _one_by_one(launch: Launch, kernel: Kernel, note: str) -> Trace:
     live = make_live(launch, kernel, whole=True)
-    recorder = _recorder(launch, live, inside_only)
+    recorder = _recorder(launch, live)
     try:
         run = run_one_by_one(live, observer=recorder)
     except (NotKnownError, DeadlockError) as error:

@@ -116,10 +116,12 @@ class Now:
         update: the atomic operation.
         op: the access to memory.
         values: of the kernel, so far.
+        made: accesses of which some lane of some program took part.
     """
 
     update: Update = field(default_factory=lambda: Update("", False))
     op: Op | None = None
+    made: set[Op | None] = field(default_factory=set)
     values: Mapping[str, Block] = field(default_factory=dict)
 
     def where(self, kernel: Kernel) -> str:
@@ -153,33 +155,28 @@ class Poll:
     repeats: int = 0
 
 
+@dataclass(eq=False)
 class Accesses:
     """The memory of a batch as its programs see it.
 
-    Args:
+    Attributes:
         memory: of the launch.
         recorder: told of every access.
         noticed: of the whole run.
         programs: of the batch.
-        compute: whether stores and atomics are carried out.
         now: told what is being carried out.
+        compute: whether stores and atomics are carried out.
+        value_loads: storages (a bit set) by the number of an access whose value was taken there.
     """
 
-    def __init__(
-        self,
-        memory: Memory,
-        recorder: Observer,
-        noticed: Noticed,
-        programs: Programs,
-        now: Now,
-        *,
-        compute: bool,
-    ) -> None:
-        self.memory, self.recorder, self.noticed = memory, recorder, noticed
-        self.programs, self.compute = programs, compute
-        self.value_loads: dict[int, int] = {}
-        self.now = now
-        self._poll: Poll | None = None
+    memory: Memory
+    recorder: Observer
+    noticed: Noticed
+    programs: Programs
+    now: Now
+    compute: bool = True
+    value_loads: dict[int, int] = field(default_factory=dict, init=False)
+    _poll: Poll | None = field(default=None, init=False)
 
     def touch(self, kind: Access, pointer: Block, mask: Block | None) -> int:
         """Record an access; its number in the batch."""
@@ -190,6 +187,8 @@ class Accesses:
         rank = len(pointer.shape)
         masks = [] if mask is None else terms_of(mask, rank)
         bytes_each, active = pointer.element.target.bytes, self.programs.active
+        if all(term.any() for term in masks):
+            self.now.made.add(self.now.op)
         return BlockAccess(kind, terms_of(pointer, rank), masks, bytes_each, active)
 
     # --- loads ----------------------------------------------------------------------------------

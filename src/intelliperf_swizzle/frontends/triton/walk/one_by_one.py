@@ -7,15 +7,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now, update_of
-from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs
+from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, update_of
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import Access
-from intelliperf_swizzle.trace.observer import Observer
 
 VAIN_POLLS = 50
 """Polls of an unchanged word after which a program is taken to wait for another."""
@@ -100,22 +99,17 @@ class _AbandonedError(Exception):
     """Ends a parked program after another one failed."""
 
 
+@dataclass(eq=False)
 class OneByOne(Accesses):
-    """The memory of a program that runs alone; what it does not know, later programs do not."""
+    """The memory of a program that runs alone; what it does not know, later programs do not.
 
-    def __init__(
-        self,
-        memory: Memory,
-        observer: Observer,
-        noticed: Noticed,
-        programs: Programs,
-        now: Now,
-        scheduler: Scheduler,
-    ) -> None:
-        super().__init__(memory, observer, noticed, programs, now, compute=True)
-        self._scheduler = scheduler
-        self._last: tuple[object, ...] | None = None
-        self._polls = 0
+    Attributes:
+        scheduler: lets other programs run while this one waits.
+    """
+
+    scheduler: Scheduler = field(kw_only=True)
+    _last: tuple[object, ...] | None = field(default=None, init=False)
+    _polls: int = field(default=0, init=False)
 
     def load(
         self, pointer: Block, mask: Block | None, other: Block | None, *, wanted: bool
@@ -140,7 +134,7 @@ class OneByOne(Accesses):
     def store(self, pointer: Block, value: Block | None, mask: Block | None) -> None:
         """A store."""
         self._report(Access.WRITE, pointer, mask)
-        self._scheduler.memory_changed()
+        self.scheduler.memory_changed()
         if value is not None:
             self.put(pointer, value, mask)
 
@@ -162,7 +156,7 @@ class OneByOne(Accesses):
             return Block(given[0].terms, element, pointer.shape, why)
 
         if not pointer.single:
-            self._scheduler.memory_changed()
+            self.scheduler.memory_changed()
             self._report(Access.ATOMIC, pointer, mask)
             return change()
         told = (operation, *(value.data.tobytes() for value in given))
@@ -186,11 +180,11 @@ class OneByOne(Accesses):
         answer = access()
         unchanged = before == self._value(pointer)
         if not unchanged:
-            self._scheduler.memory_changed()
+            self.scheduler.memory_changed()
         self._last = poll if unchanged else None
         self._polls = self._polls + 1 if repeated else 0
         if self._polls >= VAIN_POLLS and unchanged:
-            self._scheduler.wait()
+            self.scheduler.wait()
             self._polls = 0
         return answer
 

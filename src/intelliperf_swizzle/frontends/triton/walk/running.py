@@ -129,7 +129,7 @@ def run_one_by_one(
     def run(program: int) -> None:
         batch = Programs(live.grid, np.array([program], np.int64))
         told = observer or Observer()
-        accesses = OneByOne(live.memory, told, noticed, batch, live.now, scheduler)
+        accesses = OneByOne(live.memory, told, noticed, batch, live.now, scheduler=scheduler)
         with np.errstate(all="ignore"):
             Walker(live.plan, batch, accesses, live.arguments).run()
         arithmetic[program] = batch.arithmetic[0]

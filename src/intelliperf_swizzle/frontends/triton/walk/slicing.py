@@ -243,6 +243,16 @@ def accessed_by(kernel: Kernel) -> Accessed:
     )  # fmt: skip
 
 
+def conflicting(kernel: Kernel) -> list[Op]:
+    """Its stores, and the loads of what it stores to."""
+    sources = Sources(kernel)
+    ops = [op for function in kernel.functions for op in function.walk()]
+    of = {op: _roots(sources, op.operands[0]) for op in ops if op.name in ("tt.load", "tt.store")}
+    stored = set[str]().union(*(of[op] for op in of if not op.results))
+    known = {*kernel.args}.issuperset
+    return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
+
+
 @lru_cache(maxsize=64)
 def deciding_floats(kernel: Kernel) -> frozenset[str] | None:
     """The arguments of whose floats an access, a mask or a branch depends; None = not known."""
