@@ -34,7 +34,7 @@ from intelliperf_swizzle.search.evaluators import OnGpu
 from intelliperf_swizzle.search.loop import Attempts
 from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import UnitTest, prepare
-from intelliperf_swizzle.search.stages import Setting
+from intelliperf_swizzle.search.stages import EvaluationContext
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
@@ -99,7 +99,7 @@ def stages(
         runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
         history = History(folder / "history.jsonl", {})
         own = replace(setup, profiler=Counters())
-        setting = Setting(subject, own, history.record, Silent(), UnitTest(setup))
+        setting = EvaluationContext(subject, own, history.record, Silent(), UnitTest(setup))
         evaluator = OnGpu(setting, runs, measured=3)
         yield Attempts(setup, subject, history), evaluator, runs
         history.close()
