@@ -271,8 +271,8 @@ def _waited(
     fetched = [np.bincount(unit[one.log[1]], minlength=stream.units) > 0 for one in domains]
     touches, alone = stream.touches, np.sum(fetched, axis=0) == 1
     read = touches.lines * (touches.kinds[touches.unit, 0] > 0)
-    part = np.bincount(touches.tile, read * alone[touches.unit], stream.tiles)
-    part /= np.maximum(np.bincount(touches.tile, read, stream.tiles), 1)
+    every = np.maximum(np.bincount(touches.tile, read, stream.tiles), 1.0)
+    part = np.bincount(touches.tile, read * alone[touches.unit], stream.tiles) / every
     computing, ends = arithmetic(stream, target), []
     slots, fill = target.cus_per_xcd * occupancy, clocks_of(target).fill
     sooner = 1 - (target.clocks_llc or 0.0) / target.clocks_memory
