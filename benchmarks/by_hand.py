@@ -20,9 +20,7 @@ from harness.command import Record, Table, Wishes, main
 from harness.items import BENCHMARKS, Bench
 from harness.render import generated, page, percent, table
 
-KERNELS = (
-    "gemm", "batched_gemm", "conv_2d", "transpose", "stencil_2d", "fdtd_2d", "spmv", "attention",
-)  # fmt: skip
+KERNELS = ("gemm", "batched_gemm", "conv_2d", "transpose", "stencil_2d")
 
 
 def compute(_: Bench, wishes: Wishes) -> Record:

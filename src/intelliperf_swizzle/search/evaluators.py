@@ -29,9 +29,9 @@ from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import (
     Edited,
     Evaluated,
+    EvaluationContext,
     Evaluator,
     Screened,
-    Setting,
     find_difference,
 )
 from intelliperf_swizzle.search.subject import Subject, with_causes
@@ -47,7 +47,7 @@ class OnModel:
 
     predicted = None
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: EvaluationContext):
         self._setting, self._setup = setting, setting.setup
         self._validated: dict[int, Evaluated] = {}
         self._always: frozenset[int] = frozenset()
@@ -234,7 +234,7 @@ class OnGpu:
         measured: candidates that may be validated and timed in one evaluation.
     """
 
-    def __init__(self, setting: Setting, runs: GpuRuns, measured: int):
+    def __init__(self, setting: EvaluationContext, runs: GpuRuns, measured: int):
         self._setting, self._setup = setting, setting.setup
         self._runs = runs
         self._measured = measured
@@ -434,7 +434,7 @@ def choose_evaluator(
         folder: for what the application's process is told and tells on a GPU.
         progress: told of each step.
     """
-    setting = Setting(subject, setup, history.record, progress, UnitTest(setup))
+    setting = EvaluationContext(subject, setup, history.record, progress, UnitTest(setup))
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(
