@@ -242,6 +242,7 @@ class OnGpu:
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = setting.subject.baseline
         self.predicted = replace(self.baseline, time_ms=None)
+        self._is_counted = False
         self._settled: dict[tuple[int, Candidate], Evaluated] = {}
         self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
 
@@ -288,6 +289,7 @@ class OnGpu:
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:
             self._judge(one, outcomes[one.attempt.number])
+        self._is_counted = False
         return [self._evaluated[one.attempt.number] for one in edited]
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
@@ -386,11 +388,10 @@ class OnGpu:
         new = [one for one, known in leaders if known and known.profiler == "model"]
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
-        if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
+        wanted = new or (asked and self.baseline.profiler == "model")
+        if profiler is None or self._is_counted or not wanted or (spent(2 * HURRIED) and not asked):
             return
-        if spent(2 * HURRIED) and not asked:
-            self._profiler = None
-            return
+        self._is_counted = True  # measured rates put others in front
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
         count, self._count = self._count, None
         edits = [one.edit for one in new]
