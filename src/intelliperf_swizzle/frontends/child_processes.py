@@ -112,9 +112,8 @@ class ChildTracer:
         small = [n for n, launch in enumerate(launches) if launch.tiles < LARGE_TILES]
         large = [n for n, launch in enumerate(launches) if launch.tiles >= LARGE_TILES]
         large.sort(key=lambda n: launches[n].tiles, reverse=True)
-        count = cores()
-        with ThreadPoolExecutor(count) as pool:
-            groups = [small, *(large[core::count] for core in range(count))]
+        with ThreadPoolExecutor(cores()) as pool:
+            groups = [small, *(large[core :: cores()] for core in range(cores()))]
             every = pool.map(trace_together, [one for one in groups if one])
             traces: dict[int, Trace] = dict(itertools.chain.from_iterable(every))
         return [traces.get(number) for number in range(len(launches))]

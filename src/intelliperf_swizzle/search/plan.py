@@ -21,7 +21,6 @@ from threading import Event, Semaphore
 from typing import Any
 
 from intelliperf_swizzle import __version__
-from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.disk import FolderLock, remove_partial, temporary_folder
 from intelliperf_swizzle.errors import (
     ProfileError,
@@ -349,7 +348,7 @@ def examine_kernels(
     names = [one[0].kernel for one in looked]
     progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
     own = progress if len(names) == 1 else Silent()
-    gate, late = Semaphore(cores()), Event()
+    gate, late = Semaphore(os.cpu_count() or 1), Event()
 
     def examine(launches: list[Launch]) -> Subject:
         with gate:
