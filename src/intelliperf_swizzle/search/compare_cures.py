@@ -154,11 +154,10 @@ def compare_cures(
     # beside a gain that a GPU has measured, no modelled one is needed
     found += () if setup.device and best else find_paddings(case, subject, best)
     by_rate = not (setup.device or subject.tells_time(setup.target))
-    gaining = [one for one in found if one.time_ms < time * (1 - least)]
-    if by_rate:
-        more = before.l2_hit_rate + MODEL_RATE_ERROR
-        found = [one for one in found if one.time_ms <= time * (1 + TIME_TOLERANCE)]
-        gaining = [one for one in found if one.l2_hit_rate > more]
+    longest = time * (1 + TIME_TOLERANCE if by_rate else 1 - least)
+    gain = MODEL_RATE_ERROR if by_rate else -1.0
+    gaining = [one for one in found if one.time_ms < longest]
+    gaining = [one for one in gaining if one.l2_hit_rate - before.l2_hit_rate > gain]
     cures = tuple(_ranked(gaining, least, by_rate)) if gaining else ()
     reason = None if cures else _no_cure(subject, before)
     return records.Cures(before.l2_hit_rate, time, cures, reason, arguments)

@@ -195,12 +195,8 @@ class OnModel:
             except ProfileError as error:
                 return self._refuse(one, Verdict("not measured", str(error)))
             subject, target = setting.subject, self._setup.target
-            verdict = rank.judge(
-                measurement,
-                self.baseline,
-                subject.launch_ms(target),
-                tells_time=subject.tells_time(target),
-            )
+            launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
+            verdict = rank.judge(measurement, self.baseline, launch_ms, tells_time=known)
             attempt = replace(attempt, measurement=measurement, verdict=verdict)
             attempt = setting.remember(attempt)
         return Evaluated(one.proved, attempt, one.edit)
