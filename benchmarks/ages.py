@@ -67,6 +67,7 @@ PAGES = (
     Page("model-accuracy.md", "Accuracy of the model", "records/model_accuracy.json", MODEL),
     Page("results/h200.md", "Measured on an H200", "measured/h200_swizzles.jsonl"),
     Page("results/tile_loops.md", "Tile loops on a GPU", "measured/tile_loops.jsonl"),
+    Page("results/packages_gpu.md", "Packages on a GPU", "records/packages_gpu.json"),
     Page("results/cuda.md", "CUDA C++ on GPUs", "measured/cuda_programs.jsonl"),
 )  # fmt: skip
 
