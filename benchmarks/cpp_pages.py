@@ -108,7 +108,7 @@ def hip() -> str:
     missing = sorted({f"`{one}`" for one in PROGRAMS} - {f"`{one['program']}`" for one in records})
     return page(
         generated("cpp_pages.py"),
-        "# HIP programs that others wrote",
+        "# Third-party HIP programs",
         f"The HIP examples of [IntelliPerf](https://github.com/AMDResearch/intelliperf) {commits}, "
         f"unmodified, built by their own command ({builds}: CMake with `LANGUAGES HIP`) without "
         "ROCm, for an MI300X; hit rates are modelled. `python benchmarks/hip_programs.py CHECKOUT` "
@@ -141,7 +141,7 @@ def cuda() -> str:
     return page(
         generated("cpp_pages.py"),
         "# CUDA C++ on GPUs",
-        "## Programs that others wrote",
+        "## Third-party CUDA programs",
         "Whole runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
         "candidates left the same bytes. Raw records: "
         "`benchmarks/measured/cuda_programs.jsonl`.",
@@ -185,7 +185,7 @@ def _program_row(record: Mapping[str, Any]) -> Sequence[str]:
         f"{record['repository']}, `{record['source']}`",
         f"`{record['kernel']}`",
         record["device"].split()[1],
-        "nothing faster found" if ratio is None else "{:.3f} ({:.3f} to {:.3f})".format(*ratio),
+        "no improvement found" if ratio is None else "{:.3f} ({:.3f} to {:.3f})".format(*ratio),
         f"{before:.1f}" if after is None else f"{before:.1f} → {after:.1f}",
         str(record["seconds"]),
         record["why_it_misses"].rstrip("."),

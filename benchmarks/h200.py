@@ -422,11 +422,11 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
         "",
         "By hand: the best of eight mappings (rows in groups of 2, 8 and 32, column-major, snake,",
         "Hilbert's curve in squares of 32, contiguous shares for 2 and 8 domains). GROUP_M = 8 is",
-        "the second of them, as a swizzle; what is named is compared with it in the same rounds.",
+        "the second of them, as a swizzle; the selected one is compared in the same rounds.",
         "The GEMMs go row by row, but for gemm (SwizzlePerf), whose source has GROUP_M = 8.",
         "",
         f"Mean speed-up over the paper's ten kernels (GEMM: stream-K): {mean_of_paper(records)}.",
-        "A kernel for which nothing better was named counts as 1. The paper has 1.29× on an",
+        "A kernel for which nothing better was found counts as 1. The paper has 1.29× on an",
         "MI300X, swizzles that are no permutations included.",
         "",
         "The records are of several visits. Those of gemm 8192³, 16384²x4096, 16384²x1024, the LLM",
@@ -435,11 +435,11 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
         "model alone names in them is of the model of that day.",
         "",
         "gemm (SwizzlePerf) and layer_norm have 8 warps of 32 threads where the paper has 4 of 64,",
-        "and gemm_stream_k a program a SM and tiles of 128 x 256: as the paper launches them they",
-        "spill registers on NVIDIA, and the counters would be of that traffic, too.",
+        "and gemm_stream_k one program per SM and tiles of 128 x 256: as the paper launches them",
+        "they spill registers on NVIDIA, and the counters would be of that traffic, too.",
         "",
-        "| case | baseline | GROUP_M = 8 | best by hand | by model alone | named "
-        "| named against GROUP_M = 8 | found in |",
+        "| case | baseline | GROUP_M = 8 | best by hand | by model alone | selected "
+        "| selected against GROUP_M = 8 | found in |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for one in records:
@@ -450,7 +450,10 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
             f"| {one['case']} | {before} | {' | '.join(cells)} | {one['automatic_seconds']:.0f} s |"
         )
     lines += ["", "## Hit rates and DRAM bytes", ""]
-    lines += ["| case | baseline | GROUP_M = 8 | by model alone | named |", "|---|---|---|---|---|"]
+    lines += [
+        "| case | baseline | GROUP_M = 8 | by model alone | selected |",
+        "|---|---|---|---|---|",
+    ]
     for one in records:
         cells = [rate_cell(one, name) for name in (GROUPED, "model alone", "named")]
         lines.append(f"| {one['case']} | {rates(one['baseline'])} | {' | '.join(cells)} |")
@@ -574,9 +577,9 @@ def ratio_cell(record: Mapping[str, Any], name: str) -> str:
 def named(records: Sequence[Mapping[str, Any]]) -> list[str]:
     """What was named, and how many of what was tried lost time."""
     lines = [
-        "## What was named",
+        "## Selected swizzles",
         "",
-        "| case | named | predicted beside measured | refused: slower |",
+        "| case | selected | predicted beside measured | refused: slower |",
     ]
     lines.append("|---|---|---|---|")
     for one in records:

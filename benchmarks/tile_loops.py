@@ -335,7 +335,7 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
         "The tiles of persistent kernels, renumbered by whole automatic runs and measured on real "
         "GPUs (raw records: `benchmarks/measured/tile_loops.jsonl`).",
         "## Against GROUP_M by hand",
-        "A GEMM in tiles of 128 × 128 × 64, one program an SM, that takes its tiles in groups of "
+        "A GEMM in tiles of 128 × 128 × 64, one program per SM, that takes its tiles in groups of "
         "GROUP_M rows. `found`: the application as the command left it. All run in the same "
         "rounds, each from a flushed L2; the last column is the time of `found` over that of the "
         "best GROUP_M of 2, 4, 8, 16 and 32, with its 95 % interval.",
@@ -344,7 +344,7 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
                 "GPU",
                 "M × N × K",
                 "GROUP_M",
-                "as it is, ms",
+                "baseline, ms",
                 "found, ms",
                 "best by hand, ms",
                 "found / best by hand",

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     from accuracy.tables import as_table, table
     from intelliperf_swizzle.disk import kept_for_user, write_whole
     from intelliperf_swizzle.hardware import load_target
-    from intelliperf_swizzle.stopping import apart
+    from intelliperf_swizzle.stopping import interruptibly
 
     target = load_target(options.target)
     if options.output_file:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
 
     try:
         with progress_display() as progress:
-            apart(compare)
+            interruptibly(compare)
     finally:
         for so_far in known:
             for reason in so_far.skipped:

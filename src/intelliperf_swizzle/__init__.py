@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.language import Swizzle, parse
     from intelliperf_swizzle.records import Proof, RemapVerdict, Witness
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Proof",

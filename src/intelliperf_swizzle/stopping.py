@@ -5,12 +5,13 @@
 A command line opens `stopped_by_signals`. There the first signal kills all child processes and
 raises `Interrupted` in the main thread, and the second ends the process. Python runs a signal's
 handler in the main thread only, and only between two of its instructions: so what computes for
-long, or waits in a thread pool or for a server, is called by `apart`. The kernel may hand a signal
-to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
+long, or waits in a thread pool or for a server, is called by `interruptibly`. The kernel may hand a
+signal to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -69,7 +70,12 @@ def begin_part(parts: int) -> None:
 
 def spent(share: float) -> bool:
     """Whether that share of the part's time is over; False if there is no limit."""
-    return bool(_end) and time.monotonic() > _begun + share * _seconds
+    return left(share) == 0.0
+
+
+def left(share: float) -> float | None:
+    """Seconds until that share of the part's time is over; None if there is no limit."""
+    return max(0.0, _begun + share * _seconds - time.monotonic()) if _end else None
 
 
 @contextmanager
@@ -115,13 +121,13 @@ def check() -> None:
         raise _stopped
 
 
-def hold() -> None:
+def defer_signals() -> None:
     """The run ends by itself now, with files that belong together: a first signal only marks it."""
     global _holding
     _holding = True
 
 
-def apart(work: Callable[[], Result]) -> Result:
+def interruptibly(work: Callable[[], Result]) -> Result:
     """Calls a function in a thread that is left to itself if a signal comes.
 
     Only the main thread is told of signals: in any other the function is just called.
@@ -134,9 +140,9 @@ def apart(work: Callable[[], Result]) -> Result:
     return ahead(work)()
 
 
-def ahead(work: Callable[[], Result]) -> Callable[[], Result]:
+def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
     """Begins a function in a thread of its own; what waits for it, as often as it is called, and
-    raises what it raises."""
+    raises what it raises, or TimeoutError after so many seconds as it is given."""
     results: list[Result] = []
     errors: list[BaseException] = []
 
@@ -146,8 +152,11 @@ def ahead(work: Callable[[], Result]) -> Callable[[], Result]:
         except BaseException as error:  # whatever it is, it belongs to the caller
             errors.append(error)
 
-    def wait() -> Result:
+    def wait(seconds: float | None = None) -> Result:
+        end = math.inf if seconds is None else time.monotonic() + seconds
         while thread.is_alive():
+            if time.monotonic() > end:
+                raise TimeoutError
             thread.join(TICK_SECONDS)
         if errors:
             raise errors[0]

@@ -108,7 +108,7 @@ def counted(one):
 import re
 wanted = re.compile(job["kernel_include_regex"])
 shown = [one for one in BEHAVIOUR["launches"] if wanted.search(one["kernel"])]
-if "csv" in job["output_format"] and shown:
+if job["output_format"] == ["csv"] and shown:
     lines = ["Dispatch_Id,Process_Id,Agent_Id,Kernel_Name,Grid_Size,Workgroup_Size,LDS_Block_Size,"
              "VGPR_Count,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"]
     for number, one in enumerate(shown, 1):

@@ -67,7 +67,7 @@ def test_all_variants_of_a_replay_are_counted_without_the_application(
     edits, told, replays = [bench.edit(hits=900)], [], tmp_path / "replays"
     replays.mkdir()
 
-    def replay():
+    def replay(repeats):
         folder = replays / str(len([*replays.iterdir()]))
         folder.mkdir()
         waits = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import pytest
 from profiler_stand_ins import ROCPROFV3, row
 
 from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.profile.installed import find_tool
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
@@ -115,3 +117,28 @@ def test_the_counters_of_an_mi250x_have_other_names(bench, rocprofv3, launched):
         Rocprofv3Profiler(bench.application(), mi250x, tool).measure([launched((1, 1, 1))])
     [job] = json.loads(request.read_text())["jobs"]
     assert {"TCC_EA_RDREQ_sum", "TCC_EA_WRREQ_sum"} <= set(job["pmc"])
+
+
+def test_all_variants_of_a_replay_are_counted_in_one_session(bench, rocprofv3, launched, tmp_path):
+    shares = {(64, 1, 1): (1.0, 0.5), (8, 2, 1): (0.2, 1.5)}
+    rows = [row(g, 256, share=s) for g, both in shares.items() for s in both for _ in range(3)]
+    edits, told = [bench.edit(hits=900)], []
+
+    def replay(repeats):
+        assert repeats == 3
+        (folder := tmp_path / f"replay-{len(told)}").mkdir()
+        return Replay([sys.executable, "-c", "pass"], dict(os.environ), folder, told.append)
+
+    read = rocprofv3(*rows, at_once=4).begin([*map(launched, shares)], replay)(edits)
+    assert [one.l2_hit_rate for one in read] == [(600 + 120) / 2000, (300 + 900) / 2000]
+    assert [one.l2_before for one in read] == ["cold", "cold"]
+    assert told == [edits, edits], "what does not fit is asked for no second time"
+    assert all("app.py" not in call for call in bench.calls)
+    with pytest.raises(ProfileError):
+        rocprofv3(*rows[1:]).begin([*map(launched, shares)], replay)(edits)
+
+
+def test_grids_of_as_many_programs_are_not_told_apart(rocprofv3, launched):
+    profiler = rocprofv3(row((64, 1, 1), 256), row((8, 8, 1), 256))
+    with pytest.raises(ProfileError, match="cannot be told apart"):
+        profiler.measure([launched((64, 1, 1)), launched((8, 8, 1))])

@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.profile.rocprofv3 import read_csv, read_folder, read_json
+from intelliperf_swizzle.profile.rocprofv3 import read_csv, read_folder
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -40,21 +38,6 @@ def test_csv_of_rocm_6_4_has_times_and_decimals():
     }
 
 
-def test_json_of_rocm_7_has_the_axes_of_the_grid():
-    [reading] = read_json(recorded("rocprofv3_7.1_results.json"))
-    assert (reading.kernel, reading.grid, reading.threads) == ("matmul_kernel", (256, 2, 1), 256)
-    assert reading.counters == {"TCC_HIT_sum": 6000, "TCC_MISS_sum": 4000, "TCC_REQ_sum": 10400}
-    assert (reading.time_ns, reading.shared_bytes, reading.registers) == (500_000, 65536, 128)
-
-
-def test_one_process_need_not_be_a_list():
-    document = json.loads(recorded("rocprofv3_7.1_results.json"))
-    [process] = document["rocprofiler-sdk-tool"]
-    assert read_json(json.dumps({"rocprofiler-sdk-tool": process})) == read_json(
-        json.dumps(document)
-    )
-
-
 def test_a_counter_given_by_instances_is_their_sum():
     header, row, *_ = recorded("rocprofv3_6.4_counter_collection.csv").splitlines()
     [reading] = read_csv("\n".join([header, row, row, row, ""]))
@@ -76,19 +59,6 @@ def test_a_row_that_was_cut_off_is_left_out():
     assert read_csv(text.replace("6000", "n/a"))[0].counters == {"TCC_MISS_sum": 4000}
 
 
-def test_a_json_file_that_was_cut_off_leaves_the_csv_file(tmp_path):
-    text = recorded("rocprofv3_7.1_results.json")
-    folder = tmp_path / "pass_1" / "host"
-    folder.mkdir(parents=True)
-    (folder / "1_results.json").write_text(text[: len(text) // 2])
-    shutil.copy(
-        RECORDED / "rocprofv3_6.4_counter_collection.csv", folder / "1_counter_collection.csv"
-    )
-    assert [one.grid for one in read_folder(tmp_path)] == [None]
-    (folder / "1_results.json").write_text(text)
-    assert [one.grid for one in read_folder(tmp_path)] == [(256, 2, 1)]
-
-
 def test_a_folder_without_files_has_no_dispatches(tmp_path):
     assert read_folder(tmp_path) == []
 
@@ -99,6 +69,3 @@ def test_another_layout_is_an_error_that_says_what_is_there():
     assert "KernelName" in caught.value.details[0]
     with pytest.raises(ProfileError, match="lacks the column"):
         read_csv("")
-    for text in ("{}", "[]", '{"rocprofiler-sdk-tool": [{"counters": []}]}'):
-        with pytest.raises(ProfileError, match="unknown layout"):
-            read_json(text)

@@ -12,10 +12,10 @@ import pytest
 
 from intelliperf_swizzle.records import Accuracy, Cure, Cures, Run
 from intelliperf_swizzle.report.establish import establish
-from intelliperf_swizzle.report.files import FACES, result
+from intelliperf_swizzle.report.files import REPORT_FORMATS, result
 from intelliperf_swizzle.report.words import outcome
 
-ALL = {**FACES, "json": lambda run: said(run)}
+ALL = {**REPORT_FORMATS, "json": lambda run: said(run)}
 
 
 def said(run: Run) -> str:
@@ -40,7 +40,7 @@ def test_a_caution_stands_beside_the_verdict(run_with_a_caution: Run, face: str)
     )
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("face", REPORT_FORMATS)
 def test_a_domain_has_the_name_that_the_vendor_gives_it(
     run: Run, run_with_a_caution: Run, face: str
 ) -> None:
@@ -109,7 +109,7 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
     assert not replace(bound, time_ms=14.0).bound_by_arithmetic, "seven times its operations"
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("face", REPORT_FORMATS)
 def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: str) -> None:
     names = [one.name for one in run.by_hand]
     assert names[:3] == ["unmodified", "remap_xcd of AITER", "GROUP_M = 4"]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from intelliperf_swizzle.codec import dumps
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.files import FACES, SCHEMA, read_run, result, run_of
+from intelliperf_swizzle.report.files import REPORT_FORMATS, SCHEMA, read_run, result, run_of
 from intelliperf_swizzle.report.pages import markdown
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "result.schema.json"
@@ -138,7 +138,7 @@ def test_a_result_damaged_anywhere_is_shown_or_refused_and_nothing_else(run: Run
     alike: dict[str, tuple[Any, Any]] = {}  # of each list, one item
     for part, key, name in places(whole):
         alike.setdefault(re.sub(r"\d+", "[]", name), (part, key))
-    faces = itertools.cycle(FACES.values())
+    faces = itertools.cycle(REPORT_FORMATS.values())
     refused = 0
     for part, key in alike.values():
         right = part[key]

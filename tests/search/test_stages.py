@@ -21,8 +21,8 @@ from intelliperf_swizzle.search.plan import choose_kernel
 from intelliperf_swizzle.search.setup import Setup, UnitTest, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
+    EvaluationContext,
     Proved,
-    Setting,
     edit_source,
     prove_candidate,
     screen_candidate,
@@ -146,7 +146,7 @@ def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, 
         setup.options, num_attempts=3, accordo_absolute_tolerance=0.0, validation_seconds=1.0
     )
     own = replace(setup, target=TARGET, language=language, profiler=None, options=options)
-    setting = Setting(subject, own, remember, Silent(), UnitTest(setup))
+    setting = EvaluationContext(subject, own, remember, Silent(), UnitTest(setup))
     return OnModel(setting), remembered
 
 

@@ -74,15 +74,15 @@ def report(arguments: Sequence[str]) -> int:
     )
     options = parser.parse_args(arguments)
 
-    from intelliperf_swizzle.report.files import FACES, face_name, read_run, write
+    from intelliperf_swizzle.report.files import REPORT_FORMATS, format_name, read_run, write
     from intelliperf_swizzle.report.terminal import show, summary
 
-    face = face_name(options.format, options.output_file)
+    face = format_name(options.format, options.output_file)
     finished = read_run(Path(options.result))
     if face == "text" and not options.output_file:
         show(summary(finished), sys.stdout)
         return 0
-    text = FACES[face](finished)
+    text = REPORT_FORMATS[face](finished)
     if options.output_file:
         write(Path(options.output_file), text)
     else:

@@ -72,7 +72,7 @@ class _Opening:
             host = importlib.import_module("intelliperf_swizzle.host")
         except ImportError:
             return
-        host.open_door(module)
+        host.install_formulas(module)
 
     def get_code(self, name: str) -> "CodeType":
         """What `python -m intelliperf` runs: the module is imported, as the command imports it.

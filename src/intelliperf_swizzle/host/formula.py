@@ -3,7 +3,7 @@
 """Our formulas as entry points, for a host that reads those of `intelliperf.formulas`.
 
 The host asks for our options, parses, and calls the formula with what it has parsed. To a host that
-reads no entry points, `open_door` shows them when its command line is imported (`hook`).
+reads no entry points, `install_formulas` shows them when its command line is imported (`hook`).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
 
 
 @contextmanager
-def ours_listed() -> Iterator[None]:
+def list_formulas() -> Iterator[None]:
     """The next parser that parses lists our formulas too; it is otherwise the host's."""
     original = argparse.ArgumentParser.parse_args
 
@@ -184,7 +184,7 @@ def exit_code_of(parse: Callable[[], argparse.Namespace]) -> int:
         return 1
 
 
-def open_door(module: ModuleType) -> None:
+def install_formulas(module: ModuleType) -> None:
     """Lets the host's parser see our formulas, unless it already does.
 
     Args:
@@ -202,7 +202,7 @@ def open_door(module: ModuleType) -> None:
         chosen = chosen_formula(parser, sys.argv[1:])
         if (chosen in FORMULAS or is_formula_file(chosen)) and (fresh := host_parser(build)):
             sys.exit(exit_code_of(lambda: with_ours(fresh).parse_args()))
-        with ours_listed():
+        with list_formulas():
             return build()
 
     module.intelliperf_parser = intelliperf_parser  # type: ignore[attr-defined]

@@ -7,11 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
@@ -44,4 +45,14 @@ class Profiler(Protocol):
         Args:
             launches: of one kernel.
             edit: the source that renumbers them; None for the unmodified kernel.
+        """
+
+    def begin(
+        self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
+    ) -> Callable[[Sequence[Edit]], list[Measurement]]:
+        """Starts to count; what measures the unmodified kernel and each of some edits.
+
+        Args:
+            launches: of one kernel.
+            replay: makes them so often with each.
         """

@@ -15,7 +15,7 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Carrier, Edit, carry, moved_command
 from intelliperf_swizzle.errors import ProfileError, SwizzleError
-from intelliperf_swizzle.frontends.ports import Builder, KernelLanguage
+from intelliperf_swizzle.frontends.ports import Builder, KernelLanguage, Replay
 from intelliperf_swizzle.hardware import Device
 
 GRACE_SECONDS = 30.0
@@ -172,6 +172,20 @@ def begin_profiler(
         return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
 
     return wait
+
+
+def begin_counting(
+    made: Replay, tool: Callable[[Path], Sequence[str]], limit_seconds: float
+) -> Callable[[Sequence[Edit]], Ran]:
+    """Starts a profiler over a replay; what tells it the edits, and waits for the end."""
+    command = [*tool(made.folder), *made.command]
+    wait = begin_profiler(command, made.folder, made.environment, made.folder)
+
+    def count(edits: Sequence[Edit]) -> Ran:
+        made.go(edits)
+        return wait(limit_seconds)
+
+    return count
 
 
 def check_edited(

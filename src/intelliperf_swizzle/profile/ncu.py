@@ -33,12 +33,19 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.application import (
     Application,
     Ran,
-    begin_profiler,
+    begin_counting,
     failure,
     profiled,
 )
 from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
-from intelliperf_swizzle.profile.readings import Reading, Totals, plain_name, totals
+from intelliperf_swizzle.profile.readings import (
+    REPEATS,
+    Reading,
+    Totals,
+    by_variant,
+    plain_name,
+    totals,
+)
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
 
 DURATION = "gpu__time_duration.sum"
@@ -136,8 +143,8 @@ def _triple(text: str) -> Grid | None:
 LAUNCHES = 10
 """Launches of each configuration (grid, block, shared memory) that are measured at most."""
 
-REPEATS, MOST = 3, 1000
-"""How often a replay makes a launch with each variant of a kernel; all of these are measured."""
+MOST = 1000
+"""The same, of a replay: all."""
 
 HITS = "lts__t_sectors_srcunit_tex_lookup_hit.sum"
 REQUESTS = "lts__t_requests_srcunit_tex.sum"
@@ -187,22 +194,15 @@ class NcuProfiler:
         return self._measurement(kernel, sums, self._sectors_of[key])
 
     def begin(
-        self, launches: Sequence[TracedLaunch], replay: Callable[[], Replay]
+        self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
     ) -> Callable[[Sequence[Edit]], list[Measurement]]:
         """Starts two sessions over replays of the launches, for sectors of a request and all else;
         what counts in them the unmodified kernel and each edit, as `measure` does."""
-        kernel = launches[0].launch.kernel
+        kernel, limit = launches[0].launch.kernel, self._application.limit_seconds
 
         def session(counters: Sequence[str]) -> Callable[[Sequence[Edit]], Ran]:
-            made = replay()
-            command = [*self._command(kernel, counters, made.folder, MOST), *made.command]
-            waited = begin_profiler(command, made.folder, made.environment, made.folder)
-
-            def ran(edits: Sequence[Edit]) -> Ran:
-                made.go(edits)
-                return waited(self._application.limit_seconds)
-
-            return ran
+            tool = partial(self._command, kernel, counters, most=MOST)
+            return begin_counting(replay(REPEATS), tool, limit)
 
         begun = {choices[0]: session(choices[0]) for choices in (self._hits, self._sectors)}
 
@@ -212,16 +212,13 @@ class NcuProfiler:
             def run(counters: tuple[str, ...]) -> list[Reading]:
                 ran = (begun.pop(counters, None) or session(counters))(edits)
                 readings = read_ncu(_printed(ran))
-                if len(readings) != len(launches) * len(variants) * REPEATS or ran.exit_code:
+                if ran.exit_code or not by_variant(readings, len(launches), len(variants)):
                     raise _why(kernel, ran)
                 return readings
 
-            def sums(choices: list[tuple[str, ...]]) -> Iterator[Totals]:
-                readings = self._counted(choices, run)
-                for number, edit in enumerate(variants):
-                    firsts = range(number * REPEATS, len(readings), len(variants) * REPEATS)
-                    own = [one for first in firsts for one in readings[first : first + REPEATS]]
-                    yield self._totals(launches, own, edit)
+            def sums(choices: list[tuple[str, ...]]) -> list[Totals]:
+                parts = by_variant(self._counted(choices, run), len(launches), len(variants))
+                return [*map(partial(self._totals, launches), parts, variants)]
 
             per_request = map(_per_request, sums(self._sectors))
             return [*map(partial(self._measurement, kernel), sums(self._hits), per_request)]
@@ -328,10 +325,6 @@ def _why(kernel: str, ran: Ran) -> ProfileError:
     errors = [line for line in printed.splitlines() if line.startswith("==ERROR==")]
     if errors:
         return ProfileError("ncu failed", hint=without_counters(), details=tuple(errors[-4:]))
-    return failure("ncu", kernel, ran, seen=_available(printed))
-
-
-def _available(printed: str) -> list[str]:
-    """The kernels that ncu lists where it found none of the name."""
-    _, _, listed = printed.partition("Available Kernels:")
-    return [line.split(". ", 1)[1] for line in listed.splitlines() if line[:1].isdigit()]
+    listed = printed.partition("Available Kernels:")[2].splitlines()
+    seen = [line.split(". ", 1)[1] for line in listed if line[:1].isdigit()]
+    return failure("ncu", kernel, ran, seen)

@@ -28,6 +28,9 @@ from intelliperf_swizzle.records import Grid, Int64Array, Launch, Measurement
 DEFAULT_WARPS = 4
 """Triton's `num_warps` where a launch does not say."""
 
+REPEATS = 3
+"""How often a replay makes a launch with each variant of a kernel."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -99,6 +102,10 @@ def totals(
     for kernel in (name for name, own in named.items() if not own):
         seen = ", ".join(sorted({reading.kernel for reading in readings})) or "no kernel"
         raise ProfileError(f"the profile does not show `{kernel}`", details=(f"it shows: {seen}",))
+    shapes = {(one.launch.kernel, one.launch.programs, one.launch.grid) for one in launches}
+    alike = len({shape[:2] for shape in shapes}) < len(shapes)
+    if alike and any(reading.grid is None for reading in readings):
+        raise ProfileError("launches on grids of as many programs cannot be told apart")
     weighted = [
         (one.launch.count, _of_launch(one.launch, named[one.launch.kernel], target, compiled))
         for one in launches
@@ -115,6 +122,17 @@ def totals(
         else sum(count * _mean([one.time_ns or 0.0 for one in own]) for count, own in weighted),
         launches=len(times),
     )
+
+
+def by_variant(
+    readings: Sequence[Reading], launches: int, variants: int
+) -> list[Sequence[Reading]]:
+    """The readings of each variant in a replay, which makes each launch with each variant
+    `REPEATS` times; empty if these are not the readings of all."""
+    rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
+    if len(readings) != launches * variants * REPEATS:
+        return []
+    return [[one for row in rows[at::variants] for one in row] for at in range(variants)]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -14,96 +14,42 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal, TypeVar
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.application import Application, Ran, failure, profiled
+from intelliperf_swizzle.profile.application import (
+    Application,
+    Ran,
+    begin_counting,
+    failure,
+    profiled,
+)
 from intelliperf_swizzle.profile.installed import AMD_ACCESS, Tool, without_counters
-from intelliperf_swizzle.profile.readings import Reading, Totals, plain_name, totals
-from intelliperf_swizzle.records import Grid, Measurement
+from intelliperf_swizzle.profile.readings import REPEATS, Reading, by_variant, plain_name, totals
+from intelliperf_swizzle.records import Measurement
+
+T = TypeVar("T")
 
 _COLUMNS = ("Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counter_Name",
             "Counter_Value")  # fmt: skip
 
 
 def read_folder(folder: Path) -> list[Reading]:
-    """All dispatches that were written below a folder, from its JSON files, else from CSV files.
+    """All dispatches that were written below a folder.
 
     Raises:
         ProfileError: the files are not what rocprofv3 writes.
     """
-    for pattern, read in (("*results.json", read_json), ("*counter_collection.csv", read_csv)):
-        files = sorted(folder.rglob(pattern))
-        readings = [one for file in files for one in read(_text(file))]
-        if readings:
-            return readings
-    return []
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace")
-
-
-# --- JSON ---------------------------------------------------------------------------------------
-
-
-def read_json(text: str) -> list[Reading]:
-    """The dispatches of a `results.json`; none if it was cut off.
-
-    Raises:
-        ProfileError: it is JSON of another kind.
-    """
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return []
-    try:
-        runs = document["rocprofiler-sdk-tool"]
-        processes = runs if isinstance(runs, list) else [runs]
-        return [reading for process in processes for reading in _dispatches(process)]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ProfileError(f"rocprofv3's JSON is of an unknown layout: {error!r}") from error
-
-
-def _dispatches(process: Mapping[str, Any]) -> Iterator[Reading]:
-    counters = {one["id"]["handle"]: str(one["name"]) for one in process["counters"]}
-    kernels = {
-        one.get("kernel_id", at): plain_name(
-            one.get("formatted_kernel_name") or one.get("kernel_name") or ""
-        )
-        for at, one in enumerate(process["kernel_symbols"])
-    }
-    for one in process["callback_records"]["counter_collection"]:
-        timed = one["dispatch_data"]
-        dispatch = timed["dispatch_info"]
-        values: dict[str, float] = defaultdict(float)
-        for record in one["records"]:
-            values[counters[record["counter_id"]["handle"]]] += float(record["value"])
-        block, threads = _axes(dispatch["workgroup_size"]), _axes(dispatch["grid_size"])
-        grid = (-(-threads[0] // block[0]), -(-threads[1] // block[1]), -(-threads[2] // block[2]))
-        start, end = timed.get("start_timestamp", 0), timed.get("end_timestamp", 0)
-        yield Reading(
-            kernel=kernels[dispatch["kernel_id"]],
-            grid=grid,
-            programs=grid[0] * grid[1] * grid[2],
-            threads=block[0] * block[1] * block[2],
-            counters=dict(values),
-            time_ns=float(end - start) if end > start else None,
-            shared_bytes=dispatch.get("group_segment_size"),
-            registers=one.get("arch_vgpr_count"),
-        )
-
-
-def _axes(sizes: Mapping[str, int]) -> Grid:
-    return max(1, sizes["x"]), max(1, sizes["y"]), max(1, sizes["z"])
-
-
-# --- CSV ----------------------------------------------------------------------------------------
+    files = sorted(folder.rglob("*counter_collection.csv"))
+    texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
+    return [one for text in texts for one in read_csv(text)]
 
 
 def read_csv(text: str) -> list[Reading]:
@@ -166,7 +112,7 @@ TOO_MANY = re.compile(r"exceeds the capabilities of the hardware|error code 38\b
 class Rocprofv3Profiler:
     """Runs the application under `rocprofv3`.
 
-    The L2 is as the application leaves it: the tool does not flush it.
+    The L2 is as the application leaves it: the tool does not flush it. A replay does.
 
     Args:
         application: what to run.
@@ -195,21 +141,38 @@ class Rocprofv3Profiler:
             ProfileError: no permission, a run that failed, or a launch that it does not show.
         """
         kernel = launches[0].launch.kernel
-        sums = totals(
-            launches,
-            self._readings(kernel, edit),
-            self._target,
-            lambda launch: self._application.language.build(launch, self._target, edit),
-        )
-        return self._measurement(kernel, sums)
 
-    def _readings(self, kernel: str, edit: Edit | None) -> list[Reading]:
-        def command(folder: Path) -> list[str]:
-            return self._command(kernel, folder)
+        def run() -> tuple[Ran, list[Reading]]:
+            with profiled(self._application, kernel, edit, partial(self._command, kernel)) as ran:
+                return ran, read_folder(ran.folder)
 
+        return self._measurement(launches, edit, self._readings(kernel, run), "warm")
+
+    def begin(
+        self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
+    ) -> Callable[[Sequence[Edit]], list[Measurement]]:
+        """Starts a session over a replay of the launches; what counts in it the unmodified kernel
+        and each edit."""
+        kernel, limit = launches[0].launch.kernel, self._application.limit_seconds
+
+        def session() -> Callable[[Sequence[Edit]], Ran]:
+            return begin_counting(replay(REPEATS), partial(self._command, kernel), limit)
+
+        begun = [session()]
+
+        def count(edits: Sequence[Edit]) -> list[Measurement]:
+            def run() -> tuple[Ran, list[Sequence[Reading]]]:
+                ran = (begun.pop() if begun else session())(edits)
+                return ran, by_variant(read_folder(ran.folder), len(launches), 1 + len(edits))
+
+            parts = zip((None, *edits), self._readings(kernel, run), strict=True)
+            return [self._measurement(launches, *one, "cold") for one in parts]
+
+        return count
+
+    def _readings(self, kernel: str, run: Callable[[], tuple[Ran, list[T]]]) -> list[T]:
         while True:
-            with profiled(self._application, kernel, edit, command) as ran:
-                readings = read_folder(ran.folder)
+            ran, readings = run()
             if readings and not ran.exit_code:
                 return readings
             if len(self._choices) == 1 or not TOO_MANY.search(ran.said):
@@ -222,13 +185,22 @@ class Rocprofv3Profiler:
             "pmc": list(self._choices[0]),
             "kernel_include_regex": rf"^{re.escape(kernel)}(\.kd)?$",
             "output_directory": str(folder),
-            "output_format": ["csv", "json"],
+            "output_format": ["csv"],
         }
         request = folder / "request.json"
         request.write_text(json.dumps({"jobs": [job]}), encoding="utf-8")
         return [self._executable, "-i", str(request), "--"]
 
-    def _measurement(self, kernel: str, sums: Totals) -> Measurement:
+    def _measurement(
+        self,
+        launches: Sequence[TracedLaunch],
+        edit: Edit | None,
+        readings: Sequence[Reading],
+        before: Literal["cold", "warm"],
+    ) -> Measurement:
+        kernel, target = launches[0].launch.kernel, self._target
+        build = self._application.language.build
+        sums = totals(launches, readings, target, lambda launch: build(launch, target, edit))
         counted = sums.counters
         hits, misses = (counted.get(name) for name in self._target.l2_hit_counters[:2])
         if hits is None or misses is None or hits + misses == 0:
@@ -239,7 +211,7 @@ class Rocprofv3Profiler:
             l2_hit_rate=hits / (hits + misses),
             l2_requests=round(hits + misses),
             time_ms=None if sums.time_ns is None else sums.time_ns / 1e6,
-            l2_before="warm",
+            l2_before=before,
             counters={name: counted[name] for name in self._choices[0] if name in counted},
         )
 

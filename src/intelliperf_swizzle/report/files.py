@@ -450,10 +450,10 @@ def plain(run: Run) -> str:
     return stream.getvalue()
 
 
-FACES = {"text": plain, "html": render, "md": markdown}
+REPORT_FORMATS = {"text": plain, "html": render, "md": markdown}
 
 
-def face_name(asked: str | None, output_file: str | None) -> str:
+def format_name(asked: str | None, output_file: str | None) -> str:
     """The face that is asked for, else the one that a file's ending names, else `text`.
 
     Raises:
@@ -465,6 +465,6 @@ def face_name(asked: str | None, output_file: str | None) -> str:
     if ending not in ENDINGS:
         raise UsageError(
             f"cannot tell a format from `{Path(output_file).name}`",
-            hint=f"--format {', '.join(FACES)}, or an ending: {', '.join(ENDINGS)}",
+            hint=f"--format {', '.join(REPORT_FORMATS)}, or an ending: {', '.join(ENDINGS)}",
         )
     return ENDINGS[ending]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A run as one HTML page that needs no network and no other file; and as short Markdown.
 
-`page/` holds the templates and the style sheet.
+`page/` holds the template and the style sheet.
 """
 
 from __future__ import annotations

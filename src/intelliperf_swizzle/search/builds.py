@@ -293,7 +293,7 @@ LOOK_SECONDS = 20.0
 """For finding out unasked whether a kernel drops tiles."""
 
 
-def look_closely(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+def check_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     """The subject with what is only looked for in a kernel that is worked on."""
     return add_cautions(add_dependences(subject, setup, progress), setup, progress)
 

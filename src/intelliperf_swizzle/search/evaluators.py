@@ -8,32 +8,30 @@ are compared on the CPU. With one the model predicts, the hardware validates, ti
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle import rank
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuLanguage, GpuOutcome, GpuRuns, ReplayedRuns
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
-from intelliperf_swizzle.records import Attempt, Measurement, Verdict
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import (
     Edited,
     Evaluated,
+    EvaluationContext,
     Evaluator,
     Screened,
-    Setting,
     find_difference,
 )
 from intelliperf_swizzle.search.subject import Subject, with_causes
@@ -49,7 +47,7 @@ class OnModel:
 
     predicted = None
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: EvaluationContext):
         self._setting, self._setup = setting, setting.setup
         self._validated: dict[int, Evaluated] = {}
         self._always: frozenset[int] = frozenset()
@@ -197,12 +195,8 @@ class OnModel:
             except ProfileError as error:
                 return self._refuse(one, Verdict("not measured", str(error)))
             subject, target = setting.subject, self._setup.target
-            verdict = rank.judge(
-                measurement,
-                self.baseline,
-                subject.launch_ms(target),
-                tells_time=subject.tells_time(target),
-            )
+            launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
+            verdict = rank.judge(measurement, self.baseline, launch_ms, tells_time=known)
             attempt = replace(attempt, measurement=measurement, verdict=verdict)
             attempt = setting.remember(attempt)
         return Evaluated(one.proved, attempt, one.edit)
@@ -236,7 +230,7 @@ class OnGpu:
         measured: candidates that may be validated and timed in one evaluation.
     """
 
-    def __init__(self, setting: Setting, runs: GpuRuns, measured: int):
+    def __init__(self, setting: EvaluationContext, runs: GpuRuns, measured: int):
         self._setting, self._setup = setting, setting.setup
         self._runs = runs
         self._measured = measured
@@ -244,13 +238,15 @@ class OnGpu:
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = setting.subject.baseline
         self.predicted = replace(self.baseline, time_ms=None)
-        self._settled: list[Evaluated] = []
+        self._is_counted = False
+        self._settled: dict[tuple[int, Candidate], Evaluated] = {}
         self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
 
     @property
     def confirmed(self) -> list[Evaluated]:
         """First what was settled, then, unless the user's test is still to judge them, leaders."""
-        return [*self._settled, *([] if self._setting.unit_test.runs else self._leaders())]
+        leaders = [] if self._setting.unit_test.runs else self._leaders()
+        return [*reversed(self._settled.values()), *leaders]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind; the
@@ -276,7 +272,7 @@ class OnGpu:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
         self._begin_counting()
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
             for one, verdict in verdicts:
                 if verdict is not None:
@@ -289,6 +285,7 @@ class OnGpu:
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:
             self._judge(one, outcomes[one.attempt.number])
+        self._is_counted = False
         return [self._evaluated[one.attempt.number] for one in edited]
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
@@ -303,22 +300,20 @@ class OnGpu:
         """The shortest of the fastest that are better; of those that are to be counted."""
         numbers = {one.attempt.number for one in evaluated}
         leaders = [one.attempt for one in self._leaders() if one.attempt.number in numbers]
-        attempts = leaders[:LEADERS]
-        return self._evaluated[shortest(attempts).number] if attempts else None
+        return self._evaluated[shortest(leaders[:LEADERS]).number] if leaders else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
         """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""
         number, candidate = chosen.attempt.number, chosen.attempt.candidate
-        for one in self._settled:
-            if (one.attempt.number, one.attempt.candidate) == (number, candidate):
-                return one
+        if (number, candidate) in self._settled:
+            return self._settled[number, candidate]
         if verdict := self._look_for_flaws(chosen):
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
         self.count()
         measured = self._evaluated[number].attempt.measurement
         known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
-        self._settled = [known, *self._settled] if known else self._settled
+        self._settled.update({(number, candidate): known} if known else {})
         return known
 
     def _confirm(self, one: Evaluated) -> Evaluated | None:
@@ -332,7 +327,7 @@ class OnGpu:
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
         setting = self._setting
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             predictions = pool.map(self._prediction, screened)
             return [
                 replace(one, attempt=setting.remember(attempt)) if attempt else one
@@ -375,11 +370,9 @@ class OnGpu:
 
     def _begin_counting(self) -> None:
         """Starts what counts a replay, beside the trials: it takes longest to start."""
-        runs, profiler = self._runs, self._profiler
-        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
-        if self._count is None and replayed and isinstance(profiler, NcuProfiler):
-            traced = self._setting.subject.traced
-            self._count = profiler.begin(traced, partial(replayed.replay, REPEATS))
+        runs, tool = self._runs, self._profiler
+        if tool and isinstance(runs, ReplayedRuns) and not (self._count or runs.why_not_replayed):
+            self._count = tool.begin(self._setting.subject.traced, runs.replay)
 
     def count(self) -> None:
         """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
@@ -391,11 +384,10 @@ class OnGpu:
         new = [one for one, known in leaders if known and known.profiler == "model"]
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
-        if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
+        wanted = new or (asked and self.baseline.profiler == "model")
+        if profiler is None or self._is_counted or not wanted or (spent(2 * HURRIED) and not asked):
             return
-        if spent(2 * HURRIED) and not asked:
-            self._profiler = None
-            return
+        self._is_counted = True  # measured rates put others in front
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
         count, self._count = self._count, None
         edits = [one.edit for one in new]
@@ -438,7 +430,7 @@ def choose_evaluator(
         folder: for what the application's process is told and tells on a GPU.
         progress: told of each step.
     """
-    setting = Setting(subject, setup, history.record, progress, UnitTest(setup))
+    setting = EvaluationContext(subject, setup, history.record, progress, UnitTest(setup))
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(

@@ -17,7 +17,7 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
-from intelliperf_swizzle.search.builds import look_closely
+from intelliperf_swizzle.search.builds import check_dependences
 from intelliperf_swizzle.search.compare_cures import case_of, compare_cures, find_parameters
 from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
 from intelliperf_swizzle.search.evaluators import choose_evaluator
@@ -38,7 +38,14 @@ from intelliperf_swizzle.search.plan import (
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated
 from intelliperf_swizzle.search.subject import Subject, describe
-from intelliperf_swizzle.stopping import Interrupted, ahead, apart, begin_part, hold, limit
+from intelliperf_swizzle.stopping import (
+    Interrupted,
+    ahead,
+    begin_part,
+    defer_signals,
+    interruptibly,
+    limit,
+)  # fmt: skip
 
 LATER = (
     "validated without the condition that the patch tests, with which it is the same permutation "
@@ -54,7 +61,7 @@ def optimize_kernel(
     promising = is_promising(setup, one.subject)
     if setup.device is not None and not promising:
         setup = replace(setup, device=None, profiler=None)  # nothing is timed or counted
-    subject = apart(lambda: look_closely(one.subject, setup, progress))
+    subject = interruptibly(lambda: check_dependences(one.subject, setup, progress))
     folder = kernel_folder(folder / one.folder, setup, subject)
     initial = "" if subject.refusal else subject.read_file()
     with (
@@ -62,7 +69,9 @@ def optimize_kernel(
         open_history(setup, subject, proposers, folder, progress) as history,
     ):
         scratch = recorded.folder.parent
-        evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
+        evaluator = interruptibly(
+            lambda: choose_evaluator(setup, subject, history, scratch, progress)
+        )
         best: Edited | None = None
         effort, interrupted = Effort(), None
         picture, cures = None, None
@@ -74,20 +83,19 @@ def optimize_kernel(
                 if setup.device:  # while candidates are tried there
                     case, _ = case_of(setup, subject)
                     parameters = ahead(lambda: [*find_parameters(case, subject)])
-                best, effort, by_hand = apart(
+                best, effort, by_hand = interruptibly(
                     lambda: search_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
-            picture = apart(lambda: draw(setup, subject, best))
-            cures = apart(lambda: compare_cures(setup, subject, best, progress, parameters))
+            picture = interruptibly(lambda: draw(setup, subject, best))
+            cures = interruptibly(lambda: compare_cures(setup, subject, best, progress, parameters))
         except Interrupted as signal:
             guarded = map(guard.at_once, evaluator.confirmed)
             best, interrupted = best or next(filter(None, guarded), None), signal
             efforts = [proposer.effort for proposer in proposers]
-            effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
-            if best and not isinstance(best, Evaluated):
-                effort += Effort((LATER,))
+            later = (LATER,) if best and not isinstance(best, Evaluated) else ()
+            effort = sum(efforts, Effort((f"{signal}; --resume goes on", *later)))
         run = replace(
             conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
@@ -128,7 +136,7 @@ def optimize(
     interrupted: Interrupted | None = None
     limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
-        subjects, rows = apart(lambda: examine_kernels(recorded, setup, progress))
+        subjects, rows = interruptibly(lambda: examine_kernels(recorded, setup, progress))
         searches = plan_searches(subjects, setup)
         try:
             for number, one in enumerate(searches, 1):
@@ -143,7 +151,7 @@ def optimize(
                 results[one.subject], interrupted = result, result.interrupted
                 if interrupted:
                     break
-            hold()
+            defer_signals()
         except Interrupted as signal:
             interrupted = signal
     failures = [result for result in results.values() if isinstance(result, SwizzleError)]
@@ -159,7 +167,7 @@ def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
     """What a language model would be told of the kernel; nothing is tried."""
     progress = progress or Silent()
     with record_application(setup, progress) as recorded:
-        return apart(lambda: _explain(setup, recorded, progress))
+        return interruptibly(lambda: _explain(setup, recorded, progress))
 
 
 def _explain(setup: Setup, recorded: Capture, progress: Progress) -> HardwareContext:
@@ -175,7 +183,7 @@ def score(
     """Proves and evaluates one candidate on the application's kernel; no file is changed."""
     progress = progress or Silent()
     with record_application(setup, progress) as recorded, temporary_folder("score") as folder:
-        return apart(lambda: _score(candidate, setup, recorded, folder, progress))
+        return interruptibly(lambda: _score(candidate, setup, recorded, folder, progress))
 
 
 def _score(

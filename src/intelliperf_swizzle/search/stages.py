@@ -298,7 +298,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True)
-class Setting:
+class EvaluationContext:
     """What every evaluator works with.
 
     Attributes:

@@ -120,7 +120,7 @@ def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
         record.cut = f"the application was ended after {limits.process_seconds:.0f} s"
         return False
     if watch.working is None:
-        if not record.anything and child.exit_code:
+        if not record.size and child.exit_code:
             lines = tuple(process.last_lines())
             raise ValidationError(
                 f"the application failed: the process {how_ended(child.exit_code)}", details=lines
@@ -172,11 +172,6 @@ class _TrialsSoFar:
     def size(self) -> int:
         """How much is known."""
         return len(self.checks) + len(self.failures) + len(self.rounds)
-
-    @property
-    def anything(self) -> bool:
-        """Whether any trial was made."""
-        return bool(self.checks or self.failures or self.rounds)
 
     @property
     def failed(self) -> set[int]:

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
@@ -54,6 +55,7 @@ class TritonOnGpu:
         """Why trials are made in the application; None if in a process of ours."""
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
+        self.replay: Callable[[int], Replay] = partial(rig.replay, self._tasks)
         self._replaying = replace(rig, command=())
         self._begun = [] if self.why_not_replayed else [self._replaying.begin()]
 
@@ -74,10 +76,6 @@ class TritonOnGpu:
             return self.validate_and_time(edits)
         finally:
             self.why_not_replayed = known
-
-    def replay(self, repeats: int) -> Replay:
-        """A process that makes each launch so often, unmodified and then with each edit."""
-        return self._rig.replay(self._tasks, repeats)
 
     def _try_out(self, functions: Mapping[int, Mapping[str, str]]) -> dict[int, Trial]:
         """In a process of ours; in the application, if a launch cannot be tried there."""

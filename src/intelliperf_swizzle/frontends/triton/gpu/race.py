@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import torch
@@ -60,7 +61,8 @@ def race(
     copies = len(sets[0][1])
 
     def one_round(order: Sequence[int]) -> list[int]:
-        events = [(_event(), _event()) for _ in kernels]
+        timed = partial(torch.cuda.Event, enable_timing=True)
+        events = [(timed(), timed()) for _ in kernels]
         if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
             torch.cuda._sleep(_HOST_CYCLES * (len(kernels) * (1 + copies) + 2))
         for index in order:
@@ -86,10 +88,6 @@ def _sets(bytes_: int, cache_bytes: int) -> int:
     wanted = min(MOST_SETS, max(2, -(-2 * cache_bytes // max(1, bytes_)) + 1))
     free, _ = torch.cuda.mem_get_info()
     return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
-
-
-def _event() -> torch.cuda.Event:
-    return torch.cuda.Event(enable_timing=True)
 
 
 def _copied(

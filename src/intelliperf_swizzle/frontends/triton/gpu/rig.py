@@ -114,6 +114,7 @@ class Rig:
 
         def go(edits: Sequence[Edit]) -> None:
             functions = {number: edit.functions for number, edit in enumerate(edits)}
-            save_order(Order(tuple(tasks), functions, repeats=repeats), folder)
+            order = Order(tuple(tasks), functions, cache_bytes=self.cache_bytes, repeats=repeats)
+            save_order(order, folder)
 
         return Replay((*REPLAY, str(folder)), {**self.environment, **cache}, folder, go)
