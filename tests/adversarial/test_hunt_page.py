@@ -10,11 +10,13 @@ from hunt.campaign import pairs_of
 from hunt.table import page
 
 ROOT = Path(__file__).parents[2]
-TRITON, HIP = (ROOT / "benchmarks/records" / f"hunt_{one}.jsonl.gz" for one in ("triton", "hip"))
+TRITON, HIP, OLD = (
+    ROOT / "benchmarks/records" / f"hunt_{one}.jsonl.gz" for one in ("triton", "hip", "13f502c")
+)
 
 
 def test_the_page_is_made_from_its_records() -> None:
-    assert (ROOT / "docs/results/campaign.md").read_text("utf-8") == page(TRITON, HIP)
+    assert (ROOT / "docs/results/campaign.md").read_text("utf-8") == page(TRITON, HIP, OLD)
 
 
 def test_the_records_hold_nothing_wrong_that_was_accepted() -> None:
@@ -22,3 +24,8 @@ def test_the_records_hold_nothing_wrong_that_was_accepted() -> None:
     assert [p.text for p in pairs if p.accepted and p.truth == "harmful"] == []
     harmless = [p for p in pairs if p.truth == "harmless"]
     assert sum(p.accepted for p in harmless) >= 0.9 * len(harmless)
+
+
+def test_the_hunt_finds_the_holes_of_earlier_gates() -> None:
+    found = {(p.harm, p.effect) for p in pairs_of(OLD) if p.accepted and p.truth == "harmful"}
+    assert {harm for harm, _ in found} >= {"wrong at another size", "order in a late launch"}
