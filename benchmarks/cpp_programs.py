@@ -108,7 +108,6 @@ OTHERS = (
         "make",
         "./matrix_multiply",
     ),
-    Program("HPCTrainingExamples/HIP/stencil_examples/stencil", "make", "./stencil"),
     Program("SGEMM_CUDA", "make", "./build/sgemm 5"),
     Program(
         "cuda-samples/Samples/6_Performance/transpose",
