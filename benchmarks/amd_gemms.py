@@ -46,6 +46,16 @@ GROUPS = (1, 2, 4, 6, 8)
 """What tritonBLAS lets Origami choose from."""
 
 
+SIGNALS = {
+    "modelled time": ("modelled_time_ms", 1),
+    "of that: what workgroups wait for": ("replayed_time_ms", 1),
+    "of that: memory": ("modelled_memory_time_ms", 1),
+    "modelled L2 hit rate": ("predicted_hit_rate", -1),
+    "measured L2 hit rate": ("measured_hit_rate", -1),
+}
+"""What may put times in order: its field, and whether more of it is slower."""
+
+
 def replayed(name: str, measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The orders of a GEMM beside the model."""
     found = NAME.fullmatch(name)
@@ -131,6 +141,34 @@ def summary(orders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "lost_by_highest_measured_rate": lost(orders, "measured_hit_rate", highest=True),
         "lost_by_origami": by_origami / min(measured) - 1,
     }
+
+
+def signals() -> list[dict[str, Any]]:
+    """By what pairs of orders come in the order of their measured times, of each GEMM: the shares.
+
+    Pairs that a signal has as equal are not in order.
+    """
+    gemms: dict[str, list[Mapping[str, Any]]] = {}
+    for one in json.loads(RECORD.read_text(encoding="utf-8"))["orders"]:
+        gemms.setdefault(one["gemm"], []).append(one)
+    rows = []
+    for name, (key, sign) in SIGNALS.items():
+        counted = {
+            gemm: order_agreement(
+                [sign * one[key] for one in orders],
+                [one["measured_time_ms"] for one in orders],
+                noise(orders),
+            )
+            for gemm, orders in gemms.items()
+        }
+        for title, chosen in (
+            ("calibrating", CALIBRATING),
+            ("judging", gemms.keys() - set(CALIBRATING)),
+        ):
+            both = [counted[gemm] for gemm in chosen]
+            counted[title] = sum(a for a, _ in both), sum(p for _, p in both)
+        rows.append({"name": name, "of": {gemm: a / p for gemm, (a, p) in counted.items()}})
+    return rows
 
 
 def _tau(rates: Sequence[tuple[float, float]]) -> float:

@@ -32,7 +32,7 @@ from accuracy.agreement import kendall_tau_b, order_agreement, spread_points
 from accuracy.measured import numbers, records_of
 from accuracy.summary import ORDERED_SPREAD_POINTS, TIME_NOISE_FRACTION
 from accuracy.tables import as_table
-from amd_gemms import CALIBRATING
+from amd_gemms import CALIBRATING, signals
 from intelliperf_swizzle.cache import ABLATIONS, Physics
 from intelliperf_swizzle.cache.model import COMPARED, MATRICES, OTHERS
 from intelliperf_swizzle.hardware import load_target
@@ -245,6 +245,7 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
         held_out={one.name: held_out(one.name, stored["configurations"]) for one, stored in sets},
         unexplained=bad_configurations,
         reasons=REASONS,
+        signals=signals(),
         lead=LEAD_POINTS,
         speed=json.loads(SPEED.read_text(encoding="utf-8")),
     )

@@ -43,11 +43,7 @@ TIMING_NOISE = 0.005
 
 
 def judge(
-    measured: Measurement,
-    baseline: Measurement,
-    launch_ms: float = 0.0,
-    *,
-    tells_time: bool = True,
+    measured: Measurement, baseline: Measurement, launch_ms: float = 0.0, *, tells_time: bool = True
 ) -> Verdict:
     """Compares a measurement with the baseline's; both from the same profiler and device.
 

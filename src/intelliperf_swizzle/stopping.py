@@ -11,6 +11,7 @@ signal to another thread, which wakes nobody: so the main thread waits `TICK_SEC
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -69,7 +70,12 @@ def begin_part(parts: int) -> None:
 
 def spent(share: float) -> bool:
     """Whether that share of the part's time is over; False if there is no limit."""
-    return bool(_end) and time.monotonic() > _begun + share * _seconds
+    return left(share) == 0.0
+
+
+def left(share: float) -> float | None:
+    """Seconds until that share of the part's time is over; None if there is no limit."""
+    return max(0.0, _begun + share * _seconds - time.monotonic()) if _end else None
 
 
 @contextmanager
@@ -134,9 +140,9 @@ def interruptibly(work: Callable[[], Result]) -> Result:
     return ahead(work)()
 
 
-def ahead(work: Callable[[], Result]) -> Callable[[], Result]:
+def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
     """Begins a function in a thread of its own; what waits for it, as often as it is called, and
-    raises what it raises."""
+    raises what it raises, or TimeoutError after so many seconds as it is given."""
     results: list[Result] = []
     errors: list[BaseException] = []
 
@@ -146,8 +152,11 @@ def ahead(work: Callable[[], Result]) -> Callable[[], Result]:
         except BaseException as error:  # whatever it is, it belongs to the caller
             errors.append(error)
 
-    def wait() -> Result:
+    def wait(seconds: float | None = None) -> Result:
+        end = math.inf if seconds is None else time.monotonic() + seconds
         while thread.is_alive():
+            if time.monotonic() > end:
+                raise TimeoutError
             thread.join(TICK_SECONDS)
         if errors:
             raise errors[0]

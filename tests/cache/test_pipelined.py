@@ -85,3 +85,16 @@ def test_the_screen_ranks_as_the_replay_in_time(pipelined):
     screened = [screen.hit_rate(one) for one in orders]
     replayed = [run(pipelined, order=one).l2_hit_rate for one in orders]
     assert np.argmin(screened) == np.argmin(replayed)
+
+
+def test_what_one_xcd_alone_reads_is_waited_for_longer(pipelined):
+    """64 tiles on 8 XCDs: a row of them each, or halves of two rows."""
+    index = np.arange(pipelined.tiles)
+    xcd, at = index % 8, index // 8
+    light = dataclasses.replace(pipelined, tile_arithmetic=pipelined.tile_arithmetic // 8)
+    light.tile_arithmetic[:, 0] = pipelined.tile_arithmetic[:, 0]
+    alone = run(light, order=xcd * 8 + at)
+    shared = run(light, order=(xcd // 2 * 2 + at // 4) * 8 + xcd % 2 * 4 + at % 4)
+    assert alone.l2_hit_rate < shared.l2_hit_rate
+    assert alone.replayed_time_ms > 1.1 * shared.replayed_time_ms
+    assert shared.modelled_time_ms >= shared.replayed_time_ms

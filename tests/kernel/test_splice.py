@@ -265,19 +265,6 @@ def test_every_spelling_of_a_read(tmp_path: Path, header: str, read: str) -> Non
     assert "swizzle_pid" in after_block
 
 
-@pytest.mark.parametrize(
-    ("imports", "language"),
-    [("import triton\n", "triton.language"), ("import triton\nimport triton.language as l\n", "l")],
-)
-def test_a_kernel_of_bare_names_reaches_the_language_by_its_module(
-    tmp_path: Path, imports: str, language: str
-) -> None:
-    header = f"{imports}from triton.language import program_id, store\n\n\n"
-    launch = one_axis(tmp_path, "    store(x + program_id(0), 1.0)", header)
-    text = spliced(launch).functions[launch.source.kernel]
-    assert f"swizzle_num_pids = {language}.num_programs(0)" in text
-
-
 def test_a_kernel_whose_module_names_no_triton_is_refused(tmp_path: Path) -> None:
     header = "from triton import jit\nfrom triton.language import program_id, store\n\n\n"
     path = write_kernel(tmp_path, "@jit\ndef k(x):\n    store(x + program_id(0), 1.0)\n", header)
@@ -387,7 +374,7 @@ def host(x):
     arguments = {"x": ("fp32", (37, 20)), "y": ("fp32", (37, 20)), "n": 20}
     path = write_kernel(tmp_path, HELPER + other)
     fact = refused(launch_of(path, "scale_rows", (37,), arguments, {"B": 32}))
-    assert "`my_row` reads `program_id` and is named in line 24 too" in fact
+    assert "`my_row` reads `program_id` and is used by whoever is given it in line 24 too" in fact
 
 
 def test_an_interrupted_apply_leaves_nothing_behind(tmp_path: Path, mocker: MockerFixture) -> None:
@@ -411,7 +398,7 @@ def test_a_helper_in_another_file_is_for_the_overlay_alone(
     monkeypatch.syspath_prepend(tmp_path)
     header = HEADER + "from rows_elsewhere import my_row\n"
     launch = one_axis(tmp_path, "    tl.store(x + my_row(), 1.0)", header)
-    assert "in another file than its kernel, where others may use it" in refused(launch)
+    assert "is used by kernels of other files, it may be, too" in refused(launch)
     made = for_the_compiler(launch)
     assert "my_row" not in "".join(made.functions), "a patch would change other kernels, too"
 

@@ -30,11 +30,13 @@ from intelliperf_swizzle.records import (
     Measurement,
     Timing,
 )
+from intelliperf_swizzle.search import evaluators
 from intelliperf_swizzle.search.evaluators import OnGpu
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts
 from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import UnitTest, prepare
-from intelliperf_swizzle.search.stages import EvaluationContext
+from intelliperf_swizzle.search.stages import EvaluationContext, Screened
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
@@ -54,9 +56,14 @@ class Counters:
 
     name = "counters"
     device = "a test"
+    rate = 0.75
+
+    def __init__(self) -> None:
+        self.asked: list[Edit | None] = []
 
     def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
-        rate = 0.5 if edit is None else 0.75
+        self.asked.append(edit)
+        rate = 0.5 if edit is None else self.rate
         return Measurement(self.name, self.device, l2_hit_rate=rate, memory_bytes=1000)
 
     def begin(self, launches: Sequence[TracedLaunch], replay: object) -> object:
@@ -128,6 +135,56 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     assert same.verdict.kind == "within noise"
     assert same.measurement.profiler == "model", "only what is better is counted"
     assert evaluator.baseline.time_ms == 2.0
+
+
+def test_leaders_are_counted_once_also_if_that_puts_others_in_front(
+    stages: tuple[Attempts, OnGpu, Timed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "RACE_SECONDS", 0.1)
+    monkeypatch.setattr(evaluators, "LEADERS", 1)
+    attempts, evaluator, runs = stages
+    edited = attempts.edit(take(attempts, "8", 3, 5))
+    runs.ratios = dict.fromkeys((one.attempt.number for one in edited), 0.7)
+    chosen = evaluator.choose(evaluator.evaluate(edited))
+    assert chosen is not None
+    counters = evaluator._profiler
+    assert isinstance(counters, Counters)
+    counters.rate, counters.asked = 0.01, []
+    assert evaluator.settle(chosen) is not None
+    assert counters.asked == [None, chosen.edit]
+
+
+def test_near_a_limit_few_are_tried_and_a_leader_is_delivered_with_its_condition(
+    stages: tuple[Attempts, OnGpu, Timed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "RACE_SECONDS", 0.1)
+    monkeypatch.setattr(evaluators, "spent", lambda share: True)
+    attempts, evaluator, runs = stages
+    [sixteen] = take(attempts, "cdiv(N, BLOCK_SIZE_N)", 16)
+    number = sixteen.attempt.number
+    shortlist = evaluator.shortlist([*attempts.screened] * 9, [number])
+    assert len(shortlist) <= evaluators.LEADERS
+    [edited] = attempts.edit([sixteen])
+    runs.ratios = {number: 0.6}
+    [leader] = evaluator.evaluate([edited])
+    assert leader.attempt.validation is not None
+    guard = SizeGuard(evaluator._setup, evaluator._setting.subject, Silent())
+    delivered = guard.at_once(leader)
+    assert delivered is not None
+    assert delivered.attempt.proof is not None
+    condition = delivered.attempt.proof.condition
+    assert condition is not None
+    assert condition in delivered.attempt.candidate.text
+    assert delivered.attempt.diff == delivered.edit.diff != leader.edit.diff
+    assert guard.at_once(replace(leader, attempt=delivered.attempt)) is not None
+
+
+def take(attempts: Attempts, cols: str, *groups: int) -> list[Screened]:
+    pattern = load_pattern("grouped-rows")
+    texts = {group: pattern.bind(cols=cols, group=group) for group in groups}
+    candidates = [Candidate(text, f"grouped-rows {n}", "pattern") for n, text in texts.items()]
+    made = {one.number for one in attempts.screen(candidates, attempts.prove(candidates))}
+    return [one for one in attempts.screened if one.attempt.number in made]
 
 
 def check_named(fast: Attempt) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.errors import TraceError
@@ -118,6 +119,19 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
             assert subject.cautions[0].startswith("the application ended with exit status 3")
         grids = [[launch.grid[0] for launch in subject.launches] for subject in subjects]
         assert sorted(grids) == [[32, 16], [64]]
+
+
+def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    (tmp_path / "app.py").write_text(NAMESAKES)
+    captured = capture(
+        RecordRequest([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
+    )
+    mocker.patch("intelliperf_swizzle.search.plan.left", side_effect=[None, 0.0])
+    subjects, [row] = examine_kernels(captured, setup_of(tmp_path), Silent())
+    assert len(subjects) == 1
+    assert row.note == "75% of --seconds were over before it was traced"
 
 
 def test_accesses_out_of_bounds_are_said_beside_the_verdict(tmp_path: Path) -> None:

@@ -14,38 +14,26 @@ Also when the last workgroup ends, if some have more to do than others.
 from __future__ import annotations
 
 import dataclasses
+import heapq
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors, l2_sets
-from intelliperf_swizzle.cache.traffic import (
-    Physics,
-    Traffic,
-    as_stored,
-    bytes_per_line,
-    misses_per_line,
-    requests_per_line,
-)
-from intelliperf_swizzle.children import cores
-from intelliperf_swizzle.hardware import AmdGpu
-from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int32Array, Int64Array
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.cache.compiled.lines import Asked, Caches, DomainTraffic
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from intelliperf_swizzle.hardware import NvidiaGpu, Target
+import numpy as np
+
+from intelliperf_swizzle import records
+from intelliperf_swizzle.cache import traffic
+from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors, l2_sets
+from intelliperf_swizzle.cache.traffic import Physics, Traffic, requests_per_line
+from intelliperf_swizzle.children import cores
+from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
+from intelliperf_swizzle.records import LINE_BYTES, Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.cache.compiled.latencies import Clocks, Stages
-import heapq
-
-from intelliperf_swizzle.records import Float64Array
+    from intelliperf_swizzle.cache.compiled.lines import Asked, Caches, DomainTraffic
 
 ROUNDS = 1024
 """Rounds of the cycle, about; twice what the longest-lived workgroups of the kernels at hand take.
@@ -91,25 +79,16 @@ def drift(target: Target, slots: int, seed: int) -> Drift:
     rounds, turn_slot = np.nonzero(advances)
     offset = np.searchsorted(rounds, np.arange(blocks * block + 1))
     begin = np.arange(target.num_xcds) * (blocks * block // target.num_xcds)
-    return _in_bursts(offset, turn_slot, begin, slots, target.accesses_per_turn)
+    accesses = target.accesses_per_turn
+    bursts = np.repeat(turn_slot, accesses).astype(np.int32)
+    return Drift(offset.astype(np.int64) * accesses, bursts, begin.astype(np.int64), slots)
 
 
 @lru_cache(maxsize=8)
 def lockstep(target: Target, slots: int) -> Drift:
     """All resident workgroups start together and make one access in every round."""
     begin = np.zeros(target.num_xcds, np.int64)
-    return _in_bursts(np.array([0, slots]), np.arange(slots), begin, slots, 1)
-
-
-def _in_bursts(
-    offset: Int64Array, slot: Int64Array, begin: Int64Array, slots: int, accesses: int
-) -> Drift:
-    return Drift(
-        turn_offset=offset.astype(np.int64) * accesses,
-        turn_slot=np.repeat(slot, accesses).astype(np.int32),
-        first_turn=begin.astype(np.int64),
-        slots=slots,
-    )
+    return Drift(np.array([0, slots]), np.arange(slots, dtype=np.int32), begin, slots)
 
 
 _MOST_PRODUCTS = 3
@@ -245,12 +224,15 @@ def replay_in_rounds(
     """
     from intelliperf_swizzle.cache.compiled.lines import Asked
 
-    target = as_stored(stream, target)
-    per_miss = misses_per_line(target)
+    target = traffic.as_stored(stream, target)
+    per_miss = traffic.misses_per_line(target)
     caches = _caches(stream, target, physics)
     asked = Asked(*tensors, requests_per_line(target), per_miss)
     tiles = _tiles_of_domains(tile, target, physics)
     domains = _domains(stream, tiles, target, occupancy, physics, caches, asked)
+    clocks = np.array([one.clocks for one in domains])
+    if target.clocks_llc and clocks.any() and len(domains) == target.num_xcds <= len(tile):
+        clocks = _waited(stream, domains, tiles, target, occupancy)
     hits = 0
     if physics.llc and target.llc_bytes is not None:
         hits = _llc_hits(domains, target.llc_bytes)
@@ -259,15 +241,49 @@ def replay_in_rounds(
     return Traffic(
         requests=requested @ requests_per_line(target),
         misses=missed @ per_miss,
-        l2_bytes=int((requested @ bytes_per_line(target)).sum()),
+        l2_bytes=int((requested @ traffic.bytes_per_line(target)).sum()),
         l1_hit_lines=sum(one.l1_hits for one in domains),
-        fill_lines=int(missed[:, np.arange(64) >> 4 != Access.WRITE].sum()),
+        fill_lines=int(missed[:, np.arange(64) >> 4 != records.Access.WRITE].sum()),
         llc_hit_lines=hits,
-        written_bytes=sum(one.written_sectors for one in domains) * SECTOR_BYTES,
+        written_bytes=sum(one.written_sectors for one in domains) * records.SECTOR_BYTES,
         distinct_lines=len(stream.unit_line),
         causes=_causes(domains, tensors),
-        clocks=max(one.clocks for one in domains),
+        clocks=float(clocks.max()),
     )
+
+
+def _waited(
+    stream: ReferenceStream,
+    domains: Sequence[DomainTraffic],
+    tiles: Sequence[Int32Array],
+    target: AmdGpu,
+    occupancy: int,
+) -> Float64Array:
+    """When each domain ends if what another one fetches, too, is waited for no longer than the
+    last-level cache takes: float64[domains] of clocks.
+
+    Of workgroups that run at once the one counts that reads most of what memory alone can give.
+    Neither arithmetic nor the bandwidth below the L2 takes less for it.
+    """
+    from intelliperf_swizzle.cache.compiled.latencies import PIECE_LINES
+
+    unit = np.repeat(np.arange(stream.units), -(-stream.unit_lines // PIECE_LINES))
+    fetched = [np.bincount(unit[one.log[1]], minlength=stream.units) > 0 for one in domains]
+    touches, alone = stream.touches, np.sum(fetched, axis=0) == 1
+    read = touches.lines * (touches.kinds[touches.unit, 0] > 0)
+    every = np.maximum(np.bincount(touches.tile, read, stream.tiles), 1.0)
+    part = np.bincount(touches.tile, read * alone[touches.unit], stream.tiles) / every
+    computing, ends = arithmetic(stream, target), []
+    slots, fill = target.cus_per_xcd * occupancy, clocks_of(target).fill
+    sooner = 1 - (target.clocks_llc or 0.0) / target.clocks_memory
+    for one, of_domain in zip(domains, tiles, strict=True):
+        busy = fill * int(one.log[2].sum())
+        if computing is not None:
+            turns = -(-len(of_domain) // target.cus_per_xcd)
+            busy = max(busy, turns * float(computing[of_domain].mean()))
+        shared = 1 - np.maximum.reduceat(part[of_domain], np.arange(0, len(of_domain), slots))
+        ends.append(one.clocks - max(one.clocks - busy, 0.0) * sooner * float(shared.mean()))
+    return np.array(ends)
 
 
 def _causes(domains: list[DomainTraffic], tensors: Tensors) -> Int64Array:

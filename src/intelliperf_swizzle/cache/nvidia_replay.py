@@ -91,7 +91,7 @@ def replay_timed(
         stream.ref_issue,
         *pace(stream, target),
     )
-    places = timed.Places(*slots(target, occupancy, gpc_by_gpc=physics.dispatch))
+    places = timed.Places(*slots(target, occupancy))
     rules = _rules(target, physics, stream)
     l2, crowding = _l2(stream, target, sets=physics.sets)
     return timed.replay(
@@ -199,20 +199,12 @@ def unevenness(ways: int) -> tuple[float, ...]:
     return tuple(float(mean) - 1 for mean in means)
 
 
-def slots(
-    target: NvidiaGpu, occupancy: int, *, gpc_by_gpc: bool = True
-) -> tuple[Int64Array, Int64Array, Int64Array]:
+def slots(target: NvidiaGpu, occupancy: int) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Places for workgroups in the order in which dispatch fills them: their CU, GPC and domain.
 
     All CUs get one workgroup, GPC after GPC, before any gets its second one.
     """
     group = np.repeat(np.arange(len(target.gpc_cus)), target.gpc_cus)
     domain = np.asarray(target.gpc_domains)[group]
-    cu = np.arange(len(group))
-    if not gpc_by_gpc:
-        nth = np.empty(len(group), np.int64)
-        for one in range(target.num_xcds):
-            nth[domain == one] = np.arange(target.cus_per_xcd)
-        cu = np.lexsort((domain, nth))
-    cu = np.tile(cu, occupancy)
+    cu = np.tile(np.arange(len(group)), occupancy)
     return cu, group[cu], domain[cu]

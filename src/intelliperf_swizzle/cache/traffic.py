@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
-from intelliperf_swizzle.hardware import NvidiaGpu, Target
+from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -33,8 +33,8 @@ class Physics:
     """Which effects a replay takes into account; each can be left out by itself.
 
     Attributes:
-        dispatch: workgroups go to domains in the target's order; else each domain gets one run of
-            launch indices (on NVIDIA: they alternate between the sides).
+        dispatch: AMD: workgroups go to domains in the target's order; else each domain gets one run
+            of launch indices.
         occupancy: as many workgroups are resident as the build allows; else one a CU.
         drift: workgroups start and drift apart as the target says; else they start together and
             advance access by access.
@@ -92,7 +92,7 @@ class Traffic:
         causes: int64[tensors, 5]; of each tensor the requests, and the misses that are compulsory,
             of another domain, of capacity and of conflict. No tensor if nobody asked.
         row_activations: NVIDIA: rows of memory that were opened.
-        clocks: NVIDIA: of the timed replay.
+        clocks: of a replay by time.
     """
 
     requests: Int64Array
@@ -182,6 +182,8 @@ def overlap_levels(measured: Measurement, target: Target) -> Measurement:
     levels: dict[Level, float] = {"L2": l2, "memory": below_l2, "arithmetic": computing}
     longest: Level = max(levels, key=levels.__getitem__)
     total = sum(one**power for one in levels.values()) ** (1 / power)
+    if isinstance(target, AmdGpu):
+        total = max(total, measured.replayed_time_ms or 0.0)
     return replace(measured, overlapped_time_ms=total, longest=longest)
 
 

@@ -47,9 +47,8 @@ def choose_profiler(
     if name == "model" or application is None:
         return None
     device = application.device or next(iter(devices()), None)
-    kinds = installed.KINDS
     backend = device.backend if device and name == "auto" else None
-    names = [one for one, kind in kinds.items() if name == one or kind.backend == backend]
+    names = [one for one, kind in installed.KINDS.items() if name == one or kind.backend == backend]
     tools = [installed.tool_for(one, target, device, machine) for one in names]
     if (usable := first_usable(tools)) is not None:
         return _CLASSES[usable.name](replace(application, device=device), target, usable)
@@ -57,7 +56,7 @@ def choose_profiler(
     if problem and name == "auto":
         (progress or Silent()).note(f"hit rates are modelled: {problem.fact} (`doctor` says more)")
     elif problem:
-        unfit = installed.misfit(name, kinds[names[0]].backend, target, device)
+        unfit = installed.misfit(name, installed.KINDS[names[0]].backend, target, device)
         hint = installed.without_counters(problem.command)
         raise ProfileError(problem.fact, hint="--profiler model needs no GPU" if unfit else hint)
     return None

@@ -8,7 +8,6 @@ are compared on the CPU. With one the model predicts, the hardware validates, ti
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle import rank
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuLanguage, GpuOutcome, GpuRuns, ReplayedRuns
@@ -195,12 +195,8 @@ class OnModel:
             except ProfileError as error:
                 return self._refuse(one, Verdict("not measured", str(error)))
             subject, target = setting.subject, self._setup.target
-            verdict = rank.judge(
-                measurement,
-                self.baseline,
-                subject.launch_ms(target),
-                tells_time=subject.tells_time(target),
-            )
+            launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
+            verdict = rank.judge(measurement, self.baseline, launch_ms, tells_time=known)
             attempt = replace(attempt, measurement=measurement, verdict=verdict)
             attempt = setting.remember(attempt)
         return Evaluated(one.proved, attempt, one.edit)
@@ -242,6 +238,7 @@ class OnGpu:
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = setting.subject.baseline
         self.predicted = replace(self.baseline, time_ms=None)
+        self._is_counted = False
         self._settled: dict[tuple[int, Candidate], Evaluated] = {}
         self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
 
@@ -275,7 +272,7 @@ class OnGpu:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
         self._begin_counting()
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
             for one, verdict in verdicts:
                 if verdict is not None:
@@ -288,6 +285,7 @@ class OnGpu:
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:
             self._judge(one, outcomes[one.attempt.number])
+        self._is_counted = False
         return [self._evaluated[one.attempt.number] for one in edited]
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
@@ -329,7 +327,7 @@ class OnGpu:
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
         setting = self._setting
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             predictions = pool.map(self._prediction, screened)
             return [
                 replace(one, attempt=setting.remember(attempt)) if attempt else one
@@ -386,11 +384,10 @@ class OnGpu:
         new = [one for one, known in leaders if known and known.profiler == "model"]
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
-        if profiler is None or not (new or (asked and self.baseline.profiler == "model")):
+        wanted = new or (asked and self.baseline.profiler == "model")
+        if profiler is None or self._is_counted or not wanted or (spent(2 * HURRIED) and not asked):
             return
-        if spent(2 * HURRIED) and not asked:
-            self._profiler = None
-            return
+        self._is_counted = True  # measured rates put others in front
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
         count, self._count = self._count, None
         edits = [one.edit for one in new]

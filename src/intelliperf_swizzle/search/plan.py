@@ -13,10 +13,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from threading import Event, Semaphore
 from typing import Any
 
 from intelliperf_swizzle import __version__
@@ -39,6 +40,7 @@ from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.builds import check_dependences, examine_kernel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
+from intelliperf_swizzle.stopping import ahead, left
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""
@@ -50,6 +52,9 @@ error (`MODEL_RATE_ERROR`) is more than what is left below the ceiling."""
 LEAST_SHARE = 0.005
 """Part of the time of all recorded kernels that a kernel must be able to save, to be searched
 beside others."""
+
+TRACING_SHARE = 0.75
+"""Part of `--seconds` after which kernels are left untraced."""
 
 FEWEST_CANDIDATES = 64
 """For a kernel that is searched at all: the patterns and a few steps of the search."""
@@ -343,19 +348,30 @@ def examine_kernels(
     names = [one[0].kernel for one in looked]
     progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
     own = progress if len(names) == 1 else Silent()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        found = [pool.submit(_examine_numbered, one, setup, own) for one in looked]
-        for number, (launches, one) in enumerate(zip(looked, found, strict=True)):
-            if len(names) > 1:
-                progress.step(number, len(names), launches[0].kernel)
-            try:
-                subject = one.result()
-                cautions = (*recorded.cautions, *subject.cautions)
-                baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
-                subjects.append(replace(subject, cautions=cautions, baseline=baseline))
-            except (TraceError, ProfileError) as error:
-                failures.append(error)
-                rows.append(row_of(launches, error.fact))
+    gate, late = Semaphore(os.cpu_count() or 1), Event()
+
+    def examine(launches: list[Launch]) -> Subject:
+        with gate:
+            if late.is_set():
+                raise TimeoutError
+            return _examine_numbered(launches, setup, own)
+
+    found = [ahead(partial(examine, one)) for one in looked]
+    for number, (launches, one) in enumerate(zip(looked, found, strict=True)):
+        if len(names) > 1:
+            progress.step(number, len(names), launches[0].kernel)
+        try:
+            subject = one(left(TRACING_SHARE))
+            cautions = (*recorded.cautions, *subject.cautions)
+            baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
+            subjects.append(replace(subject, cautions=cautions, baseline=baseline))
+        except (TraceError, ProfileError, TimeoutError) as error:
+            if isinstance(error, TimeoutError):
+                late.set()
+                told = f"{TRACING_SHARE:.0%} of --seconds were over before it was traced"
+                error = TraceError(told)
+            failures.append(error)
+            rows.append(row_of(launches, error.fact))
     if not subjects:
         failures[0].kernels = tuple(rows) if isinstance(failures[0], TraceError) else ()
         raise failures[0]

@@ -94,9 +94,8 @@ def optimize_kernel(
             guarded = map(guard.at_once, evaluator.confirmed)
             best, interrupted = best or next(filter(None, guarded), None), signal
             efforts = [proposer.effort for proposer in proposers]
-            effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
-            if best and not isinstance(best, Evaluated):
-                effort += Effort((LATER,))
+            later = (LATER,) if best and not isinstance(best, Evaluated) else ()
+            effort = sum(efforts, Effort((f"{signal}; --resume goes on", *later)))
         run = replace(
             conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,

@@ -23,9 +23,6 @@ from intelliperf_swizzle.records import KernelSource, SourceFunction
 _INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_module_names)
 """Top-level modules that are there wherever a kernel is interpreted; all others are the user's."""
 
-_LANGUAGE = ("triton", "triton.language")
-"""Modules through which a kernel reaches the language's functions."""
-
 _Uses: TypeAlias = dict[str, "_Uses"]
 """Attributes read below a name: {"sub": {"CONSTANT": {}}} for `name.sub.CONSTANT`."""
 
@@ -142,13 +139,11 @@ class _SourceReader:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         scope = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
         uses = _attributes_read(definition)
-        read = {
-            name
-            for name in _names_read(definition)
+        return {
+            name: self._meaning(scope[name], uses.get(name, {}))
+            for name in sorted(_names_read(definition))
             if name in scope and getattr(builtins, name, NOT_A_CONSTANT) is not scope[name]
         }
-        names = sorted(read | _name_of_the_language(scope, read, function.__code__.co_varnames))
-        return {name: self._meaning(scope[name], uses.get(name, {})) for name in names}
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
@@ -197,17 +192,6 @@ class _SourceReader:
             if hasattr(value, name)
         }
         return ("namespace", inner) if inner else None
-
-
-def _name_of_the_language(
-    scope: Mapping[str, object], read: Iterable[str], local: Iterable[str]
-) -> set[str]:
-    """A name for `triton.language` in code put into a function that reads a bare `program_id`."""
-    if not any(getattr(scope[name], "__name__", None) == "program_id" for name in read):
-        return set()
-    modules = {n: v.__name__ for n, v in scope.items() if isinstance(v, types.ModuleType)}
-    leading = {name for name, module in modules.items() if module in _LANGUAGE}
-    return set() if leading & set(read) else set(sorted(leading - set(local))[:1])
 
 
 NOT_A_CONSTANT = object()

@@ -91,7 +91,7 @@ def _on_host(tensor: torch.Tensor) -> torch.Tensor:
 def _patch_tensor() -> None:
     tensor = torch.Tensor
     real_device = torch._C.TensorBase.device.__get__
-    real_to, real_type = tensor.to, tensor.type
+    real_to = tensor.to
 
     def device(self: torch.Tensor) -> torch.device:
         found = real_device(self)
@@ -115,21 +115,11 @@ def _patch_tensor() -> None:
             moved = self.clone()
         return _on_host(moved) if host else moved
 
-    def type_(
-        self: torch.Tensor, dtype: object = None, *arguments: object, **options: object
-    ) -> str | torch.Tensor:
-        if dtype is None:
-            name = real_type(self)
-            return name.replace("torch.", "torch.cuda.", 1) if self.is_cuda else name
-        if isinstance(dtype, str):
-            dtype = dtype.replace("torch.cuda.", "torch.")
-        return real_type(self, dtype, *arguments, **options)
-
     tensor.device = property(device)
     tensor.is_cuda = property(lambda self: device(self).type == "cuda")
     tensor.is_cpu = property(lambda self: device(self).type == "cpu")
     tensor.get_device = lambda self: 0 if self.is_cuda else -1
-    tensor.cpu, tensor.cuda, tensor.to, tensor.type = cpu, cuda, to, type_
+    tensor.cpu, tensor.cuda, tensor.to = cpu, cuda, to
     tensor.pin_memory = lambda self, *_: self
     tensor.is_pinned = lambda self, *_: True
     tensor.record_stream = lambda self, stream: None

@@ -206,12 +206,6 @@ def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
 def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     """Refuses a function whose change would renumber another kernel too."""
     function = source.functions[key]
-    if function.file != source.entry.file:
-        raise SpliceError(
-            f"{where(function, 1)}: helper `{function.name}` reads `program_id` in another file "
-            "than its kernel, where others may use it",
-            hint="pass the program id to the helper",
-        )
     tree = ast.parse(file_text.lstrip("\ufeff"))
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
     users = function.other_users or tuple(
@@ -219,17 +213,15 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
         for other in jit_functions(tree)  # those that the run did not make are no objects
         if first_line_of(other) not in own and names(other, function.name)
     )
+    if function.file != source.entry.file:
+        users = ("kernels of other files, it may be,",)
+    elif key != source.kernel and not users and (line := mention_on_host(tree, function.name)):
+        users = (f"whoever is given it in line {line}",)
     if users:
         raise SpliceError(
             f"{where(function, 1)}: `{function.name}` reads `program_id` and is used by "
             f"{_listed(users)} too, which would be renumbered with it",
-            hint="give the kernel a copy of its own",
-        )
-    if key != source.kernel and (line := mention_on_host(tree, function.name)):
-        raise SpliceError(
-            f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
-            f"line {line} too, where another kernel may be given it",
-            hint="pass the program id to the helper",
+            hint="give the kernel a copy of its own, or pass the program id to the helper",
         )
 
 
