@@ -67,6 +67,7 @@ PAGES = (
     Page("model-accuracy.md", "Accuracy of the model", "records/model_accuracy.json", MODEL),
     Page("results/h200.md", "Measured on an H200", "measured/h200_swizzles.jsonl"),
     Page("results/tile_loops.md", "Tile loops on a GPU", "measured/tile_loops.jsonl"),
+    Page("results/packages_gpu.md", "Packages on a GPU", "records/packages_gpu.json"),
     Page("results/cuda.md", "CUDA C++ on GPUs", "measured/cuda_programs.jsonl"),
 )  # fmt: skip
 
@@ -82,9 +83,9 @@ def made(record: str) -> tuple[str, str]:
     path = BENCHMARKS / record
     if path.suffix == ".json":
         content = json.loads(path.read_text())
-        with_ = content.get("made_with", {}) if isinstance(content, dict) else {}
-        if "commit" in with_:
-            return with_["commit"].rstrip("+"), with_["date"]
+        with_ = content.get("made_with", content) if isinstance(content, dict) else {}
+        if commit := with_.get("commit", "").rstrip("+"):
+            return commit, with_.get("date") or git("log", "-1", "--format=%as", commit)
     commit, date = git("log", "-1", "--format=%h %as", "--", str(path)).split()
     return commit, date
 

@@ -87,41 +87,45 @@ def run(name: str) -> dict[str, Any]:
     package = PACKAGES[name]
     with tempfile.TemporaryDirectory() as folder:
         python = python_with(package.wanted, Path(folder) / "environment")
-        request = RecordRequest(
-            [str(python), str(HERE / "packages" / package.script)],
-            cwd=HERE,
-            folder=Path(folder) / "capture",
-            target=load_target("mi300x"),
-            limit_seconds=LIMIT_SECONDS,
-            environment={**os.environ, **dict(package.environment)},
-        )
-        begun = time.monotonic()
-        recorded = TRITON.record(request)
-        record_seconds = time.monotonic() - begun
-        by_kernel: dict[tuple[str, str, int], list[Launch]] = {}
-        for launch in recorded.launches:
-            entry = launch.source.entry
-            by_kernel.setdefault((launch.kernel, entry.file, entry.first_line), []).append(launch)
-        refused = {}
-        begun = time.monotonic()
-        for (kernel, file, line), launches in by_kernel.items():
-            try:
-                TRITON.trace(max(launches, key=lambda one: one.programs * one.count))
-            except SwizzleError as error:
-                refused[f"{kernel} ({Path(file).name}:{line})"] = error.fact
-        missing = [one.splitlines() for one in recorded.cautions if "not recorded" in one]
-        return {
-            "commit": _commit(),
-            "installed": [*package.wanted],
-            "ended": f"{recorded.ended_by} {recorded.exit_code}",
-            "failed_calls": [x for x in recorded.last_lines if x.startswith("failed: ")],
-            "kernels": len(by_kernel),
-            "launches": len(recorded.launches),
-            "not_recorded": [" ".join(dict.fromkeys((one[0], one[-1]))) for one in missing],
-            "not_traced": refused,
-            "record_seconds": round(record_seconds),
-            "trace_seconds": round(time.monotonic() - begun),
-        }
+        found = look_at(package, python, Path(folder))
+        return {"commit": _commit(), "installed": [*package.wanted], **found}
+
+
+def look_at(package: Package, python: Path, folder: Path) -> dict[str, Any]:
+    """What is recorded and traced of a package's script, run by a Python that has the package."""
+    request = RecordRequest(
+        [str(python), str(HERE / "packages" / package.script)],
+        cwd=HERE,
+        folder=folder / "capture",
+        target=load_target("mi300x"),
+        limit_seconds=LIMIT_SECONDS,
+        environment={**os.environ, **dict(package.environment)},
+    )
+    begun = time.monotonic()
+    recorded = TRITON.record(request)
+    record_seconds = time.monotonic() - begun
+    by_kernel: dict[tuple[str, str, int], list[Launch]] = {}
+    for launch in recorded.launches:
+        entry = launch.source.entry
+        by_kernel.setdefault((launch.kernel, entry.file, entry.first_line), []).append(launch)
+    refused = {}
+    begun = time.monotonic()
+    for (kernel, file, line), launches in by_kernel.items():
+        try:
+            TRITON.trace(max(launches, key=lambda one: one.programs * one.count))
+        except SwizzleError as error:
+            refused[f"{kernel} ({Path(file).name}:{line})"] = error.fact
+    missing = [one.splitlines() for one in recorded.cautions if "not recorded" in one]
+    return {
+        "ended": f"{recorded.ended_by} {recorded.exit_code}",
+        "failed_calls": [x for x in recorded.last_lines if x.startswith("failed: ")],
+        "kernels": len(by_kernel),
+        "launches": len(recorded.launches),
+        "not_recorded": [" ".join(dict.fromkeys((one[0], one[-1]))) for one in missing],
+        "not_traced": refused,
+        "record_seconds": round(record_seconds),
+        "trace_seconds": round(time.monotonic() - begun),
+    }
 
 
 def _commit() -> str:

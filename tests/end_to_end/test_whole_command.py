@@ -375,7 +375,7 @@ sys.exit("swizzle_" in open("gemm.py").read())
 @pytest.mark.parametrize(
     ("compute", "test", "success", "says"),
     [
-        ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "Fewer L2 misses"),
+        ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "fewer L2 misses"),
         ("always", "python not_swizzled.py", False, "no improvement found"),
         ("auto", "python not_swizzled.py", False, "no improvement found"),
         ("never", "python gemm.py --dtype nonsense", True, "the unit test was not run"),

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from intelliperf_swizzle.children import CallError, Child, call, call_each, signal_name
+from intelliperf_swizzle.children import CallError, Child, call, call_each, cores, signal_name
 from intelliperf_swizzle.dependence import Dependence, find_each, not_known
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Launch, Trace
@@ -112,9 +112,8 @@ class ChildTracer:
         small = [n for n, launch in enumerate(launches) if launch.tiles < LARGE_TILES]
         large = [n for n, launch in enumerate(launches) if launch.tiles >= LARGE_TILES]
         large.sort(key=lambda n: launches[n].tiles, reverse=True)
-        cores = os.cpu_count() or 1
-        with ThreadPoolExecutor(cores) as pool:
-            groups = [small, *(large[core::cores] for core in range(cores))]
+        with ThreadPoolExecutor(cores()) as pool:
+            groups = [small, *(large[core :: cores()] for core in range(cores()))]
             every = pool.map(trace_together, [one for one in groups if one])
             traces: dict[int, Trace] = dict(itertools.chain.from_iterable(every))
         return [traces.get(number) for number in range(len(launches))]

@@ -8,7 +8,6 @@ changes what the application passes to the kernel, not the kernel.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from typing import get_args
 import numpy as np
 
 from intelliperf_swizzle import records
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
 from intelliperf_swizzle.search import builds
@@ -55,7 +55,7 @@ def find_parameters(case: builds.Case, subject: Subject) -> Iterator[records.Cur
             for value, one in zip(values, traces, strict=True)
             if one is not None and np.array_equal(np.sort(_footprints(one)), tiles)
         ]
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             measured = pool.map(lambda one: case.replay(one[1]), same)
         for one, (arguments, _) in zip(measured, same, strict=True):
             yield replace(builds.cure_of("parameter", one), arguments=arguments)

@@ -8,7 +8,6 @@ are compared on the CPU. With one the model predicts, the hardware validates, ti
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle import rank
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuLanguage, GpuOutcome, GpuRuns, ReplayedRuns
@@ -272,7 +272,7 @@ class OnGpu:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
         self._begin_counting()
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
             for one, verdict in verdicts:
                 if verdict is not None:
@@ -327,7 +327,7 @@ class OnGpu:
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
         setting = self._setting
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             predictions = pool.map(self._prediction, screened)
             return [
                 replace(one, attempt=setting.remember(attempt)) if attempt else one
@@ -429,8 +429,13 @@ def choose_evaluator(
         history: remembers what becomes of attempts.
         folder: for what the application's process is told and tells on a GPU.
         progress: told of each step.
+
+    Raises:
+        ValidationError: the unit test does not pass without a swizzle.
     """
-    setting = EvaluationContext(subject, setup, history.record, progress, UnitTest(setup))
+    unit_test = UnitTest(setup)
+    unit_test.check(progress)
+    setting = EvaluationContext(subject, setup, history.record, progress, unit_test)
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,6 +12,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
@@ -155,7 +155,7 @@ class SizeGuard:
                 left -= case.traced.trace.line_accesses
                 cases.append(case)
         self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             found = filter(None, pool.map(partial(_at, swizzle), cases))
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 

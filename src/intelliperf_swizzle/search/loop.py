@@ -7,7 +7,6 @@ And its attempts: candidates that were proved and screened, each permutation onc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import TypeAlias
 from intelliperf_swizzle import stopping
 from intelliperf_swizzle.cache.amd_replay import is_uneven, work
 from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import parse
@@ -53,7 +53,7 @@ class Attempts:
         self._subject = subject
         self._history = history
         self._rate_of = prepare_screen(subject.traced, setup.target)
-        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(cores())
         self._screened: dict[str, stages.Screened] = {}
         self.baseline = self._rate_of(parse("pid = pid"))
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The compiled loop of the timed replay; see `two_sides`."""
+"""The compiled loop of the timed replay; see `nvidia_replay`."""
 
 from __future__ import annotations
 
