@@ -83,9 +83,9 @@ def made(record: str) -> tuple[str, str]:
     path = BENCHMARKS / record
     if path.suffix == ".json":
         content = json.loads(path.read_text())
-        with_ = content.get("made_with", {}) if isinstance(content, dict) else {}
-        if "commit" in with_:
-            return with_["commit"].rstrip("+"), with_["date"]
+        with_ = content.get("made_with", content) if isinstance(content, dict) else {}
+        if commit := with_.get("commit", "").rstrip("+"):
+            return commit, with_.get("date") or git("log", "-1", "--format=%as", commit)
     commit, date = git("log", "-1", "--format=%h %as", "--", str(path)).split()
     return commit, date
 
