@@ -132,6 +132,7 @@ def test_what_programs_may_hand_over_at_another_size_is_known_from_the_ir(
     [
         ("if p == n:\n        tl.store(y + p + 1, tl.load(y + p) + 1)", True),
         ("tl.store(y + p, tl.load(y + p + 1, mask=p > n), mask=p < n)", True),
+        ("put(x + p, 1)\n    if p == n:\n        put(y + p + 1, tl.load(y + p))", True),
         ("tl.store(y + p, tl.load(x + p, mask=p > n))", False),
         ("tl.store(x + p, tl.load(x + p))", False),
     ],
@@ -141,7 +142,8 @@ def test_a_store_that_no_recorded_launch_makes_limits_the_patch_to_recorded_valu
 ) -> None:
     application = tmp_path / "application.py"
     application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y, n):\n"
+        "import torch, triton, triton.language as tl\n\n"
+        "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n\n@triton.jit\ndef kernel(x, y, n):\n"
         f"    p = tl.program_id(0)\n    {lines}\n\n"
         "x, y = (torch.zeros(80, dtype=torch.int32, device='cuda') for _ in range(2))\n"
         "kernel[(64,)](x, y, 999)\n"

@@ -5,6 +5,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,22 @@ def test_grid_tensors_and_strides_follow_the_size(launches: dict[str, Launch]) -
     assert isinstance(tensor, TensorArgument)
     assert (tensor.shape, tensor.strides) == ((155, 112), (112, 1))
     assert columns[112].storages[tensor.storage].bytes == 155 * 112 * 4
+
+
+def test_of_equal_sizes_each_shrinks_alone_too_in_tensors_as_they_are(
+    launches: dict[str, Launch],
+) -> None:
+    launch = launches["tiles_by_eight"]
+    tensor = launch.arguments["c"]
+    assert isinstance(tensor, TensorArgument)
+    given = {**launch.arguments, "M": 64, "c": replace(tensor, shape=(64, 64))}
+    made = scale_launch(replace(launch, grid=(16, 1, 1), arguments=given), lambda n: [n // 2])
+    kept = [one for one in made if one.constants["stride"] >= one.constants["N"]]
+    sizes = {(one.constants["M"], one.constants["N"]): one for one in kept}
+    assert {size: one.programs for size, one in sizes.items()} == {
+        (32, 32): 4, (32, 64): 8, (64, 32): 8,
+    }  # fmt: skip
+    assert sizes[32, 64].arguments["c"] == given["c"]
 
 
 def test_a_size_that_is_equal_to_the_grid_does_not_explain_it(

@@ -427,8 +427,13 @@ def choose_evaluator(
         history: remembers what becomes of attempts.
         folder: for what the application's process is told and tells on a GPU.
         progress: told of each step.
+
+    Raises:
+        ValidationError: the unit test does not pass without a swizzle.
     """
-    setting = EvaluationContext(subject, setup, history.record, progress, UnitTest(setup))
+    unit_test = UnitTest(setup)
+    unit_test.check(progress)
+    setting = EvaluationContext(subject, setup, history.record, progress, unit_test)
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(
