@@ -19,7 +19,7 @@ from typing import Any
 
 from accuracy.comparison import ModelAccuracy
 from accuracy.summary import scores, summarise
-from cpp_programs import DRAWN
+from cpp_programs import DRAWN, OTHERS
 from cuda_kernels import MEASURED, PREDICTIONS, TARGETS, compared, lines_of
 from harness.render import generated, page, table
 from hip_programs import PROGRAMS
@@ -53,9 +53,11 @@ def render() -> dict[str, str]:
 def cpp_programs() -> str:
     """The page on programs that were not tried before."""
     records = json.loads(CPP_PROGRAMS.read_text(encoding="utf-8"))
-    drawn = {one.folder for one in DRAWN}
-    parts = [[one for one in records if (one["folder"] in drawn) == later] for later in (0, 1)]
-    first, second = (
+    drawn, others = ({one.folder for one in group} for group in (DRAWN, OTHERS))
+    parts: list[list[Mapping[str, Any]]] = [[], [], []]
+    for one in records:
+        parts[1 if one["folder"] in drawn else 2 if one["folder"] in others else 0].append(one)
+    first, second, third = (
         f"{sum(one['exit_status'] == 0 for one in part)} of {len(part)} are answered"
         for part in parts
     )
@@ -83,6 +85,16 @@ def cpp_programs() -> str:
         "assertions allow, myocyte since its functions are inlined. reverse never reads "
         "`blockIdx`, the kernels of assert store nothing, and workgroups of lda wait for locks.",
         _programs(parts[1]),
+        "## Six of other collections",
+        "One of each of [PolyBench-ACC](https://github.com/cavazos-lab/PolyBench-ACC) "
+        "(70ea4ca), [gpu-rodinia](https://github.com/yuhc/gpu-rodinia) (9c10d3e), rocm-examples, "
+        "[HPCTrainingExamples](https://github.com/amd/HPCTrainingExamples) (aaaa72d4), "
+        "[SGEMM_CUDA](https://github.com/siboehm/SGEMM_CUDA) (60cba6f) and "
+        "[cuda-samples](https://github.com/NVIDIA/cuda-samples) (c94ff366), with the commands of "
+        f"their makefiles. {third}; at the first try, at 9e5a3e06, 2 were: gemm calls "
+        "`cudaThreadSynchronize`, which CUDA 13 lacks, and the makefiles of nw and "
+        "matrix_multiplication name the usual places of CUDA and ROCm.",
+        _programs(parts[2]),
     )
 
 

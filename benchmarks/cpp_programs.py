@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Runs the tool on forty public C++ programs; `cpp_pages.py` writes the page of the records.
+"""Runs the tool on public C++ programs; `cpp_pages.py` writes the page of the records.
 
     python benchmarks/cpp_programs.py FOLDER [PROGRAM...]
 
@@ -11,6 +11,7 @@ and checked by what they print.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -98,15 +99,35 @@ DRAWN = (
 """Those of `random.seed(49)` that have their inputs, kernels of their own, and sizes for a CPU."""
 
 
+OTHERS = (
+    Program("PolyBench-ACC/CUDA/linear-algebra/kernels/gemm", "make", "./gemm.exe"),
+    Program("gpu-rodinia/cuda/nw", "make", "./needle 512 10"),
+    Program("rocm-examples/HIP-Basic/matrix_multiplication", "make", "./hip_matrix_multiplication"),
+    Program(
+        "HPCTrainingExamples/HIP/basic_examples/07_matrix_multiply_shared/solution",
+        "make",
+        "./matrix_multiply",
+    ),
+    Program("SGEMM_CUDA", "make", "./build/sgemm 5"),
+    Program(
+        "cuda-samples/Samples/6_Performance/transpose",
+        "cmake -B build && cmake --build build",
+        "./build/transpose",
+    ),
+)
+"""Of six other collections, by their plain commands."""
+ALL = PROGRAMS + DRAWN + OTHERS
+
+
 def main(words: list[str]) -> int:
     """Runs all programs, or those that are named, and keeps their records."""
     checkouts, names = Path(words[0]), words[1:]
     known = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else []
     records: dict[str, Any] = {one["folder"]: one for one in known}
-    for program in PROGRAMS + DRAWN:
+    for program in ALL:
         if not names or any(name in program.folder for name in names):
             records[program.folder] = run(program, checkouts)
-            rows = [records[one.folder] for one in PROGRAMS + DRAWN if one.folder in records]
+            rows = [records[one.folder] for one in ALL if one.folder in records]
             RECORDS.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
             print(json.dumps(records[program.folder]), flush=True)
     return 0
@@ -135,13 +156,13 @@ def run(program: Program, checkouts: Path) -> dict[str, Any]:
             exit_status = None
     said = log.read_text("utf-8").replace(f"{checkouts}/", "").splitlines()
     found = json.loads(result.read_text("utf-8")) if result.exists() else {}
-    wanted = ("Modelled", "error:", "hint:", "Caution")
+    wanted = re.compile(r"Recommended|error:|hint:|Caution|\S+ on \S+, modelled:")
     return asdict(program) | {
         "commit": COMMIT,
         "seconds": round(time.monotonic() - begun),
         "exit_status": exit_status,
         "kernel": found.get("kernel_name"),
-        "said": [line for line in said if line.startswith(wanted)],
+        "said": [line for line in said if wanted.match(line)],
     }
 
 

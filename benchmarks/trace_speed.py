@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
 
 import zoo
 
-from intelliperf_swizzle.frontends.ports import RecordRequest, load_language
+from intelliperf_swizzle.frontends.ports import Builder, KernelLanguage, RecordRequest, frontends
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Launch, Storage, TensorArgument
 
@@ -99,12 +99,17 @@ def hip(program: str, *sizes: int) -> Launch:
         folder=Path(tempfile.mkdtemp()), target=load_target("mi300x"),
         build_command=f"make {program}", compute="never",
     )  # fmt: skip
-    return load_language("hip").record(request).launches[0]
+    return hip_frontend().record(request).launches[0]
 
 
-def language_of(launch: Launch) -> str:
-    """The name of its front end."""
-    return "hip" if "device_kernel" in launch.options else "triton"
+def is_compiled(launch: Launch) -> bool:
+    """Whether it is of a program in C++."""
+    return "device_kernel" in launch.options
+
+
+def hip_frontend() -> KernelLanguage:
+    """The front end whose programs are built for AMD GPUs."""
+    return next(one for one in frontends() if isinstance(one, Builder) and one.backend == "hip")
 
 
 ROWS: dict[str, tuple[Callable[[], Launch], bool, str]] = {
@@ -125,7 +130,7 @@ ROWS: dict[str, tuple[Callable[[], Launch], bool, str]] = {
 def measure(name: str) -> dict[str, Any]:
     """One row, in this process and its children."""
     launch = ROWS[name][0]()
-    trace = load_language(language_of(launch)).trace
+    trace = (hip_frontend() if is_compiled(launch) else frontends()[-1]).trace
     begun = time.perf_counter()
     found = trace(launch)
     whole = time.perf_counter() - begun
@@ -145,7 +150,7 @@ def measure_inside(name: str) -> dict[str, Any]:
     launch = ROWS[name][0]()
     with tempfile.TemporaryDirectory() as folder:
         trace_here(gemm(128, 32, 32), Path(folder))  # loads the compiled functions
-        traced = trace_slices.trace_here if language_of(launch) == "hip" else trace_here
+        traced = trace_slices.trace_here if is_compiled(launch) else trace_here
         begun = time.process_time()
         traced(launch, Path(folder))
         seconds = {"trace_s": time.process_time() - begun}

@@ -25,6 +25,9 @@ TICK_SECONDS = 0.2
 
 Result = TypeVar("Result")
 
+abandoned = threading.Event()
+"""Set once a thread was left to itself, as there was no time to wait for it."""
+
 _on_stop: list[Callable[[], None]] = []
 _stopped: Interrupted | None = None
 _holding = False
@@ -156,6 +159,7 @@ def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
         end = math.inf if seconds is None else time.monotonic() + seconds
         while thread.is_alive():
             if time.monotonic() > end:
+                abandoned.set()
                 raise TimeoutError
             thread.join(TICK_SECONDS)
         if errors:

@@ -46,6 +46,7 @@ def test_every_page_of_numbers_is_listed_with_its_record_and_commit() -> None:
         assert re.search(r"\d{4}-\d\d-\d\d, [0-9a-f]{8}", row)
 
 
+@pytest.mark.long
 def test_the_audits_proofs_are_those_of_its_record() -> None:
     recorded = json.loads(audit.AUDIT.record.read_text())["entries"]
     for entry in recorded:

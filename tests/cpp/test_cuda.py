@@ -20,7 +20,7 @@ import intelliperf_swizzle.frontends.cpp.code.inline_ptx as inline_ptx
 import intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain as tools
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import PROBE as HIP_PROBE
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import PROBES
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import execute_slice
@@ -55,8 +55,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 TRACED = {
     "through_structure": 15, "sparse": 4, "one_line": 4, "by_variables": 6, "by_lane": 4,
-    "warp_sums": 4, "passed": 2, "transposed": 12, "votes": 2, "halves": 2, "streamed": 4,
-    "gather": 1, "packed": 4, "by_value": 3,
+    "warp_sums": 4, "passed": 2, "transposed": 12, "votes": 2, "halves": 2, "shorts": 2,
+    "streamed": 4, "gather": 1, "packed": 4, "by_value": 3,
 }  # fmt: skip
 
 
@@ -119,7 +119,10 @@ def test_a_vendors_header_that_its_toolkit_lacks_is_refused_with_the_package(
 def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
     """Each on its own stand-in, whichever came before."""
     recorded = []
-    for language, probe, compiler in ((HIP, HIP_PROBE, "hipcc"), (CUDA, tools.PROBE, "nvcc")):
+    for language, probe, compiler in (
+        (HIP, PROBES["HIP"], "hipcc"),
+        (CUDA, PROBES["CUDA"], "nvcc"),
+    ):
         project = tmp_path / language.name
         project.mkdir()
         (project / "probe.cu").write_text(probe, encoding="utf-8")
@@ -206,7 +209,7 @@ def test_a_target_of_another_vendor_is_refused(tmp_path: Path) -> None:
 
 def _probe(folder: Path) -> Path:
     """A program that was built, by the user."""
-    (folder / "probe.cu").write_text(tools.PROBE, encoding="utf-8")
+    (folder / "probe.cu").write_text(PROBES["CUDA"], encoding="utf-8")
     toolchain = tools.find_toolchain()
     build = [str(toolchain.root / "bin" / "nvcc"), "probe.cu", "-o", "probe"]
     environment = toolchain.build_environment(os.environ)
@@ -232,7 +235,7 @@ def test_an_environment_that_goes_takes_no_toolchain_of_others_along(
 @pytest.mark.parametrize("builder", ["clang", "cmake"])
 def test_what_else_builds_cuda_is_recorded(tmp_path: Path, builder: str) -> None:
     """By clang with the static library of a toolkit, and by CMake's language with code to link."""
-    (tmp_path / "probe.cu").write_text(tools.PROBE, encoding="utf-8")
+    (tmp_path / "probe.cu").write_text(PROBES["CUDA"], encoding="utf-8")
     (tmp_path / "CMakeLists.txt").write_text(CMAKE, encoding="utf-8")
     clang = "clang++ -O2 --cuda-gpu-arch=sm_80 probe.cu -o probe -L/usr/local/cuda/lib64"
     build = f"{clang} -lcudart_static -ldl -pthread"
@@ -253,7 +256,7 @@ set_target_properties(probe PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_STANDA
 
 def test_without_a_toolkit_the_headers_are_tritons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "_toolkits", lambda environment: iter(()))
-    found = tools.find_compiler(os.environ)
+    found = CUDA.compiler(os.environ)
     assert found.gap is None
     assert "Triton's headers of CUDA" in str(found.found)
 

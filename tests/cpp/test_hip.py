@@ -158,9 +158,11 @@ def test_a_language_model_is_told_the_source_as_it_is(recorded: Recorded) -> Non
     assert "int x = blockIdx.x * 32 + threadIdx.x" in question.text
 
 
-def test_kernels_of_one_name_are_refused(recorded: Recorded) -> None:
-    with pytest.raises(TraceError, match="two files have a kernel of this name"):
-        recorded.trace("twin")
+def test_kernels_of_one_name_are_two(recorded: Recorded) -> None:
+    files = [recorded.launch("twin", number).source.entry.file for number in (0, 1)]
+    assert {Path(one).name for one in files} == {"main.hip.cpp", "second.hip.cpp"}
+    assert recorded.trace("twin").tiles == 2
+    assert recorded.capture.exit_code == 0
 
 
 def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
@@ -281,7 +283,7 @@ def test_a_compiler_that_keeps_no_bitcode_is_named(
                                     f'{forgets}hipcc "$@"\n', encoding="utf-8")  # fmt: skip
     (tmp_path / "hipcc").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    found = tools.find_compiler(os.environ)
+    found = HIP.compiler(os.environ)
     assert found.gap == "it keeps no device bitcode with -fembed-bitcode"
     (tmp_path / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
     with pytest.raises(CaptureError, match="although the build was asked to keep it") as refused:

@@ -102,11 +102,11 @@ def test_one_command_gives_a_proved_validated_swizzle_a_patch_and_a_result(
     assert code == 0, err
     assert "modelled: fewer L2 misses, no claim about time" in " ".join(out.split())
     result = read_result(project.parent / "result.json")
-    assert result["report_message"].startswith(out.splitlines()[0])
+    assert out.splitlines()[0] in result["report_message"]
     best = result["swizzle"]["best"]
     assert result["success"] is True
     assert result["metric_name"] == "L2 hit rate (modelled, mi300x-small)"
-    assert "modelled: fewer L2 misses" in result["report_message"]
+    assert result["report_message"].startswith("Modelled: ")
     assert result["time_before_ms"] is None
     assert result["time_after_ms"] is None
     assert result["metric_after"] > result["metric_before"] + 1
@@ -375,7 +375,7 @@ sys.exit("swizzle_" in open("gemm.py").read())
 @pytest.mark.parametrize(
     ("compute", "test", "success", "says"),
     [
-        ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "Fewer L2 misses"),
+        ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "fewer L2 misses"),
         ("always", "python not_swizzled.py", False, "no improvement found"),
         ("auto", "python not_swizzled.py", False, "no improvement found"),
         ("never", "python gemm.py --dtype nonsense", True, "the unit test was not run"),

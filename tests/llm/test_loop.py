@@ -187,7 +187,7 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
     first = " ".join(endpoint.prompt(0).split())
     searched = [one for one in run.attempts.all() if one.candidate.origin != "llm"]
     assert f"A search has tried {len(searched)} candidates before you." in first
-    assert re.search(r"The best of each kind: - \d+ [^:]+: better: modelled time falls", first)
+    assert re.search(r"The best of each kind: - \d+ [^:]+: better: L2 hit rate", first)
     assert "screened at" not in first
     assert "why (modelled)" in first.partition("The one to beat:")[2]
     assert "critiques" not in first

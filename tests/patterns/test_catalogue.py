@@ -83,6 +83,7 @@ def test_the_catalogue_is_complete() -> None:
         assert pattern.source, pattern.name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", patterns(), ids=lambda pattern: pattern.name)
 def test_permutation_on_every_grid_up_to_4096_programs(pattern: Pattern) -> None:
     # Each number of programs on 8 XCDs and on another number; parameters change all the time.

@@ -125,6 +125,7 @@ def test_a_cell_of_a_large_grid_is_all_of_its_tiles() -> None:
     assert detail.before.domain[1] == 3 * "45670123"
 
 
+@pytest.mark.long
 def test_a_grid_of_millions_is_a_few_kilobytes() -> None:
     made = drawn((2048, 1024, 1), swizzled((2048, 1024, 1)))
     for shown in made.tiles:

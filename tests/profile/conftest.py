@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.ports import load_language
+from intelliperf_swizzle.frontends.ports import frontends
 from intelliperf_swizzle.profile import Application, TracedLaunch
 from intelliperf_swizzle.profile.installed import Machine
 from intelliperf_swizzle.records import Grid, KernelSource, Launch, SourceFunction
@@ -65,7 +65,7 @@ class Bench:
 
     def application(self, *command: str, **more: Any) -> Application:
         command = command or (sys.executable, "app.py")
-        return Application(command, self.project, load_language(), **more)
+        return Application(command, self.project, frontends()[-1], **more)
 
     def stand_in(self, name: str, body: str, **behaviour: Any) -> None:
         """Installs an executable, in which the behaviour is `BEHAVIOUR`; it logs its calls."""

@@ -14,7 +14,7 @@ import pytest
 from intelliperf_swizzle.doctor import diagnose
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.ports import RecordRequest, load_language
+from intelliperf_swizzle.frontends.ports import RecordRequest, frontends
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.source.splice import splice
 from intelliperf_swizzle.hardware import devices
@@ -82,7 +82,7 @@ def recorded(command, project, tmp_path):
 def test_a_gemm_and_an_order_of_it(gemm, device, tmp_path):
     project, command = gemm
     launches = recorded(command, project, tmp_path)
-    application = Application(command, project, load_language(), device)
+    application = Application(command, project, frontends()[-1], device)
     profiler = choose_profiler("auto", device.target, application)
     assert profiler.name == "ncu"
     before = profiler.measure(launches)
@@ -120,7 +120,7 @@ def test_an_autotuned_kernel(device, tmp_path):
     command = (sys.executable, "app.py")
     launches = recorded(command, project, tmp_path)
     profiler = choose_profiler(
-        "ncu", device.target, Application(command, project, load_language(), device)
+        "ncu", device.target, Application(command, project, frontends()[-1], device)
     )
     measured = profiler.measure(launches)
     # of three sectors two are read, and come from memory; the third is written
@@ -134,7 +134,7 @@ def test_a_kernel_that_is_absent(gemm, device, tmp_path):
     [one] = recorded(command, project, tmp_path)
     other = dataclasses.replace(one, launch=dataclasses.replace(one.launch, kernel="absent"))
     profiler = choose_profiler(
-        "ncu", device.target, Application(command, project, load_language(), device)
+        "ncu", device.target, Application(command, project, frontends()[-1], device)
     )
     with pytest.raises(ProfileError, match="does not show `absent`") as caught:
         profiler.measure([other])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
+import pytest
 
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
@@ -96,6 +97,7 @@ def test_the_search_stops_when_the_headroom_is_used() -> None:
     assert len(trial.attempts) < 1000
 
 
+@pytest.mark.long
 def test_a_long_search_does_not_run_dry() -> None:
     trial = Neighbourly()
     trial.follow(OfflineProposer(patience=10_000), problem(budget=1500, ceiling=2.0))

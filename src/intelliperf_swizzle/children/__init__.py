@@ -335,11 +335,11 @@ class Ended:
 def run(
     command: Sequence[str],
     *,
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str],
-    limit_seconds: float,
+    cwd: str | os.PathLike[str] = Path(),
+    environment: Mapping[str, str] = os.environ,
+    limit_seconds: float = 600.0,
 ) -> Ended:
-    """Runs a command to its end, or ends it after some time.
+    """Runs a command to its end, or ends it after some time; a tool that takes longer hangs.
 
     Raises:
         OSError: it cannot be started.

@@ -22,10 +22,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from intelliperf_swizzle.children import leave
+from intelliperf_swizzle.children import kill_all, leave
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.readers import utf8
-from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
+from intelliperf_swizzle.stopping import Interrupted, abandoned, stopped_by_signals
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
@@ -54,8 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for number, argument in enumerate(arguments, 1):
             utf8(argument, f"argument {number}")
+        abandoned.clear()
         with stopped_by_signals():
-            return _run_verb(arguments)
+            code = _run_verb(arguments)
+        if abandoned.is_set():  # Python would wait for it
+            kill_all()
+            leave(code)
+        return code
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -406,12 +406,6 @@ def frontends() -> tuple[KernelLanguage, ...]:
     return tuple(one for _, one in found)
 
 
-def load_language(name: str | None = None) -> KernelLanguage:
-    """The front end of a name, or the default."""
-    default = frontends()[-1]
-    return _loaded[name] if name else default
-
-
 def examiner() -> SourceExaminer:
     """The front end that looks at what a kernel's own source does; raises UsageError."""
     for one in frontends():

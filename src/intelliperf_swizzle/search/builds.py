@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle import records
+from intelliperf_swizzle import records, stopping
 from intelliperf_swizzle.cache import ceiling, replay
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.dependence import summed_storages, touched
@@ -137,6 +137,7 @@ class Case:
         self, trace: records.Trace | None = None, tile: records.Int64Array | None = None
     ) -> records.Measurement:
         """The launch as it is, or traced with other arguments, or in another order."""
+        stopping.check()
         trace = trace or self.traced.trace
         order = np.arange(trace.tiles) if tile is None else tile
         return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)

@@ -244,9 +244,11 @@ class OnGpu:
 
     @property
     def confirmed(self) -> list[Evaluated]:
-        """First what was settled, then, unless the user's test is still to judge them, leaders."""
+        """First what was settled, then, unless the user's test is still to judge them, leaders; of
+        these the one that is chosen comes first."""
         leaders = [] if self._setting.unit_test.runs else self._leaders()
-        return [*reversed(self._settled.values()), *leaders]
+        first = filter(None, [self.choose(leaders)])
+        return [*reversed(self._settled.values()), *first, *leaders]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind; the
@@ -271,7 +273,9 @@ class OnGpu:
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
-        self._begin_counting()
+        runs, tool = self._runs, self._profiler
+        if tool and isinstance(runs, ReplayedRuns) and not (self._count or runs.why_not_replayed):
+            self._count = tool.begin(self._setting.subject.traced, runs.replay)
         with ThreadPoolExecutor(cores()) as pool:
             verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
             for one, verdict in verdicts:
@@ -368,12 +372,6 @@ class OnGpu:
         verdict = judge(measurement, self.baseline if same else self.predicted)
         return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
 
-    def _begin_counting(self) -> None:
-        """Starts what counts a replay, beside the trials: it takes longest to start."""
-        runs, tool = self._runs, self._profiler
-        if tool and isinstance(runs, ReplayedRuns) and not (self._count or runs.why_not_replayed):
-            self._count = tool.begin(self._setting.subject.traced, runs.replay)
-
     def count(self) -> None:
         """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
 
@@ -429,8 +427,13 @@ def choose_evaluator(
         history: remembers what becomes of attempts.
         folder: for what the application's process is told and tells on a GPU.
         progress: told of each step.
+
+    Raises:
+        ValidationError: the unit test does not pass without a swizzle.
     """
-    setting = EvaluationContext(subject, setup, history.record, progress, UnitTest(setup))
+    unit_test = UnitTest(setup)
+    unit_test.check(progress)
+    setting = EvaluationContext(subject, setup, history.record, progress, unit_test)
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from threading import Event, Semaphore
+from threading import Semaphore
 from typing import Any
 
 from intelliperf_swizzle import __version__
@@ -40,7 +40,7 @@ from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.builds import check_dependences, examine_kernel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
-from intelliperf_swizzle.stopping import ahead, left
+from intelliperf_swizzle.stopping import abandoned, ahead, left
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""
@@ -348,11 +348,12 @@ def examine_kernels(
     names = [one[0].kernel for one in looked]
     progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
     own = progress if len(names) == 1 else Silent()
-    gate, late = Semaphore(os.cpu_count() or 1), Event()
+    gate = Semaphore(os.cpu_count() or 1)
+    abandoned.clear()
 
     def examine(launches: list[Launch]) -> Subject:
         with gate:
-            if late.is_set():
+            if abandoned.is_set():
                 raise TimeoutError
             return _examine_numbered(launches, setup, own)
 
@@ -367,9 +368,9 @@ def examine_kernels(
             subjects.append(replace(subject, cautions=cautions, baseline=baseline))
         except (TraceError, ProfileError, TimeoutError) as error:
             if isinstance(error, TimeoutError):
-                late.set()
-                told = f"{TRACING_SHARE:.0%} of --seconds were over before it was traced"
-                error = TraceError(told)
+                error = TraceError(
+                    f"{TRACING_SHARE:.0%} of --seconds were over before it was traced"
+                )
             failures.append(error)
             rows.append(row_of(launches, error.fact))
     if not subjects:

@@ -29,7 +29,7 @@ from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOS
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.profile.choose import choose_profiler
-from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
@@ -385,32 +385,36 @@ class UnitTest:
         passed = replace(validation, unit_test=options.unittest_command)
         return replace(attempt, validation=passed)
 
-    def failure(self, edit: Edit | None) -> str | None:
+    def check(self, progress: Progress | None = None) -> None:
+        """Runs the test on the unmodified project, once; its limit on edits follows from that.
+
+        Raises:
+            ValidationError: it does not pass.
+        """
+        if not self.runs or self._limit_seconds is not None:
+            return
+        (progress or Silent()).phase("running the unit test on the unmodified project")
+        begun = time.monotonic()
+        if (without := self._run(None, LIMIT_SECONDS)) is not None:
+            raise ValidationError(
+                f"without a swizzle too, {without}",
+                hint="--unittest_command must launch a kernel of the project and exit with 0",
+            )
+        most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
+        self._limit_seconds = min(LIMIT_SECONDS, most)
+
+    def failure(self, edit: Edit) -> str | None:
         """Why the test does not pass on a copy of the project with the edit; None if it does.
 
         Once it has not ended on one edit, it is run on no other: programs that wait for each other
-        hang in most orders.
-
-        Raises:
-            ValidationError: the test does not pass on the unmodified project.
+        hang in most orders. Raises as `check`.
         """
         if not self.runs:
             return None
-        if edit and not edit.files:
+        if not edit.files:
             return "it is run on a patch, and this swizzle is for `apply` alone"
-        if edit is None:
-            return self._run(None, LIMIT_SECONDS)
-        if self._limit_seconds is None:
-            begun = time.monotonic()
-            without = self.failure(None)
-            if without is not None:
-                raise ValidationError(
-                    f"without a swizzle too, {without}",
-                    hint="--unittest_command must exit with 0 on the unchanged project",
-                )
-            taken = time.monotonic() - begun
-            self._limit_seconds = min(LIMIT_SECONDS, max(_TIMES * taken, _LEAST_SECONDS))
-        return self._endless or self._run(edit, self._limit_seconds)
+        self.check()
+        return self._endless or self._run(edit, self._limit_seconds or LIMIT_SECONDS)
 
     def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
         """Why the test does not pass on a copy with the edit, in so many seconds."""

@@ -162,7 +162,8 @@ __global__ void ticket(int* counter, int* out) {
   out[mine] = blockIdx.x;
 }
 
-static __global__ void twin(float* out) { out[blockIdx.x] = 1.0f; }  // another file has one, too
+static __device__ float mark = 0;
+static __global__ void twin(float* out) { out[blockIdx.x] = mark; }  // another file has one, too
 
 template <typename T>
 T* device(size_t count, const std::vector<T>& from = {}) {
@@ -219,8 +220,14 @@ int main() {
   racing<<<1, 128>>>(mixed, places);
   calling<<<2, 64>>>(places);
   rewritten<<<2, 128>>>(mixed);
-  twin<<<2, 1>>>(b);
+  float one = 1, found = 0;
+  (void)hipMemcpyToSymbol(HIP_SYMBOL(mark), &one, sizeof one);
+  twin<<<2, 1>>>(a);
   launch_second(a, b);
+  (void)hipMemcpy(&found, a, sizeof found, hipMemcpyDeviceToHost);
+  if (found != 1) return 1;
+  (void)hipMemcpy(&found, b, sizeof found, hipMemcpyDeviceToHost);
+  if (found != 2) return 2;
   printf("done\n");
   return hipDeviceSynchronize() != hipSuccess;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Kernels whose addresses come from all that a slice must follow, and some that it cannot follow.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdio>
@@ -92,6 +93,13 @@ __global__ void votes(int* out) {
 }
 
 // Half precision is PTX in CUDA's headers; where a row goes is a number in it.
+__global__ void shorts(const __nv_bfloat162* in, float* out) {
+  __nv_bfloat162 sum = __hfma2(in[threadIdx.x], __float2bfloat162_rn(2), __floats2bfloat162_rn(1, 3));
+  sum = __hmax2(sum, __float2bfloat162_rn(-2));
+  const __nv_bfloat16 one = __hsub(__hmul(sum.x, __float2bfloat16(.5f)), sum.y);
+  out[blockIdx.x * 64 + threadIdx.x] = __bfloat162float(__hgt(one, __float2bfloat16(20)) ? __hneg(one) : one);
+}
+
 __global__ void halves(const __half2* in, float* out) {
   __half2 sum = __hfma2(__ldg(in + threadIdx.x), __float2half2_rn(2), __floats2half2_rn(1, 3));
   for (int by = 16; by; by /= 2) sum = __hadd2(sum, __shfl_xor_sync(~0u, sum, by));
@@ -174,6 +182,17 @@ int main() {
   cudaMemcpy(&votes_of_last, voted + 127, sizeof(int), cudaMemcpyDeviceToHost);
   std::vector<__half2> pairs(64);
   for (int k = 0; k < 64; k++) pairs[k] = __floats2half2_rn(k % 7, k / 8);
+  std::vector<__nv_bfloat162> shorter(64);
+  std::vector<float> shortened(64);
+  for (int k = 0; k < 64; k++) shorter[k] = __floats2bfloat162_rn(k * 37 % 211 * .37f, k * 53 % 97 - 40.f);
+  shorts<<<2, 64>>>(device<__nv_bfloat162>(64, shorter), b);
+  cudaMemcpy(shortened.data(), b, 64 * sizeof(float), cudaMemcpyDeviceToHost);
+  auto rounded = [](float x) { return float(__nv_bfloat16(x)); };
+  for (int k = 0; k < 64; k++) {
+    const float x = rounded(2 * float(shorter[k].x) + 1), y = rounded(2 * float(shorter[k].y) + 3);
+    const float one = rounded(rounded(fmaxf(x, -2) * .5f) - fmaxf(y, -2));
+    if (shortened[k] != (one > 20 ? -one : one)) return 3;
+  }
   halves<<<2, 64>>>(device<__half2>(64, pairs), b);
   float halved;
   cudaMemcpy(&halved, b, sizeof halved, cudaMemcpyDeviceToHost);

@@ -5,17 +5,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.cpp.compare.validate import validate
 from intelliperf_swizzle.frontends.cpp.compile import flavours
-from intelliperf_swizzle.frontends.cpp.compile.building import (
-    builds_program,
-    has_kernel,
-    names_program,
-)
+from intelliperf_swizzle.frontends.cpp.compile.building import programs_of, sources
+from intelliperf_swizzle.frontends.cpp.compile.extensions import loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import APT, find_gap
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import CppOnGpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
@@ -23,8 +23,12 @@ from intelliperf_swizzle.frontends.cpp.shadowing import splice
 from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.cpp.trace.other_sizes import resize
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
+from intelliperf_swizzle.hardware import torch_build
 from intelliperf_swizzle.hardware.target import Backend
 from intelliperf_swizzle.records import Capture
+
+CUDA_TEXT = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
+HIP_TEXT = re.compile(r"hip/hip_runtime|\bhip[A-Z]\w*\s*\(")
 
 
 class Cpp:
@@ -56,19 +60,29 @@ class Cpp:
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
         """The clang++ that is found, tried on ten lines."""
-        return self._flavour.find_compiler(environment)
+        try:
+            toolchain = self._flavour.find_toolchain(environment)
+            return Compiler(str(toolchain), find_gap(toolchain, environment), APT)
+        except SwizzleError as error:
+            return Compiler(None, error.fact, error.hint)
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program with a fat binary, or Python that builds an extension."""
-        return names_program(command, project, self.name)
+        fits = self.backend == (torch_build() or "cuda")
+        extension = fits and loads_extension(command, project)
+        return extension or any(programs_of(command, project, self.name))
 
     def builds_program(self, project: Path, backend: Backend | None) -> bool:
         """Whether sources have a kernel, and the backend or what they include is of this kind."""
-        return builds_program(project, backend, self._flavour)
+        texts = [text for _, text in sources(project)]
+        is_cuda = any(map(CUDA_TEXT.search, texts)) and not any(map(HIP_TEXT.search, texts))
+        kind = backend or ("cuda" if is_cuda else "hip")
+        return kind == self.backend and any("__global__" in one for one in texts)
 
     def has_kernel(self, kernel: str, project: Path) -> bool:
         """Whether a source of CUDA, or of HIP, alone has a kernel of that name."""
-        return has_kernel(kernel, project, self._flavour)
+        pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel)}\s*\(")
+        return any(pattern.search(text) for _, text in sources(project, self._flavour.sources))
 
     def record(self, request: RecordRequest) -> Capture:
         """Builds and runs a program on the stand-in."""

@@ -35,6 +35,7 @@ from intelliperf_swizzle.edit import (
 )
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
+from intelliperf_swizzle.frontends.cpp.code.source import blank, closing, code_alone
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT, sources
 from intelliperf_swizzle.frontends.cpp.instances import recorded_alone, same_place
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
@@ -47,12 +48,6 @@ from intelliperf_swizzle.frontends.emit import emit_cpp
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
-
-_NO_CODE = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\''
-    r"|(?m:^[ \t]*\#(?:[^\n]*\\\r?\n)*[^\n]*)",
-    re.DOTALL,
-)
 
 _HIDING = "const dim3 blockIdx("
 _SHADOWS = re.compile(r"-W(shadow|everything)\b")
@@ -91,12 +86,12 @@ def splice(
     before = {file: text} | {
         path: _read_as_recorded(one, recording) for path, one in elsewhere.items()
     }
-    code = {one: _NO_CODE.sub(_blank, text) for one, text in before.items()}
+    code = {one: code_alone(text) for one, text in before.items()}
     inside = range(kernel.entry.first_line, kernel.entry.first_line + kernel.entry.text.count("\n"))
     helpers = [one for one in readers if one.file != file or one.line not in inside]
     texts = sources(Path(recipe.project)) if len(before) > 1 else ()
     _check_mentions(helpers, functions.values(), chain(code.items(), (
-        (str(path), _NO_CODE.sub(_blank, text)) for path, text in texts
+        (str(path), code_alone(text)) for path, text in texts
     )))  # fmt: skip
     bodies = {one: _body(code[one.file], one) for one in readers if one.name.isidentifier()}
     changed = {one if one in bodies else _around(one, code[one.file], bodies)
@@ -204,16 +199,12 @@ def _check_mentions(
     for path, text in texts if helpers else ():
         for one in helpers:
             name = re.escape(one.name)
-            code = re.sub(rf"__device__[^;{{}}=]*\b{name}\s*\([^;{{}}]*\)\s*;", _blank, text)
+            code = re.sub(rf"__device__[^;{{}}=]*\b{name}\s*\([^;{{}}]*\)\s*;", blank, text)
             for found in re.finditer(rf"\b{name}\b", code):
                 line = _line(code, found.start())
                 if (path, line) not in own:
                     why = f"reads `blockIdx` and is named in {path}:{line} too, where another "
                     raise _refused(one, why + "kernel may use it")
-
-
-def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found[0])
 
 
 def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
@@ -267,16 +258,7 @@ def _body(code: str, reader: Reader) -> range:
         at += 1
     if not code.startswith("{", at) or _line(code, at) != reader.brace_line:
         raise _refused(reader, "has a body that a macro makes, not the text", "write it out")
-    return range(at + 1, _closing(code, at))
-
-
-def _closing(code: str, brace: int) -> int:
-    depth = 0
-    for found in re.compile(r"[{}]").finditer(code, brace):
-        depth += 1 if found[0] == "{" else -1
-        if depth == 0:
-            return found.start()
-    return len(code)
+    return range(at + 1, closing(code, at))
 
 
 def _offset(text: str, line: int) -> int:

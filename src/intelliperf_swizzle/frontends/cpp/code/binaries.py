@@ -15,7 +15,7 @@ import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,22 +81,16 @@ class CodeObject:
     Attributes:
         file: it was found in.
         arch: `gfx942`, without features, or `sm_90`.
+        number: of the translation unit in the file, in the order in which their code lies there.
         bitcode: modules of LLVM before optimisation; none if the file was built without.
         kernels: by symbol, from the metadata; of CUDA's, none are known yet.
     """
 
     file: Path
     arch: str
+    number: int
     bitcode: tuple[bytes, ...] = field(repr=False)
     kernels: Mapping[str, KernelCode] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Section:
-    name: str
-    kind: int
-    offset: int
-    bytes: int
 
 
 def holds_device_code(file: Path, language: str | None = None) -> bool:
@@ -112,7 +106,7 @@ def section_names(file: Path) -> set[str]:
             file.open("rb") as stream,
             mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw,
         ):
-            return {one.name for one in _sections(raw)} if raw[:4] == b"\x7fELF" else set()
+            return {name for name, _, _ in _sections(raw)} if raw[:4] == b"\x7fELF" else set()
     except (OSError, ValueError, struct.error):
         return set()
 
@@ -128,14 +122,14 @@ def read_code_objects(file: Path) -> list[CodeObject]:
         return list(_wrapped(file, raw))
     parts = _fat_sections(raw)
     if ".nv_fatbin" in parts:
-        return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", ())]
+        return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", 0, ())]
     bundled = parts.get(".hip_fatbin", b"")
     if bundled[:4] == COMPRESSED:
         raise BuildError(
             f"the device code in {file.name} is compressed",
             hint="build it with --no-offload-compress, or let -b/--build_command build it",
         )
-    return [_code_object(file, name, code) for name, code in _unbundled(bundled)]
+    return [_code_object(file, *one) for one in _unbundled(bundled)]
 
 
 def read_fat_binaries(file: Path) -> list[bytes]:
@@ -164,36 +158,36 @@ def _fat_binaries(data: bytes) -> Iterator[bytes]:
 
 def _wrapped(file: Path, data: bytes) -> Iterator[CodeObject]:
     """A code object for each wrapped module."""
-    at = data.find(_WRAPPER)
+    at, numbers = data.find(_WRAPPER), count()
     while at >= 0:
         size, arch = struct.unpack_from("<2I", data, at + len(_WRAPPER))
         end = at + 20 + size
-        yield CodeObject(file, f"sm_{arch}", (data[at:end],))
+        yield CodeObject(file, f"sm_{arch}", next(numbers), (data[at:end],))
         at = data.find(_WRAPPER, end)
 
 
-def _unbundled(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Target and code of each entry for an AMD GPU, of all bundles one after the other."""
-    start = data.find(BUNDLE)
+def _unbundled(data: bytes) -> Iterator[tuple[str, int, bytes]]:
+    """Target, bundle and code of each entry for an AMD GPU, one bundle after the other."""
+    start, numbers = data.find(BUNDLE), count()
     while start >= 0:
-        at = start + len(BUNDLE)
-        (count,) = struct.unpack_from("<Q", data, at)
+        at, number = start + len(BUNDLE), next(numbers)
+        (entries,) = struct.unpack_from("<Q", data, at)
         at += 8
-        for _ in range(count):
+        for _ in range(entries):
             offset, size, length = struct.unpack_from("<QQQ", data, at)
             name = data[at + 24 : at + 24 + length].decode()
             at += 24 + length
             if size and "amdgcn" in name:
-                yield name, data[start + offset : start + offset + size]
+                yield name, number, data[start + offset : start + offset + size]
         start = data.find(BUNDLE, at)
 
 
 def _fat_sections(raw: bytes) -> dict[str, bytes]:
-    return {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
+    return {name: raw[place] for name, _, place in _sections(raw) if name in SECTIONS}
 
 
-def _sections(raw: bytes | mmap.mmap) -> list[_Section]:
-    """Of a 64-bit little-endian ELF file."""
+def _sections(raw: bytes | mmap.mmap) -> list[tuple[str, int, slice]]:
+    """Name, kind and place of each of a 64-bit little-endian ELF file."""
     (table,) = struct.unpack_from("<Q", raw, 40)
     size, count, names = struct.unpack_from("<HHH", raw, 58)
     rows = [struct.unpack_from("<IIQQQQ", raw, table + size * row) for row in range(count)]
@@ -203,30 +197,27 @@ def _sections(raw: bytes | mmap.mmap) -> list[_Section]:
     found = []
     for name, kind, _, _, offset, length in rows:
         end = raw.find(b"\0", start + name)
-        found.append(_Section(raw[start + name : end].decode(), kind, offset, length))
+        place = slice(offset, offset + length)
+        found.append((raw[start + name : end].decode(), kind, place))
     return found
 
 
-def _bytes(raw: bytes, section: _Section) -> bytes:
-    return raw[section.offset : section.offset + section.bytes]
-
-
-def _code_object(file: Path, target: str, raw: bytes) -> CodeObject:
+def _code_object(file: Path, target: str, number: int, raw: bytes) -> CodeObject:
     arch = target.rpartition("-")[2].partition(":")[0]
     if raw[:4] != b"\x7fELF":  # for a linker of device code that has not run
-        return CodeObject(file, arch, ())
-    found = (_bytes(raw, one) for one in _sections(raw) if one.name == ".llvmbc")
+        return CodeObject(file, arch, number, ())
+    found = (raw[place] for name, _, place in _sections(raw) if name == ".llvmbc")
     modules = tuple(module for data in found for module in _modules(data))
-    return CodeObject(file, arch, modules, _read_kernels(raw))
+    return CodeObject(file, arch, number, modules, _read_kernels(raw))
 
 
 def _read_kernels(code: bytes) -> dict[str, KernelCode]:
     """The kernels of a code object by symbol, from its metadata."""
     return {
         one[".name"]: _kernel(one)
-        for section in _sections(code)
-        if section.kind == _NOTES
-        for described in _notes(_bytes(code, section))
+        for _, kind, place in _sections(code)
+        if kind == _NOTES
+        for described in _notes(code[place])
         for one in described.get("amdhsa.kernels", ())
     }
 

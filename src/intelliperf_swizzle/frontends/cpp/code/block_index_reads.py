@@ -89,10 +89,6 @@ class CallGraph:
         """The functions that a kernel may call, itself first."""
         return [one for one in self._reach(kernel) if one in self._bodies]
 
-    def variables(self, kernel: str) -> list[str]:
-        """What else a kernel may mention: variables."""
-        return [one for one in self._reach(kernel) if one not in self._bodies]
-
     def _reach(self, kernel: str) -> dict[str, None]:
         return reached([kernel], lambda one: sorted(self._mentions.get(one, ())))
 

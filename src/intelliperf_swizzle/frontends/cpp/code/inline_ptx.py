@@ -18,10 +18,16 @@ ASSEMBLY = "nvvm.asm."
 """The names of these functions begin so."""
 _TYPES = {"f16": "half", "f16x2": "<2 x half>", "f32": "float", "f64": "double"}
 _TYPES |= {f"{letter}{bits}": f"i{bits}" for letter in "bsu" for bits in (8, 16, 32, 64)}
+_TYPES |= {"bf16": "i16", "bf16x2": "<2 x i16>"}
 _SUFFIXES = {"half": "f16", "<2 x half>": "v2f16", "float": "f32", "double": "f64"}
+_SUFFIXES |= {"i16": "bf16", "<2 x i16>": "bf16x2"}
+_WIDE = {"i16": ("float", "f32"), "<2 x i16>": ("<2 x float>", "v2f32")}
+"""What 16-bit floats with the exponent of 32-bit ones are computed as."""
 _FLOAT, _INTEGER = r"(?:\.ftz)?\.(?P<to>f16x2|f16|f32|f64)", r"\.(?P<to>[bsu](?:16|32|64))"
 _CACHED = r"(?:\.(?:nc|ca|cg|cs|lu|wb|wt))*(?:\.v(?P<count>[24]))?\.(?P<to>[bsuf](?:8|16|32|64))"
 _COMPARE = r"(?P<op>eq|ne|lt|le|gt|ge)(?P<order>u?)"
+_SHORT, _NEAR = r"\.(?P<to>bf16x2|bf16)", "call {to} @nvvm.near.{suffix}({wide} %s)"
+_WIDER = tuple(f"call {{wide}} @nvvm.wide.{{suffix}}({{of}} {{{one}}})" for one in "abc")
 _CASTS = {
     (True, True): "addrspacecast", (True, False): "ptrtoint", (False, True): "inttoptr",
     (False, False): "bitcast",
@@ -32,6 +38,20 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"mov\.(?P<to>[bsuf]\d+)", ()),
     (rf"(?P<op>add|sub|mul)(?:\.rn)?{_FLOAT}", ("f{op} {to} {a}, {b}",)),
     (rf"fma\.rn{_FLOAT}", ("call {to} @llvm.fma.{suffix}({to} {a}, {to} {b}, {to} {c})",)),
+    (rf"(?P<op>add|sub|mul)(?:\.rn)?{_SHORT}",
+     (*_WIDER[:2], "f{op} {wide} {x}, {y}", _NEAR % "{z}")),
+    (rf"(?P<op>min|max){_SHORT}",
+     (*_WIDER[:2], "call {wide} @llvm.{op}num.{wides}({wide} {x}, {wide} {y})", _NEAR % "{z}")),
+    (rf"fma\.rn{_SHORT}",
+     (*_WIDER, "call {wide} @llvm.fma.{wides}({wide} {x}, {wide} {y}, {wide} {z})", _NEAR % "{u}")),
+    (rf"neg{_SHORT}", (_WIDER[0], "fneg {wide} {x}", _NEAR % "{y}")),
+    (rf"setp\.{_COMPARE}\.(?P<of>bf16)", (*_WIDER[:2], "fcmp {order}{op} {wide} {x}, {y}")),
+    (r"cvt\.(?P<to>f32)\.(?P<of>bf16)", ("call float @nvvm.wide.bf16(i16 {a})",)),
+    (r"cvt\.rn\.(?P<to>bf16)\.(?P<of>f32)", ("call i16 @nvvm.near.bf16(float {a})",)),
+    (r"cvt\.rn\.(?P<to>bf16x2)\.(?P<of>f32)",
+     ("insertelement <2 x float> poison, float {b}, i32 0",
+      "insertelement <2 x float> {x}, float {a}, i32 1",
+      "call <2 x i16> @nvvm.near.bf16x2(<2 x float> {y})")),
     (rf"neg{_FLOAT}", ("fneg {to} {a}",)),
     (rf"abs{_FLOAT}", ("call {to} @llvm.fabs.{suffix}({to} {a})",)),
     (rf"(?P<op>min|max){_FLOAT}", ("call {to} @llvm.{op}num.{suffix}({to} {a}, {to} {b})",)),
@@ -170,7 +190,8 @@ class _Body:
         kind = f"<{words['count']} x {kind}>" if "count" in words else kind
         of = _TYPES[words["of"]] if "of" in words else kind
         words = {"order": "o", **words, "to": kind, "of": of, "bytes": size_of(kind)}
-        words |= {"kept": self.kept, "suffix": _SUFFIXES.get(kind)}
+        words |= {"kept": self.kept, "suffix": _SUFFIXES.get(of)}
+        words["wide"], words["wides"] = _WIDE.get(of, ("", ""))
         words["whole"] = _WHOLE.get(words.get("whole", ""))
         given = operands if opcode.startswith("st.") else operands[1:]
         for name, operand in zip("abcd", given, strict=False):
@@ -179,7 +200,7 @@ class _Body:
             self.lines.append(templates[0].format_map(words))
             return
         value = "" if templates else self.read(given[0], kind)
-        for name, template in zip("xyz", templates, strict=False):
+        for name, template in zip("xyzuv", templates, strict=False):
             value = words[name] = self.let(template.format_map(words))
         target, _, inside = operands[0].partition("|")
         if inside:  # of a shuffle: whether there is such a lane

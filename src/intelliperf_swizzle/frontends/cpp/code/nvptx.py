@@ -23,7 +23,7 @@ _CONSTANT = re.compile(
     r"|(?:local_)?unnamed_addr )*)constant "
 )
 _KERNEL = re.compile(
-    r"(?ms)^(define [^\n]*? amdgpu_kernel [^\n]*\{[^\n]*\n(?:[^\s:]+:[^\n]*\n)?)(.*?^\}$)"
+    r"(?ms)^(define [^\n]*?\bamdgpu_kernel [^\n]*\{[^\n]*\n(?:[^\s:]+:[^\n]*\n)?)(.*?^\}$)"
 )
 _BY_VALUE = re.compile(r"ptr ((?:\w+ )*)byval\((.*?)\) align (\d+) %([\w.$-]+)(?=[,)])")
 _REFLECT = re.compile(r"(?:tail )?call i32 @__nvvm_reflect\(ptr [^@\n]*@([\w.$]+)[^\n,]*")

@@ -30,7 +30,7 @@ _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
 
 def definitions() -> str:
     """The definitions, for a module."""
-    parts = (_places, _blocks, _warps, _numbers, _bounded, _conversions, _halves)
+    parts = (_places, _blocks, _warps, _numbers, _bounded, _conversions, _halves, _short_floats)
     return "\n".join(text for part in parts for text in part())
 
 
@@ -271,3 +271,27 @@ def _halves() -> Iterator[str]:
         f"%one = insertvalue {pair} poison, i32 %low, 0",
         f"%r = insertvalue {pair} %one, i32 %high, 1",
     )  # fmt: skip
+
+
+def _short_floats() -> Iterator[str]:
+    """Floats of 16 bits with the exponent of 32-bit ones, in integers: as these, and back."""
+    for suffix, lanes in (("bf16", 1), ("bf16x2", 2)):
+        short, wide, bits, truth = (
+            kind if lanes == 1 else f"<2 x {kind}>" for kind in ("i16", "float", "i32", "i1")
+        )
+        half, one, almost, nan = (
+            str(number) if lanes == 1 else f"<i32 {number}, i32 {number}>"
+            for number in (16, 1, 32767, 2143289344)
+        )
+        yield _define(
+            f"wide.{suffix}", wide, f"{short} %a", f"%long = zext {short} %a to {bits}",
+            f"%bits = shl {bits} %long, {half}", f"%r = bitcast {bits} %bits to {wide}",
+        )  # fmt: skip
+        yield _define(
+            f"near.{suffix}", short, f"{wide} %a", f"%bits = bitcast {wide} %a to {bits}",
+            f"%high = lshr {bits} %bits, {half}", f"%odd = and {bits} %high, {one}",
+            f"%half = add {bits} %odd, {almost}", f"%sum = add {bits} %bits, %half",
+            f"%is = fcmp uno {wide} %a, %a",
+            f"%all = select {truth} %is, {bits} {nan}, {bits} %sum",
+            f"%up = lshr {bits} %all, {half}", f"%r = trunc {bits} %up to {short}",
+        )  # fmt: skip

@@ -128,10 +128,34 @@ def _extent(lines: list[str], named: int) -> tuple[int, int]:
     first = named
     while first > 1 and not re.search(r"(^\s*$|[;}]\s*$|^\s*#|^\s*//|\*/\s*$)", lines[first - 2]):
         first -= 1
-    depth, last = 0, named
-    for last in range(named, len(lines) + 1):
-        code = re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)+\'|//.*|/\*.*?\*/', "", lines[last - 1])
-        depth += code.count("{") - code.count("}")
-        if "}" in code and depth <= 0:
-            break
-    return first, last
+    code = code_alone("\n".join(lines))
+    begin = sum(len(line) + 1 for line in lines[: named - 1])
+    last = code.count("\n", 0, closing(code, code.find("{", begin))) + 1
+    return first, max(named, last)
+
+
+_NO_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\''
+    r"|(?m:^[ \t]*\#(?:[^\n]*\\\r?\n)*[^\n]*)",
+    re.DOTALL,
+)
+
+
+def blank(found: re.Match[str]) -> str:
+    """Spaces in place of what is found."""
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def code_alone(text: str) -> str:
+    """A text with spaces in place of comments, strings and directives."""
+    return _NO_CODE.sub(blank, text)
+
+
+def closing(code: str, brace: int) -> int:
+    """Where the brace is that closes one; the end of a text without it."""
+    depth = 0
+    for found in re.compile(r"[{}]").finditer(code, brace):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 0:
+            return found.start()
+    return len(code)

@@ -26,18 +26,13 @@ from intelliperf_swizzle.frontends.cpp.code.binaries import (
     read_code_objects,
     section_names,
 )
-from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
+from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.ssa import reached
-from intelliperf_swizzle.hardware import torch_build
-from intelliperf_swizzle.hardware.target import Backend
 
 PROJECT = PLACE
 """The copy that is built, in the folder of a recording."""
-_MOST_BYTES = 1 << 30
-"""Of a file that is looked at."""
-_CMAKE_CACHE = "CMakeCache.txt"
 _CMAKE_TEXT = (".txt", ".make", ".cmake", ".ninja", ".marks", ".json", ".internal")
 _MAKEFILES = ("[Mm]akefile*", "*.mk", "*.mak")
 _VENDORS_PLACE = re.compile(
@@ -257,30 +252,6 @@ def _install(header: str, language: str) -> str | None:
     return f"sudo apt install {package}, of ROCm's repository"
 
 
-def names_program(command: Sequence[str], project: Path, language: str) -> bool:
-    """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
-    fits = FLAVOURS[language].backend == (torch_build() or "cuda")
-    return (fits and loads_extension(command, project)) or any(
-        programs_of(command, project, language)
-    )
-
-
-def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
-    """Whether sources have a kernel, for a backend, else of what these sources include."""
-    texts = [text for _, text in sources(project)]
-    is_cuda = any(map(_CUDA.search, texts)) and not any(map(_HIP.search, texts))
-    kind = backend or ("cuda" if is_cuda else "hip")
-    return kind == flavour.backend and any("__global__" in one for one in texts)
-
-
-def has_kernel(kernel: str, project: Path, flavour: Flavour) -> bool:
-    """Whether a source of a flavour alone has a kernel of that name."""
-    pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel)}\s*\(")
-    return any(pattern.search(text) for _, text in sources(project, flavour.sources))
-
-
-_CUDA = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
-_HIP = re.compile(r"hip/hip_runtime|\bhip[A-Z]\w*\s*\(")
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip", ".hh", ".inl", ".inc")
 
 
@@ -301,7 +272,8 @@ def device_files(
     found = list(programs_of(command, place, flavour.name))
     if below:
         alone = any(".interp" in section_names(one) for one in found)
-        others = _below(place, flavour)
+        built = sorted(built_files(place, flavour.name))
+        others = (one.resolve() for one in built if _is_linked(one))
         found += (one for one in others if not alone or ".interp" not in section_names(one))
     return list(dict.fromkeys(found))
 
@@ -314,20 +286,10 @@ def programs_of(command: Sequence[str], place: Path, language: str) -> Iterator[
             yield file.resolve()
 
 
-def _below(place: Path, flavour: Flavour) -> Iterator[Path]:
-    """Programs and libraries in a folder."""
-    for file in sorted(place.rglob("*")):
-        if _is_linked(file) and holds_device_code(file, flavour.name):
-            yield file.resolve()
-
-
 def _is_linked(file: Path) -> bool:
-    """Whether it is no object file and no link."""
-    if file.is_symlink() or not file.is_file() or not 64 < file.stat().st_size < _MOST_BYTES:
-        return False
+    """Whether an ELF file is no object file."""
     with file.open("rb") as stream:
-        head = stream.read(18)
-    return head[:4] == b"\x7fELF" and struct.unpack_from("<H", head, 16)[0] != 1
+        return bool(struct.unpack("<H", stream.read(18)[16:])[0] != 1)
 
 
 def _read(files: Sequence[Path], arch: str) -> tuple[list[CodeObject], set[str]]:
@@ -356,10 +318,10 @@ def _forget_builds_without_bitcode(copy: Path) -> None:
             file.unlink()
 
 
-def built_files(copy: Path) -> Iterator[Path]:
-    """Objects, libraries and programs with device code in a folder."""
+def built_files(copy: Path, language: str | None = None) -> Iterator[Path]:
+    """Objects, libraries and programs in a folder with device code, of a language or any."""
     for file in copy.rglob("*"):
-        if file.is_file() and not file.is_symlink() and holds_device_code(file):
+        if file.is_file() and not file.is_symlink() and holds_device_code(file, language):
             yield file
 
 
@@ -371,7 +333,7 @@ def move_cmake(project: Path, copy: Path, root: Path | None) -> None:
         copy: of it.
         root: of the toolchain whose compiler is to be used; None = the one that CMake has found.
     """
-    for cache in copy.rglob(_CMAKE_CACHE):
+    for cache in copy.rglob("CMakeCache.txt"):
         for file in cache.parent.glob("CMakeFiles/*/CMakeCUDACompiler.cmake") if root else ():
             file.unlink()  # so that CMake looks at a compiler again, which is ours
             ours = f"CMAKE_CUDA_COMPILER:FILEPATH={root}/bin/nvcc"

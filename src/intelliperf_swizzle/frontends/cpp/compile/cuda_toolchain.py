@@ -18,32 +18,33 @@ from importlib import util
 from pathlib import Path
 
 from intelliperf_swizzle.disk import cache_folder
-from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile import toolchain as hip
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
-    APT,
     RUNTIME,
     Toolchain,
     build_standin,
     digest_of,
     find_clang,
-    find_gap,
     make_once,
     triton_folder,
 )
-from intelliperf_swizzle.frontends.ports import Compiler
 
 _ABSENT = ("curand_mtgp32_kernel.h",)
 """Headers that clang includes in every CUDA source, and cuRAND brings; empty where it is not."""
-_LINKER_SCRIPT = "INPUT(-lcudart)\n"
-_ARCHIVE = b"!<arch>\n"
-_DRIVER = "libcuda.so.1"
 
 
 class CudaToolchain(Toolchain):
     """CUDA's."""
 
-    runtime = "libcudart.so"
+    runtime, language = "libcudart.so", "CUDA"
+
+    def __str__(self) -> str:
+        whose = "the user's" if self.has_vendors else "Triton's"
+        version = (self.root / "version").read_text(encoding="utf-8")
+        return f"clang {self.version} ({self.clang}), {whose} headers of CUDA {version}"
+
+    def compiler(self, _: Mapping[str, str]) -> list[str]:
+        """Our nvcc."""
+        return [str(self.root / "bin" / "nvcc")]
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build, in which our nvcc is the first."""
@@ -98,14 +99,6 @@ def _libdevice(folder: Path) -> Path | None:
     return next((one for one in places if one.is_file()), None)
 
 
-def version_of(root: Path) -> str:
-    """CUDA's version, of its headers: `13.0`."""
-    text = (root / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
-    found = re.search(r"#define CUDA_VERSION (\d+)", text)
-    number = int(found[1]) if found else 0
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
 def _make(root: Path, clang: str, headers: Path) -> None:
     for folder in ("bin", "lib", "llvm", "nvvm/libdevice", "more"):
         (root / folder).mkdir(parents=True)
@@ -124,27 +117,15 @@ def _make(root: Path, clang: str, headers: Path) -> None:
     for name in ("clang++", Path(clang).name):
         (root / "bin" / name).unlink(missing_ok=True)
         (root / "bin" / name).symlink_to("nvcc")
-    number = version_of(root)
+    text = (root / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
+    found = re.search(r"#define CUDA_VERSION (\d+)", text)
+    digits = int(found[1]) if found else 0
+    number = f"{digits // 1000}.{digits % 1000 // 10}"
+    (root / "version").write_text(number, encoding="utf-8")
     major = "11.0" if number.startswith("11.") else number.partition(".")[0]
     soname = f"libcudart.so.{major}"
     build_standin("CUDA", clang, RUNTIME / "cuda.cpp", root / "lib" / soname)
-    for name in ("libcudart.so", "libcuda.so", _DRIVER):
+    for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
         (root / "lib" / name).symlink_to(soname)
-    (root / "lib" / "libcudart_static.a").write_text(_LINKER_SCRIPT, encoding="utf-8")
-    (root / "lib" / "libcudadevrt.a").write_bytes(_ARCHIVE)
-
-
-def find_compiler(environment: Mapping[str, str]) -> Compiler:
-    """The clang++ that is found, tried on ten lines: it must compile CUDA and keep bitcode."""
-    try:
-        toolchain = find_toolchain(environment)
-        build = toolchain.build_environment(environment)
-        gap = find_gap("CUDA", [str(toolchain.root / "bin" / "nvcc")], PROBE, build)
-    except SwizzleError as error:
-        return Compiler(None, error.fact, error.hint)
-    whose = "the user's" if toolchain.has_vendors else "Triton's"
-    found = f"clang {toolchain.version} ({toolchain.clang}), {whose} headers of CUDA "
-    return Compiler(found + version_of(toolchain.root), gap, APT)
-
-
-PROBE = hip.PROBE.partition("\n")[2].replace("hip", "cuda")
+    (root / "lib" / "libcudart_static.a").write_text("INPUT(-lcudart)\n", encoding="utf-8")
+    (root / "lib" / "libcudadevrt.a").write_bytes(b"!<arch>\n")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain, toolchain
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
-from intelliperf_swizzle.frontends.ports import Compiler
 from intelliperf_swizzle.hardware.target import Backend
 
 
@@ -22,24 +21,20 @@ class Flavour:
         compiler: as a user calls it.
         backend: of the targets that its programs run on.
         default_target: where no GPU is named and none is there.
-        default_arch: of which code objects are taken if the target has no name for it.
         vendors: what the vendor's own software is called.
         sources: of files that are of this kind alone.
         keeping: why a build may not have kept bitcode.
         find_toolchain: what its programs are built and run with.
-        find_compiler: that, tried on ten lines.
     """
 
     name: str
     compiler: str
     backend: Backend
     default_target: str
-    default_arch: str
     vendors: str
     sources: tuple[str, ...]
     keeping: str
     find_toolchain: Callable[[Mapping[str, str]], Toolchain]
-    find_compiler: Callable[[Mapping[str, str]], Compiler]
 
 
 HIP = Flavour(
@@ -47,25 +42,21 @@ HIP = Flavour(
     compiler="hipcc",
     backend="hip",
     default_target="mi300x",
-    default_arch="gfx942",
     vendors="ROCm",
     sources=(".hip",),
     keeping="CCC_OVERRIDE_OPTIONS must reach clang, which must be 18 or newer and not link device "
     "code itself (-fgpu-rdc)",
     find_toolchain=toolchain.find_toolchain,
-    find_compiler=toolchain.find_compiler,
 )
 CUDA = Flavour(
     name="CUDA",
     compiler="nvcc",
     backend="cuda",
     default_target="h200",
-    default_arch="sm_90",
     vendors="the CUDA toolkit",
     sources=(".cu", ".cuh"),
     keeping="the build must call `nvcc` by this name or as $CUDA_PATH/bin/nvcc, not by another "
     "path, so that it finds ours",
     find_toolchain=cuda_toolchain.find_toolchain,
-    find_compiler=cuda_toolchain.find_compiler,
 )
 FLAVOURS: Mapping[str, Flavour] = {one.name: one for one in (HIP, CUDA)}

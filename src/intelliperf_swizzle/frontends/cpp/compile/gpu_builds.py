@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.edit import Edit, copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
-from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile.building import (
     PROJECT,
     Recipe,
@@ -96,7 +96,7 @@ def _library_folders(environment: Mapping[str, str]) -> list[str]:
 def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
     """What a program of the build's environment prints; empty if there is none."""
     try:
-        return run_tool(command, environment).output
+        return children.run(command, environment=environment).output
     except OSError:
         return ""
 
@@ -222,7 +222,7 @@ def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> P
     library = folder / "trial_shim.so"
     flavour = ["-DFOR_HIP"] if language == "HIP" else []
     command = ["g++", *_SHIM_FLAGS, *flavour, str(RUNTIME / "trial_shim.cpp")]
-    built = run_tool([*command, "-ldl", "-o", str(library)], environment)
+    built = children.run([*command, "-ldl", "-o", str(library)], environment=environment)
     if built.exit_code != 0:
         raise ValidationError(
             "what is preloaded into the program does not compile with g++",

@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import re
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code.binaries import KernelCode, Parameter
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
-from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import triton_folder
 
-_TRIPLE = "nvptx64-nvidia-cuda"
-_WARP_LANES = 32
 _VERSION = "+ptx80"
 """Of PTX: the oldest that has all of `sm_90`; else LLVM takes a GPU's oldest, and aborts."""
 _REPORT = re.compile(
@@ -37,10 +35,10 @@ def read_kernels(bitcode: bytes, arch: str, retargeted: llvm.Module) -> dict[str
         CaptureError: ptxas refuses it.
     """
     module = llvm.parse(bitcode)
-    machine = llvm.optimise(module, _TRIPLE, arch, level=3, features=_VERSION)
+    machine = llvm.optimise(module, "nvptx64-nvidia-cuda", arch, level=3, features=_VERSION)
     used = _resources(machine.emit_assembly(module), arch)
     return {
-        one.name: KernelCode(one.name, _parameters(one, retargeted), *used[one.name], _WARP_LANES)
+        one.name: KernelCode(one.name, _parameters(one, retargeted), *used[one.name], 32)
         for one in llvm.kernels(retargeted)
     }
 
@@ -51,7 +49,7 @@ def _resources(text: str, arch: str) -> dict[str, tuple[int, None, int, int]]:
     with temporary_folder("ptx") as folder:
         (folder / "kernels.ptx").write_text(text, "utf-8")
         words = ["--verbose", f"--gpu-name={arch}", "kernels.ptx", "--output-file=kernels.cubin"]
-        ended = run_tool([assembler, *words], cwd=folder)
+        ended = children.run([assembler, *words], cwd=folder)
     said = ended.output
     if ended.exit_code != 0:
         raise CaptureError(

@@ -19,12 +19,11 @@ from importlib import util
 from pathlib import Path
 from typing import ClassVar
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.disk import cache_folder, temporary_folder
-from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_code_objects
 from intelliperf_swizzle.frontends.cpp.code.llvm import MODULE_HEAD, assemble
-from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
-from intelliperf_swizzle.frontends.ports import Compiler
 
 APT = "sudo apt install clang-22 clang-tools-22 lld-22"
 """Debian's and Ubuntu's; https://apt.llvm.org has them for older releases."""
@@ -47,6 +46,7 @@ class Toolchain:
         root: headers, device libraries, a `hipcc` or `nvcc`, and the stand-in runtime in `lib`.
         has_vendors: whether the user has a hipcc of his own on the path, or a CUDA toolkit.
         runtime: the file name of the runtime that the stand-in stands for.
+        language: `HIP` or `CUDA`.
     """
 
     clang: str
@@ -54,14 +54,14 @@ class Toolchain:
     root: Path
     has_vendors: bool
     runtime: ClassVar[str]
-
-    @property
-    def standin(self) -> Path:
-        """The stand-in runtime."""
-        return self.root / "lib" / self.runtime
+    language: ClassVar[str]
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build, in which bitcode is kept."""
+        raise NotImplementedError
+
+    def compiler(self, build: Mapping[str, str]) -> list[str]:
+        """The compiler of such an environment, and what it needs to be told."""
         raise NotImplementedError
 
     def run_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
@@ -73,7 +73,16 @@ class Toolchain:
 class HipToolchain(Toolchain):
     """HIP's."""
 
-    runtime = "libamdhip64.so"
+    runtime, language = "libamdhip64.so", "HIP"
+
+    def __str__(self) -> str:
+        hipcc = "the user's hipcc" if self.has_vendors else "its own hipcc, no ROCm"
+        return f"clang {self.version} ({self.clang}), {hipcc}"
+
+    def compiler(self, build: Mapping[str, str]) -> list[str]:
+        """The user's hipcc, or ours, for an MI300X."""
+        hipcc = shutil.which("hipcc", path=build["PATH"])
+        return [hipcc or "hipcc", "--offload-arch=gfx942"]
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build: a hipcc is on the path, bitcode is kept."""
@@ -137,7 +146,7 @@ def find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int]
         path = shutil.which(name, path=environment.get("PATH"))
         if path is None:
             continue
-        said = run_tool([path, "--version"]).output
+        said = children.run([path, "--version"]).output
         found = re.search(r"clang version (\d+)", said)
         if found and int(found[1]) >= _OLDEST_CLANG:
             return path, int(found[1])
@@ -245,7 +254,7 @@ def _make(root: Path, clang: str, triton: Path) -> None:
 def _archiver() -> str:
     """An `ar` with GCC's plugin alone: an older LLVM's takes host objects with bitcode for its."""
     command = [shutil.which("cc") or "true", "-print-file-name=liblto_plugin.so"]
-    plugin = run_tool(command).output.strip()
+    plugin = children.run(command).output.strip()
     chosen = f' --plugin "{plugin}"' if Path(plugin).is_file() else ""
     return f'#!/bin/sh\nexec "{shutil.which("ar") or "ar"}"{chosen} "$@"\n'
 
@@ -292,7 +301,7 @@ def build_standin(
         f"-I{library.parent.parent / 'include'}", str(source), "-ldl",
         f"-Wl,-soname,{library.name}", "-o", str(library),
     ]  # fmt: skip
-    built = run_tool(command)
+    built = children.run(command)
     if built.exit_code != 0:
         raise CaptureError(
             f"the stand-in for the {language} runtime does not compile with {clang}",
@@ -301,35 +310,15 @@ def build_standin(
         )
 
 
-def find_compiler(environment: Mapping[str, str]) -> Compiler:
-    """The clang++ that is found, tried on ten lines: it must keep device bitcode."""
-    try:
-        toolchain = find_toolchain(environment)
-        build = toolchain.build_environment(environment)
-        hipcc = shutil.which("hipcc", path=build["PATH"]) or "hipcc"
-        gap = find_gap("HIP", [hipcc, "--offload-arch=gfx942"], PROBE, build)
-    except SwizzleError as error:
-        return Compiler(None, error.fact, error.hint)
-    hipcc = "the user's hipcc" if toolchain.has_vendors else "its own hipcc, no ROCm"
-    return Compiler(f"clang {toolchain.version} ({toolchain.clang}), {hipcc}", gap, APT)
-
-
-def find_gap(
-    language: str, compiler: Sequence[str], probe: str, environment: Mapping[str, str]
-) -> str | None:
-    """Why a program has no bitcode after a build; None if it has.
-
-    Args:
-        language: `HIP` or `CUDA`.
-        compiler: and its options.
-        probe: the program's source.
-        environment: of the build.
-    """
+def find_gap(toolchain: Toolchain, environment: Mapping[str, str]) -> str | None:
+    """Why ten lines have no bitcode after a build; None if they have."""
+    language = toolchain.language
+    build = toolchain.build_environment(environment)
     with temporary_folder("probe") as folder:
         source, program = folder / f"probe.{'hip' if language == 'HIP' else 'cu'}", folder / "probe"
-        source.write_text(probe, encoding="utf-8")
-        command = [*compiler, "-O2", str(source), "-o", str(program)]
-        built = run_tool(command, environment)
+        source.write_text(PROBES[language], encoding="utf-8")
+        compiler = toolchain.compiler(build)
+        built = children.run([*compiler, "-O2", str(source), "-o", str(program)], environment=build)
         if built.exit_code != 0:
             errors = [line for line in built.output.splitlines() if "error" in line]
             return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
@@ -351,3 +340,4 @@ int main() {
   return hipDeviceSynchronize() != hipSuccess;
 }
 """
+PROBES = {"HIP": PROBE, "CUDA": PROBE.partition("\n")[2].replace("hip", "cuda")}

@@ -28,6 +28,7 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     preloaded,
 )
 from intelliperf_swizzle.frontends.cpp.gpu.recorded_calls import RecordedCall, recorded_calls
+from intelliperf_swizzle.frontends.cpp.record.device_code import refuse_shared_names
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.trials import Trial
@@ -91,9 +92,8 @@ class CppOnGpu:
         outcomes = {n: outcome_of(one, tiles, self.tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
-    def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
-        """The same once more: all is tried in the program itself."""
-        return self.validate_and_time(edits)
+    confirm = validate_and_time
+    """The same once more: all is tried in the program itself."""
 
     @cached_property
     def _calls(self) -> tuple[RecordedCall, ...]:
@@ -115,6 +115,7 @@ class CppOnGpu:
         """The program of each edit, and those that do not build."""
         try:
             _ = self._program, self._shim
+            refuse_shared_names(self._builds.parent)
         except SwizzleError as error:
             raise ValidationError(error.fact, hint=error.hint, details=error.details) from None
 

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
-from intelliperf_swizzle.errors import SwizzleError, TraceError
+from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
-from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile import ptx
 from intelliperf_swizzle.frontends.cpp.execute import native
 from intelliperf_swizzle.frontends.cpp.slice.slicing import (
@@ -34,6 +34,8 @@ _PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_f?printf_\w+\([^\n]
 """What a HIP kernel prints with, also where it asserts; its result is not looked at."""
 STANDIN = "standin.so"
 """A link to the stand-in runtime, in the folder of a recording."""
+OF = ".of."
+"""In a name: the file and translation unit follow, where another one has that name, too."""
 GLOBALS = 15 << 30
 """Where device variables lie; `kGlobals` of the stand-in."""
 
@@ -95,6 +97,12 @@ def read_kernels(folder: Path) -> dict[str, tuple[Path, DeviceKernel]]:
     return found
 
 
+def refuse_shared_names(recording: Path) -> None:
+    """Raises CaptureError if two kernels or variables have a name: a GPU run knows them by it."""
+    if any(OF in (recording / one).read_text("utf-8") for one in ("kernels.txt", "globals.txt")):
+        raise CaptureError("two files have kernels or device variables of one name")
+
+
 def read_kernel(launch: Launch) -> DeviceKernel:
     """The kernel of a launch, as it was prepared when the launch was recorded."""
     return decode(DeviceKernel, loads(Path(launch.options["device_kernel"]).read_bytes()))
@@ -124,8 +132,8 @@ def prepare(request: PreparationRequest, _: Path) -> None:
         (folder / name).mkdir(parents=True, exist_ok=True)
     preparation = _Preparation(request)
     for code in request.objects:
-        for bitcode in code.bitcode:
-            preparation.add(bitcode, code)
+        for number, bitcode in enumerate(code.bitcode):
+            preparation.add(bitcode, code, f"_{number}" if number else "")
     preparation.write()
 
 
@@ -134,15 +142,13 @@ class _Preparation:
         self._request = request
         self._kernels: dict[str, DeviceKernel] = {}
         self._variables: dict[str, tuple[int, int]] = {}
-        self._definitions: dict[str, tuple[str, str, str]] = {}
-        self._users: dict[str, list[str]] = {}
+        self._definitions: dict[str, object] = {}
         self._objects: list[Path] = []
         self._foreign: dict[str, str] = {}
-        self._places: dict[str, tuple[str, str, int, int] | None] = {}
         self._next = GLOBALS
 
-    def add(self, bitcode: bytes, code: CodeObject) -> None:
-        """The kernels of one module that no module before has."""
+    def add(self, bitcode: bytes, code: CodeObject, part: str) -> None:
+        """The kernels of one module, or of one part of a linked module, that none before has."""
         copy, project = self._request.moved
         codes, arch = code.kernels, code.arch
         if arch.startswith("sm_"):
@@ -151,22 +157,22 @@ class _Preparation:
         elif re.search(rb"__ockl_f?printf", bitcode):
             bitcode = llvm.assemble(_PRINTING.sub(r"\1  ret \2 0\n}", str(llvm.parse(bitcode))))
         as_written = self._placed(str(llvm.parse(bitcode)))
+        own = self._own_names(as_written, f"{re.sub(r'[^a-zA-Z0-9]', '_', code.file.name)}"
+                              f".{code.number}{part}")  # fmt: skip
+        if own:
+            codes = {own.get(n, n): replace(one, symbol=own.get(n, n)) for n, one in codes.items()}
+            names = "|".join(map(re.escape, own))
+            named = re.compile(rf"(?<=[@$])(?:{names})(?![\w.$])")
+            as_written = named.sub(lambda name: own[name[0]], as_written)
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
         module = optimised(as_written, whole, arch)
         text = str(module)
         debug = DebugInfo(text)
         variables = self._place(module, text)
-        several = self._defined_otherwise(text)
         found = llvm.kernels(module)
-        for one in found:
-            place = whole.function(one.name)
-            if self._places.setdefault(one.name, place) != place:
-                self._refuse(one.name, "two files have a kernel of this name")
         new = [one for one in found if one.name not in self._kernels]
         for kernel in new:
-            for variable in calls.variables(kernel.name):
-                self._users.setdefault(variable, []).append(kernel.name)
             try:
                 if unfit := nvptx.unfit(kernel):
                     raise TraceError(unfit)
@@ -187,9 +193,6 @@ class _Preparation:
                 whole.instance(kernel.name),
                 calls.prints(kernel.name),
             )
-        for variable in several:
-            for user in self._users.get(variable, ()):
-                self._refuse(user, f"two files have a variable `{source_name(variable)}`")
         if new:
             self._compile(text, new)
 
@@ -198,20 +201,22 @@ class _Preparation:
         copy, project = map(str, self._request.moved)
         return re.sub(r"(?m)^!.*", lambda row: row[0].replace(copy, project), text)
 
-    def _defined_otherwise(self, text: str) -> list[str]:
-        """Variables that a file before has, too, each its own: they would share one address."""
-        found = []
-        for name, definition in native.device_variables(text).items():
-            known = self._definitions.setdefault(name, definition)
-            if "_odr" not in definition[0] and (
-                known is not definition and ("constant" not in definition[0] or known != definition)
-            ):
-                found.append(name)
-        return found
-
-    def _refuse(self, symbol: str, reason: str) -> None:
-        kernel = self._kernels[symbol]
-        self._kernels[symbol] = replace(kernel, slice=replace(kernel.slice, refusal=reason))
+    def _own_names(self, text: str, end: str) -> dict[str, str]:
+        """Other names for what a module before has of the same name, each its own: two variables
+        would share one address. The stand-in knows them by the same end (`find`)."""
+        debug, variables = DebugInfo(text), native.device_variables(text)
+        private = {name for name, words in variables.items() if "private " in words[0]}
+        found = set()
+        for name, words in variables.items():
+            known = self._definitions.setdefault(name, words)
+            if known is not words and "_odr" not in words[0]:
+                found |= set() if "constant" in words[0] and known == words else {name}
+        shared = bool(found - private)
+        for name in re.findall(r"(?m)^define [^\n]*?\bamdgpu_kernel [^\n]*?@([\w.$]+)\(", text):
+            place = debug.function(name)
+            if self._definitions.setdefault(name, place) != place or shared:
+                found.add(name)
+        return {name: f"{name}{'.in.' if name in private else OF}{end}" for name in found}
 
     def _place(self, module: llvm.Module, text: str) -> dict[str, tuple[int, int]]:
         """Address and size of the module's variables."""
@@ -257,7 +262,7 @@ class _Preparation:
         library = self._request.folder / "kernels.so"
         objects = map(str, self._objects)
         command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]
-        linked = run_tool(command)
+        linked = children.run(command)
         lines = linked.output.splitlines() or ["no message"]
         return None if linked.exit_code == 0 else lines[0].strip()
 

@@ -23,7 +23,11 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     gpu_environment,
     preloaded,
 )
-from intelliperf_swizzle.frontends.cpp.record.device_code import contents_of, read_kernels
+from intelliperf_swizzle.frontends.cpp.record.device_code import (
+    contents_of,
+    read_kernels,
+    refuse_shared_names,
+)
 from intelliperf_swizzle.frontends.cpp.record.preparing import make
 
 if TYPE_CHECKING:
@@ -54,6 +58,7 @@ def make_on_gpu(
     known = read_build_files(program.folder, Path(recipe.project), build)
     recipe = replace(recipe, build_files=known)
     built = make(recipe, folder, toolchain, request.environment)
+    refuse_shared_names(folder)
     (folder / "order.txt").write_text("\n".join(_order(folder)), "utf-8")
     shim = build_shim(recipe.language, folder, environment)
     variables = {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}

@@ -36,7 +36,6 @@ from intelliperf_swizzle.records import Launch
 
 _RECIPE = "recipe.json"
 _LIMIT_SECONDS = 900.0
-_LAST_LINES = 20
 
 
 def make(
@@ -53,7 +52,7 @@ def make(
         CaptureError: its device code cannot be read.
     """
     (folder / _RECIPE).write_text(dumps(encode(recipe)), "utf-8")
-    (folder / STANDIN).symlink_to(toolchain.standin)
+    (folder / STANDIN).symlink_to(toolchain.root / "lib" / toolchain.runtime)
     program = built(recipe, folder, toolchain, environment, edit)
     asked = PreparationRequest(
         program.objects, folder, (program.folder, Path(recipe.project)), toolchain.clang
@@ -63,7 +62,7 @@ def make(
         call(function, asked, limit_seconds=_LIMIT_SECONDS)
     except CallError as error:
         raise CaptureError(
-            f"reading the device code {error.how}", details=error.ended.last_lines(_LAST_LINES)
+            f"reading the device code {error.how}", details=error.ended.last_lines(20)
         ) from None
     return program
 

@@ -28,6 +28,7 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, r
 from intelliperf_swizzle.frontends.cpp.record.gpu_recording import make_on_gpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import make
 from intelliperf_swizzle.frontends.trials.journal import Journal
+from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
 from intelliperf_swizzle.records.launches import save_launch
 
@@ -66,7 +67,7 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
             f"{flavour.name} programs do not run on the target {request.target.name}",
             hint=f"--target {flavour.default_target}",
         )
-    arch = str(request.target.arch) if request.target else flavour.default_arch
+    arch = str((request.target or load_target(flavour.default_target)).arch)
     project = str(request.cwd.resolve())
     recipe = Recipe(tuple(request.command), project, request.build_command, arch, flavour.name)
     program, environment = _make(request, recipe, folder)
@@ -234,10 +235,11 @@ def _argument(
         address = int.from_bytes(raw, "little")
         for number, begin in addresses.items():
             if begin <= address < begin + max(1, storages[number].bytes):
-                size = size_of(element)
+                element, size = element.split()[0], size_of(element)
+                kind = "int" if re.match(r"i\d+$", element) else "b"  # a pointer, or a struct
                 return TensorArgument(
                     storage=number,
-                    dtype=_dtype(element.split()[0], size),
+                    dtype=_DTYPES.get(element, f"{kind}{8 * size}"),
                     shape=(storages[number].bytes // size,),
                     strides=(1,),
                     offset_bytes=address - begin,
@@ -249,12 +251,6 @@ def _argument(
         value: float = struct.unpack(_FLOATS[kind], raw)[0]
         return value
     return text
-
-
-def _dtype(element: str, size: int) -> str:
-    """`int32`, `fp16`; of what is no number, a pointer or a struct, `b64`."""
-    kind = "int" if re.match(r"i\d+$", element) else "b"
-    return _DTYPES.get(element, f"{kind}{8 * size}")
 
 
 # --- words ----------------------------------------------------------------------------------------

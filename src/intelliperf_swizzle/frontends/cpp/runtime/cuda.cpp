@@ -52,7 +52,7 @@ CALL(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, const void
 }
 CALL(GetFuncBySymbol)(cudaFunction_t* function, const void* host) {
   auto it = by_host_.find(host);
-  auto kernel = it == by_host_.end() ? table_.end() : table_.find(it->second);
+  auto kernel = it == by_host_.end() ? table_.end() : find(table_, it->second);
   if (kernel == table_.end()) return failed(cudaErrorInvalidDeviceFunction);
   *function = (cudaFunction_t)&kernel->second;
   return kSuccess;

@@ -12,12 +12,14 @@ constexpr uint32_t kWave = 64;
 constexpr int kVersion = HIP_VERSION;
 #include "standin.h"
 
-EXPORT void __hipRegisterManagedVar(void*, void** host, void* initial, const char* name,
+EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, const char* name,
                                     size_t bytes, unsigned) {
-  if (!globals_.count(name) && allocate(host, bytes) == kSuccess)
-    memcpy(*host, initial, bytes);
-  else if (globals_.count(name))
-    memcpy(*host = (void*)globals_[name], initial, bytes);
+  auto it = find(globals_, {name, (const Module*)module});
+  if (it != globals_.end())
+    *host = (void*)it->second;
+  else if (allocate(host, bytes) != kSuccess)
+    return;
+  memcpy(*host, initial, bytes);
 }
 CALL(ExtLaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared,
                       Stream stream, hipEvent_t, hipEvent_t, int) {

@@ -26,7 +26,7 @@ CLUSTERS = '-Dcluster_dims(...)=section("__cluster_dims__")'
 NEWEST = 90
 """Compute capability, tenfold, for which code is kept at the most: that of the default target."""
 CLANG = str(ROOT / "llvm" / "clang++")
-CUDA_SUFFIXES = (".cu",)
+VERSION = (ROOT / "version").read_text()
 SUFFIXES = (".cu", ".cpp", ".cxx", ".cc", ".c", ".C")
 PHASES = {
     "-c": "object", "-compile": "object", "-dc": "object", "-device-c": "object",
@@ -92,7 +92,7 @@ def main(words: list[str]) -> int:
         return main_of_clang(words)
     if {"--version", "-V"} & set(words):
         print("nvcc: NVIDIA (R) Cuda compiler driver (as clang++)")
-        print(f"Cuda compilation tools, release {version()}, V{version()}.0")
+        print(f"Cuda compilation tools, release {VERSION}, V{VERSION}.0")
         return 0
     if {"-v", "--verbose", "--dryrun", "-dryrun"} & set(words):
         tell_parts(words)
@@ -118,14 +118,6 @@ def main_of_clang(words: list[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             return build(asked, Path(folder))
     return subprocess.call([CLANG, *runtime, *words])
-
-
-def version() -> str:
-    """CUDA's version, of its headers: `13.0`."""
-    text = (ROOT / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
-    found = re.search(r"#define CUDA_VERSION (\d+)", text)
-    number = int(found[1]) if found else 0
-    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def tell_parts(words: list[str]) -> None:
@@ -247,7 +239,7 @@ def build(asked: Asked, folder: Path) -> int:
 
 def is_cuda(asked: Asked, source: str) -> bool:
     """Whether a source is CUDA's."""
-    return Path(source).suffix in CUDA_SUFFIXES or asked.language in ("cu", "cuda")
+    return Path(source).suffix == ".cu" or asked.language in ("cu", "cuda")
 
 
 def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> int:
@@ -265,7 +257,7 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
         "--no-offload-new-driver", "-include", "cuda_host.h", *asked.both, *INCLUDES,
     ]  # fmt: skip
     if Path(source).name == "CMakeCUDACompilerId.cu":  # asks which compiler it is
-        numbers = zip(("MAJOR", "MINOR", "BUILD"), f"{version()}.0".split("."), strict=True)
+        numbers = zip(("MAJOR", "MINOR", "BUILD"), f"{VERSION}.0".split("."), strict=True)
         common += ["-nocudainc", "-nocudalib", "-D__NVCC__", "-D__CUDACC__"]
         common += [f"-D__CUDACC_VER_{name}__={number}" for name, number in numbers]
     if asked.phase == "host":
@@ -280,20 +272,14 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
     ])  # fmt: skip
     if status:
         return status
-    wrap(kept, architecture)
+    bitcode = kept.read_bytes()  # LLVM's wrapper has the GPU as its CPU. Source: BitCodeFormat
+    kept.write_bytes(struct.pack("<5I", 0x0B17C0DE, 0, 20, len(bitcode), architecture) + bitcode)
     if asked.phase == "device":
         return subprocess.call(["cp", str(kept), str(output)])
     return subprocess.call([
         *common, "--cuda-host-only", *asked.host, "-Xclang", "-fcuda-include-gpubinary", "-Xclang",
         str(kept), "-c", source, *to,
     ])  # fmt: skip
-
-
-def wrap(file: Path, architecture: int) -> None:
-    """Puts LLVM's wrapper around bitcode, with the GPU as its CPU. Source: LLVM, BitCodeFormat."""
-    bitcode = file.read_bytes()
-    header = struct.pack("<5I", 0x0B17C0DE, 0, 20, len(bitcode), architecture)
-    file.write_bytes(header + bitcode)
 
 
 if __name__ == "__main__":

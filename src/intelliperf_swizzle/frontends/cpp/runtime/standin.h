@@ -20,6 +20,7 @@
 // SWIZZLE_HIP_COMPUTE is auto, always or never; SWIZZLE_HIP_BUDGET the seconds that auto may take;
 // SWIZZLE_HIP_LINES a file for the lines of each executed workgroup.
 #include <dlfcn.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <unordered_map>
@@ -78,11 +80,19 @@ struct Configuration {
   Stream stream;
 };
 
+// Device code of a translation unit: the program's or library's name, and where it lies.
+typedef std::pair<std::string, const void*> Module;
+struct Named {
+  std::string name;
+  const Module* module;
+};
+
 std::recursive_mutex lock_;
+std::set<Module> modules_;
 std::unordered_map<std::string, Kernel> table_;
-std::unordered_map<const void*, std::string> by_host_;
+std::unordered_map<const void*, Named> by_host_;
 std::unordered_map<std::string, uintptr_t> globals_;
-std::unordered_map<const void*, std::string> global_of_host_;
+std::unordered_map<const void*, Named> global_of_host_;
 std::map<uintptr_t, Buffer> live_;
 std::multimap<size_t, uintptr_t> freed_;
 uintptr_t next_ = kBegin;
@@ -99,6 +109,15 @@ Error failed(Error error) { return last_ = error; }
 
 void write_line(int file, const std::string& text) {
   if (file >= 0 && write(file, text.data(), text.size()) < 0) perror("swizzle: launches.jsonl");
+}
+
+// What a table has of a name: several modules may have that name, each for something of its own.
+template <typename Table>
+typename Table::iterator find(Table& table, const Named& one) {
+  const auto& [file, code] = *one.module;
+  auto number = std::distance(modules_.lower_bound({file, nullptr}), modules_.find({file, code}));
+  auto own = table.find(one.name + ".of." + file + "." + std::to_string(number));
+  return own == table.end() ? table.find(one.name) : own;
 }
 
 void* symbol_of(const std::string& name) {
@@ -224,11 +243,11 @@ std::string describe(const Kernel& kernel, const Configuration& how, const uint8
 
 namespace {
 
-Error launch(const std::string& symbol, const Configuration& how, void** given) {
+Error launch(const Named& named, const Configuration& how, void** given) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
-  auto it = table_.find(symbol);
+  auto it = find(table_, named);
   if (it == table_.end()) {
-    write_line(log_, "{\"event\": \"refused\", \"kernel\": \"" + symbol + "\"}\n");
+    write_line(log_, "{\"event\": \"refused\", \"kernel\": \"" + named.name + "\"}\n");
     return kSuccess;
   }
   const uint64_t threads = (uint64_t)how.block.x * how.block.y * how.block.z;
@@ -290,7 +309,7 @@ Error release(void* at) {
 void* address_of(const void* host_variable) {
   auto it = global_of_host_.find(host_variable);
   if (it == global_of_host_.end()) return nullptr;
-  auto global = globals_.find(it->second);
+  auto global = find(globals_, it->second);
   return global == globals_.end() ? nullptr : (void*)global->second;
 }
 

@@ -7,19 +7,24 @@
 // --- registration and launches
 // --------------------------------------------------------------------------------------
 
-EXPORT void** REGISTER(RegisterFatBinary)(const void*) {
+EXPORT void** REGISTER(RegisterFatBinary)(const void* wrapper) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
-  static void* handle;
   begin();
-  return &handle;
+  Dl_info place = {};
+  dladdr(wrapper, &place);
+  std::string file = basename(place.dli_fname);
+  for (char& letter : file) letter = isalnum(letter) ? letter : '_';
+  auto found = modules_.insert({file, ((const void* const*)wrapper)[1]}).first;
+  return (void**)&*found;
 }
 EXPORT void REGISTER(UnregisterFatBinary)(void**) {}
-EXPORT void REGISTER(RegisterFunction)(void**, const void* host, char*, const char* name, unsigned,
-                                       void*, void*, void*, void*, int*) {
-  by_host_[host] = name;
+EXPORT void REGISTER(RegisterFunction)(void** module, const void* host, char*, const char* name,
+                                       unsigned, void*, void*, void*, void*, int*) {
+  by_host_[host] = {name, (const Module*)module};
 }
-EXPORT void REGISTER(RegisterVar)(void**, void* host, char*, char* name, int, size_t, int, int) {
-  global_of_host_[host] = name;
+EXPORT void REGISTER(RegisterVar)(void** module, void* host, char*, char* name, int, size_t, int,
+                                  int) {
+  global_of_host_[host] = {name, (const Module*)module};
 }
 EXPORT Error REGISTER(PushCallConfiguration)(dim3 grid, dim3 block, size_t shared, Stream stream) {
   configurations_.push_back({grid, block, shared, stream});

@@ -24,13 +24,13 @@ class Buffer:
     """A piece of device memory.
 
     Attributes:
-        name: for messages.
+        names: of arguments, or what else it is called.
         begin: its address.
         bytes: its size.
         contents: uint8[bytes], or None if they were not kept.
     """
 
-    name: str
+    names: tuple[str, ...]
     begin: int
     bytes: int
     contents: UInt8Array | None
@@ -68,7 +68,7 @@ class DeviceMemory:
         self._small[_IMPLICIT], self._small[_DISPATCH] = _hidden(grid, block)
         self._buffers = [
             *buffers,
-            *(Buffer("an argument", begin, len(data), np.frombuffer(data, np.uint8))
+            *(Buffer(("an argument",), begin, len(data), np.frombuffer(data, np.uint8))
               for begin, data in self._small.items()),
         ]  # fmt: skip
         self.all_places = (1 << len(buffers) + 1) - 1
@@ -113,7 +113,7 @@ class DeviceMemory:
                 if not (inside.reshape(addresses.shape) & active()).any():
                     continue
                 raise TraceError(
-                    f"what {buffer.name} holds decides what is accessed, and was not kept"
+                    f"what {buffer.names[0]} holds decides what is accessed, and was not kept"
                 )
             at = flat[inside] - buffer.begin
             if len(buffer.contents) % count or (at % count).any():

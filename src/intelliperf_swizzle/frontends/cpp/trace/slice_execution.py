@@ -138,7 +138,7 @@ class SliceExecution:
         fact = _FAILURES.get(number, "what decides is read outside of every buffer")
         for one in self._buffers if number == _NOT_HELD else ():
             if one.begin <= address < one.begin + one.bytes:
-                fact = f"what {one.name} holds decides what is accessed, and was not kept"
+                fact = f"what {one.names[0]} holds decides what is accessed, and was not kept"
         raise TraceError(f"{self._launch.kernel} cannot be traced: {fact}")
 
     def _compile(self, kernel: DeviceKernel) -> tuple[int, list[tuple[int, int]]]:

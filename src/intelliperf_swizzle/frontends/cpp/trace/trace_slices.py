@@ -107,7 +107,9 @@ class _Tracing:
         self._update = CurrentUpdate(kernel.slice.updates)
         self._begin = np.array([one.begin for one in buffers], np.int64)
         self._end = np.array([one.begin + one.bytes for one in buffers], np.int64)
-        self._segments = tuple(_segment(launch, kernel, one) for one in buffers)
+        self._segments = tuple(
+            Segment(one.names, one.begin // LINE_BYTES, one.bytes) for one in buffers
+        )
         self._execution: SliceExecution | None = None
         if executed:
             numbers = (value % (1 << 64) for value in self._values)
@@ -293,7 +295,7 @@ def _buffers(launch: Launch, kernel: DeviceKernel) -> list[Buffer]:
     addresses = launch.options["addresses"]
     found = [
         Buffer(
-            _names(launch, kernel, number)[0],
+            _names(launch, kernel, number),
             addresses[number],
             storage.bytes,
             np.load(storage.contents, mmap_mode="r") if storage.contents else None,
@@ -319,9 +321,3 @@ def _names(launch: Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]
             if len(at) and table:
                 return (f"{table[0]}[{at[0]}]",)
     return (f"buffer {number}",)
-
-
-def _segment(launch: Launch, kernel: DeviceKernel, buffer: Buffer) -> Segment:
-    addresses = launch.options["addresses"]
-    [number] = (n for n in launch.storages if addresses[n] == buffer.begin)
-    return Segment(_names(launch, kernel, number), buffer.begin // LINE_BYTES, buffer.bytes)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from intelliperf_swizzle.errors import SpliceError
@@ -93,8 +92,3 @@ def under(condition: str | None, lines: Sequence[str], plain: Mapping[str, str])
         return list(lines)
     before = (f"{name} = {value}" for name, value in plain.items())
     return [*before, f"if {condition}:", *(f"    {line}" for line in lines)]
-
-
-def with_config(launch: Launch, config: Mapping[str, Any]) -> Launch:
-    """A launch as it would be with other constexprs; its grid may be another one."""
-    return replace(launch, arguments={**launch.arguments, **config})

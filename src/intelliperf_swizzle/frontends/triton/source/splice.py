@@ -66,9 +66,6 @@ from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFunction, TileLoop
 
-MOST_USERS = 3
-"""Other users of a function that a refusal names."""
-
 
 class NoSwizzleError(SpliceError):
     """Nor can the kernel be changed when it is compiled."""
@@ -220,14 +217,9 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     if users:
         raise SpliceError(
             f"{where(function, 1)}: `{function.name}` reads `program_id` and is used by "
-            f"{_listed(users)} too, which would be renumbered with it",
+            f"{', '.join(users[:3])} too, which would be renumbered with it",
             hint="give the kernel a copy of its own, or pass the program id to the helper",
         )
-
-
-def _listed(users: Sequence[str]) -> str:
-    more = len(users) - MOST_USERS
-    return ", ".join(users[:MOST_USERS]) + (f" and {more} more" if more > 0 else "")
 
 
 # --- the change of one function -------------------------------------------------------------------
@@ -315,7 +307,9 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             for node in ast.walk(statement)
             if isinstance(node, ast.Name) and node.id == counter.name
         ]
-    return _Change(tuple(sorted(replacements, key=_order)), insertions)
+    return _Change(
+        tuple(sorted(replacements, key=lambda one: (one[0].line, one[0].column))), insertions
+    )
 
 
 def _run(
@@ -344,16 +338,13 @@ def _check_arguments(
     swizzle: Swizzle, function: SourceFunction, tree: ast.FunctionDef, loop: TileLoop
 ) -> None:
     """Raises SpliceError if the swizzle reads an argument that the kernel assigns."""
-    if rebound := sorted(_arguments(swizzle) & _assigned(tree)):
+    assigned = frozenset[str]().union(*map(bound_names, tree.body))
+    if rebound := sorted(_arguments(swizzle) & assigned):
         raise SpliceError(
             f"{where(function, loop.line)}: the kernel assigns its argument `{rebound[0]}`, which "
             "the swizzle reads",
             hint="take a swizzle that reads other arguments",
         )
-
-
-def _order(replacement: tuple[Place, str]) -> tuple[int, int]:
-    return replacement[0].line, replacement[0].column
 
 
 def _program(language: str, axes: int) -> dict[str, str]:
@@ -364,11 +355,6 @@ def _program(language: str, axes: int) -> dict[str, str]:
         program = f"{language}.program_id({axis}) + {extent} * ({program})"
         programs = f"{extent} * {programs}"
     return {"program": program, "num_programs": programs}
-
-
-def _assigned(tree: ast.FunctionDef) -> frozenset[str]:
-    """The names that statements of a function assign."""
-    return frozenset().union(*(bound_names(statement) for statement in tree.body))
 
 
 def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:

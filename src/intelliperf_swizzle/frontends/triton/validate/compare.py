@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.triton.source.configs import other_configs, with_config
+from intelliperf_swizzle.frontends.triton.source.configs import other_configs
 from intelliperf_swizzle.frontends.triton.validate.compare_child import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
@@ -117,7 +118,7 @@ def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> 
     largest = max(launches, key=lambda one: one.programs)
     for config in other_configs(launches) if edit.files else ():  # without, rules are for the own
         order = np.arange(largest.tiles)
-        other = with_config(largest, config)
+        other = replace(largest, arguments={**largest.arguments, **config})
         every.append(EditedLaunch(other, edit.functions, order, recorded=False))
     return _first_difference(every)
 

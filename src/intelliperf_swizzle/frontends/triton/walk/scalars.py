@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -117,10 +118,8 @@ class _Frame:
 
     def _reached(self, blocks: Sequence[BasicBlock], number: int) -> Array:
         """Which programs come to a basic block."""
-        came = np.full(1, number == 0)
-        for taken, _ in self._ways(blocks, number):
-            came = came | taken
-        return came
+        ways = (taken for taken, _ in self._ways(blocks, number))
+        return functools.reduce(np.logical_or, ways, np.full(1, number == 0))
 
     def _compute(self, op: Op) -> None:
         operands = [self._known[v] for v in op.operands]
