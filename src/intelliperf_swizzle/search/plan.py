@@ -21,6 +21,7 @@ from threading import Semaphore
 from typing import Any
 
 from intelliperf_swizzle import __version__
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.disk import FolderLock, remove_partial, temporary_folder
 from intelliperf_swizzle.errors import (
     ProfileError,
@@ -348,7 +349,7 @@ def examine_kernels(
     names = [one[0].kernel for one in looked]
     progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
     own = progress if len(names) == 1 else Silent()
-    gate = Semaphore(os.cpu_count() or 1)
+    gate = Semaphore(cores())
     abandoned.clear()
 
     def examine(launches: list[Launch]) -> Subject:
@@ -367,12 +368,9 @@ def examine_kernels(
             baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
             subjects.append(replace(subject, cautions=cautions, baseline=baseline))
         except (TraceError, ProfileError, TimeoutError) as error:
-            if isinstance(error, TimeoutError):
-                error = TraceError(
-                    f"{TRACING_SHARE:.0%} of --seconds were over before it was traced"
-                )
-            failures.append(error)
-            rows.append(row_of(launches, error.fact))
+            late = f"{TRACING_SHARE:.0%} of --seconds were over before it was traced"
+            failures.append(TraceError(late) if isinstance(error, TimeoutError) else error)
+            rows.append(row_of(launches, failures[-1].fact))
     if not subjects:
         failures[0].kernels = tuple(rows) if isinstance(failures[0], TraceError) else ()
         raise failures[0]

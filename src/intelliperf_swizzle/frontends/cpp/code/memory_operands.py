@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What instructions read and write: how much, and where."""
+"""What instructions and kernels read and write: how much, and where."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
-from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, Value, identity
+from intelliperf_swizzle.frontends.cpp.code.llvm import Function, Instruction, Value, identity
 
 MEMORY = ("load", "store", "atomicrmw", "cmpxchg")
 CONSTANT, LDS, SCRATCH = 4, 3, 5
@@ -21,6 +22,7 @@ POINTER = re.compile(
     r"((?:getelementptr|addrspacecast|inttoptr)[^(]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
     r'|[@%](?:[\w.$-]+|"[^"]*"))'
 )
+VARIABLES = -1
 _SIZES = {"float": 4, "double": 8, "fp128": 16, "half": 2, "bfloat": 2}
 
 
@@ -86,3 +88,112 @@ def place_of(pointer: Value, known: Mapping[int, Instruction]) -> str | int | No
         pointer = next(iter(part.operands))
     found = re.search(r'@(?:[\w.$]+|"[^"]+")', str(pointer))
     return found[0] if found else None
+
+
+def values_of(function: Function) -> tuple[dict[int, tuple[int, int]], dict[int, Instruction]]:
+    """Number and address space of each parameter, and the instructions, by their identities."""
+    parameters = {identity(a): (number, space(a)) for number, a in enumerate(function.arguments)}
+    instructions = (one for block in function.blocks for one in block.instructions)
+    return parameters, {identity(one): one for one in instructions}
+
+
+def contents(left: Function) -> frozenset[int] | None:
+    """The parameters whose buffers hold what decides, of a slice; see `AddressSlice.contents`."""
+    parameters, known = values_of(left)
+    found: set[int] = set()
+    for one in known.values():
+        reads = one.opcode == "load" or (one.opcode == "call" and moves(one))
+        for pointer in read_pointers(one) if reads else ():
+            bases = set() if space(pointer) in LOCAL else _bases(pointer, parameters, known)
+            if bases is None:
+                return None
+            found |= bases
+    return frozenset(found)
+
+
+Touch: TypeAlias = tuple[int, int, "set[int | None]"]
+"""Kind, site and parameters (None = not known) of an access that a slice tells of."""
+
+
+def touches(left: Function) -> Iterator[Touch]:
+    """The accesses that a slice tells of."""
+    parameters, known = values_of(left)
+    for one in known.values():
+        values = list(one.operands)
+        if one.opcode == "call" and values[-1].name == "sw_touch":
+            kind, site = (int(str(values[at]).split()[-1]) for at in (2, 4))
+            bases = _bases(values[0], parameters, known)
+            yield kind, site, {*bases} if bases else {None}
+
+
+def of_kinds(found: Iterable[Touch], *kinds: int) -> set[int | None]:
+    """The parameters of accesses of these kinds."""
+    return set[int | None]().union(*(bases for kind, _, bases in found if kind in kinds))
+
+
+def meet(some: set[int | None], others: set[int | None]) -> bool:
+    """Whether accesses to buffers of parameters may be of one buffer."""
+    return bool(some and others and (some & others or None in some | others))
+
+
+def elements(made: Iterable[Touch], types: Mapping[int, str]) -> dict[int, str]:
+    """What the buffers of parameters hold, by the accesses that are made of one parameter alone."""
+    found: dict[int, str] = {}
+    for _, site, bases in made:
+        base, *more = bases
+        if base is not None and not more and types.get(site):
+            found.setdefault(base, re.sub(r"[<\[]\d+ x (.+)[>\]]", r"\1", types[site]))
+    return found
+
+
+def _bases(
+    address: Value, parameters: Mapping[int, tuple[int, int]], known: Mapping[int, Instruction]
+) -> set[int] | None:
+    """The parameters that a load's address is made of; None if it is made of memory's contents."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    todo = [address]
+    while todo:
+        value = todo.pop()
+        key = identity(value)
+        if key in seen:
+            continue
+        seen.add(key)
+        part = known.get(key)
+        if key in parameters:
+            number, where = parameters[key]
+            found |= {number} if where != CONSTANT else set()  # else the argument itself
+        elif part is None:
+            found |= {VARIABLES} if "@" in str(value) else set()
+        elif part.opcode == "load":
+            argument = _argument_of(part, parameters, known)
+            if argument is None:
+                return None
+            found.add(argument)
+        elif part.opcode == "getelementptr":
+            todo += list(part.operands)[:1]
+        elif part.opcode in ("phi", "select", "addrspacecast", "freeze"):
+            todo += part.operands
+        elif part.opcode != "call":  # a call gives what the launch itself says
+            return None
+    return found
+
+
+def _argument_of(
+    load: Instruction, parameters: Mapping[int, tuple[int, int]], known: Mapping[int, Instruction]
+) -> int | None:
+    """The structure passed by value that a pointer is loaded from; None if it is from elsewhere."""
+    value: Value = next(iter(load.operands))
+    while (part := known.get(identity(value))) is not None:
+        if part.opcode not in ("getelementptr", "addrspacecast"):
+            return None
+        value = next(iter(part.operands))
+    number, where = parameters.get(identity(value), (0, 0))
+    return number if where == CONSTANT else None
+
+
+def used_parameters(left: Function) -> frozenset[int]:
+    """The numbers of the parameters that some instruction reads."""
+    _, known = values_of(left)
+    used = {identity(value) for one in known.values() for value in one.operands}
+    return frozenset(n for n, argument in enumerate(left.arguments) if identity(argument) in used)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm
+from intelliperf_swizzle.frontends.cpp.code import memory_operands as memory
 from intelliperf_swizzle.frontends.cpp.code.llvm import (
     Function,
     Instruction,
@@ -23,7 +24,6 @@ from intelliperf_swizzle.frontends.cpp.code.llvm import (
     rows_of,
 )
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
-    CONSTANT,
     GLOBAL,
     LDS,
     LOCAL,
@@ -54,7 +54,6 @@ _ASSEMBLY = re.compile(
 """Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
 _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
 _DEFINED = re.compile(r'(?m)^(define [^\n]*? @([\w.$]+|"[^"]+")\([^\n]*) (#\d+)(?=[^#\n]*\{$)')
-VARIABLES = -1
 _COMMUTING = (
     "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
 )  # fmt: skip
@@ -151,20 +150,20 @@ def _slice(
     machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
     left = sliced.get_function(kernel.name)
-    touches = list(_touches(left))
-    stored, plain = _of_kinds(touches, 1), _of_kinds(touches, 0, 1)
+    touches = list(memory.touches(left))
+    stored, plain = memory.of_kinds(touches, 1), memory.of_kinds(touches, 0, 1)
     return AddressSlice(
         text=str(sliced),
         refusal=draft.refusal(str(left)),
-        contents=_contents(left),
-        decisive=_used_parameters(left),
+        contents=memory.contents(left),
+        decisive=memory.used_parameters(left),
         updates=tuple(draft.updates),
-        hands_over=draft.ordered or _meet(_of_kinds(touches, 2), plain),
-        elements=_elements(touches, draft.types),
+        hands_over=draft.ordered or memory.meet(memory.of_kinds(touches, 2), plain),
+        elements=memory.elements(touches, draft.types),
         conflicting=tuple(
             site
             for kind, site, bases in touches
-            if kind == 1 or (kind == 0 and _meet(bases, stored))
+            if kind == 1 or (kind == 0 and memory.meet(bases, stored))
         ),
     )
 
@@ -394,112 +393,6 @@ def _what_is_opaque(plain: str) -> str | None:
     if not re.search(r"call [^@]*@llvm\.", plain):
         return _A_FUNCTION
     return None
-
-
-def _values_of(function: Function) -> tuple[dict[int, tuple[int, int]], dict[int, Instruction]]:
-    """Number and address space of each parameter, and the instructions, by their identities."""
-    parameters = {identity(a): (number, space(a)) for number, a in enumerate(function.arguments)}
-    instructions = (one for block in function.blocks for one in block.instructions)
-    return parameters, {identity(one): one for one in instructions}
-
-
-def _contents(left: Function) -> frozenset[int] | None:
-    """The parameters whose buffers hold what decides, of a slice; see `AddressSlice.contents`."""
-    parameters, known = _values_of(left)
-    found: set[int] = set()
-    for one in known.values():
-        reads = one.opcode == "load" or (one.opcode == "call" and moves(one))
-        for pointer in read_pointers(one) if reads else ():
-            bases = set() if space(pointer) in LOCAL else _bases(pointer, parameters, known)
-            if bases is None:
-                return None
-            found |= bases
-    return frozenset(found)
-
-
-_Touch: TypeAlias = tuple[int, int, "set[int | None]"]
-
-
-def _touches(left: Function) -> Iterator[_Touch]:
-    """Kind, site and parameters (None = not known) of each access that a slice tells of."""
-    parameters, known = _values_of(left)
-    for one in known.values():
-        values = list(one.operands)
-        if one.opcode == "call" and values[-1].name == "sw_touch":
-            kind, site = (int(str(values[at]).split()[-1]) for at in (2, 4))
-            bases = _bases(values[0], parameters, known)
-            yield kind, site, {*bases} if bases else {None}
-
-
-def _of_kinds(touches: Iterable[_Touch], *kinds: int) -> set[int | None]:
-    return set[int | None]().union(*(bases for kind, _, bases in touches if kind in kinds))
-
-
-def _meet(some: set[int | None], others: set[int | None]) -> bool:
-    """Whether accesses to buffers of parameters may be of one buffer."""
-    return bool(some and others and (some & others or None in some | others))
-
-
-def _elements(touches: Iterable[_Touch], types: Mapping[int, str]) -> dict[int, str]:
-    """What the buffers of parameters hold, by the accesses that are made of one parameter alone."""
-    found: dict[int, str] = {}
-    for _, site, bases in touches:
-        base, *more = bases
-        if base is not None and not more and types.get(site):
-            found.setdefault(base, re.sub(r"[<\[]\d+ x (.+)[>\]]", r"\1", types[site]))
-    return found
-
-
-def _bases(
-    address: Value, parameters: Mapping[int, tuple[int, int]], known: Mapping[int, Instruction]
-) -> set[int] | None:
-    """The parameters that a load's address is made of; None if it is made of memory's contents."""
-    found: set[int] = set()
-    seen: set[int] = set()
-    todo = [address]
-    while todo:
-        value = todo.pop()
-        key = identity(value)
-        if key in seen:
-            continue
-        seen.add(key)
-        part = known.get(key)
-        if key in parameters:
-            number, where = parameters[key]
-            found |= {number} if where != CONSTANT else set()  # else the argument itself
-        elif part is None:
-            found |= {VARIABLES} if "@" in str(value) else set()
-        elif part.opcode == "load":
-            argument = _argument_of(part, parameters, known)
-            if argument is None:
-                return None
-            found.add(argument)
-        elif part.opcode == "getelementptr":
-            todo += list(part.operands)[:1]
-        elif part.opcode in ("phi", "select", "addrspacecast", "freeze"):
-            todo += part.operands
-        elif part.opcode != "call":  # a call gives what the launch itself says
-            return None
-    return found
-
-
-def _argument_of(
-    load: Instruction, parameters: Mapping[int, tuple[int, int]], known: Mapping[int, Instruction]
-) -> int | None:
-    """The structure passed by value that a pointer is loaded from; None if it is from elsewhere."""
-    value: Value = next(iter(load.operands))
-    while (part := known.get(identity(value))) is not None:
-        if part.opcode not in ("getelementptr", "addrspacecast"):
-            return None
-        value = next(iter(part.operands))
-    number, where = parameters.get(identity(value), (0, 0))
-    return number if where == CONSTANT else None
-
-
-def _used_parameters(left: Function) -> frozenset[int]:
-    _, known = _values_of(left)
-    used = {identity(value) for one in known.values() for value in one.operands}
-    return frozenset(n for n, argument in enumerate(left.arguments) if identity(argument) in used)
 
 
 def _result(plain: str) -> str | None:

@@ -55,8 +55,6 @@ def render_module(
                                              possible
     ======================================  =======================================================
 
-    Tuples and lists are the same here.
-
     Args:
         source: the kernel.
         folder: where the package is written; created if missing.
@@ -75,13 +73,13 @@ def render_module(
         for key, function in source.functions.items()
     }
     named = (f"{key!r}: {name}.{source.functions[key].name}" for key, name in modules.items())
-    imported = f"from . import {', '.join(modules.values())}"
     functions = f"FUNCTIONS = {{{', '.join(named)}}}"
     swizzled = [
         f"import json as _json, {_RUNTIME} as _runtime",
         "_runtime.watch_compilations()",
         f"FUNCTIONS[{source.kernel!r}].swizzle_rule = _json.loads({edits[RULE]!r})",
     ] if RULE in edits else []  # fmt: skip
+    imported = f"from . import {', '.join(modules.values())}"
     lines = (imported, *_aggregates(source, modules), "", functions, *swizzled, "")
     texts["__init__"] = "\n".join(lines)
     digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:16]
