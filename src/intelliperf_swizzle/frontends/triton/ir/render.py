@@ -33,9 +33,8 @@ def render_module(
     """Write a package with the kernel, the jit functions it reaches and the globals they read.
 
     The package's name is a digest of its text: rendering the same source twice writes the same
-    files, and differently edited kernels can live in one process. Decorators are replaced by
-    `@triton.jit` (an autotuner's or heuristic's choice is in the launch's constexprs already), but
-    for `constexpr_function`.
+    files, and differently edited kernels can live in one process. Decorators but
+    `constexpr_function` become `@triton.jit`: what a tuner chose is in the launch's constexprs.
 
     `SourceFunction.names` says what each global or closure name in a function's text (body,
     annotations, default values; builtins left out) means, as a pair or triple:
