@@ -183,12 +183,6 @@ def add_up(x, total, n, B: tl.constexpr):
     tl.atomic_add(total + at % 4, tl.load(x + at, mask=at < n, other=0.0), mask=at < n)
 """
 
-NAMED_AXIS = """
-@triton.jit
-def named_axis(x, value, WHICH: tl.constexpr):
-    tl.store(x + tl.program_id(WHICH), value)
-"""
-
 DESCRIPTORS = """
 @triton.jit
 def descriptors(x, y, BM: tl.constexpr, BN: tl.constexpr):
@@ -299,11 +293,6 @@ def atomics_launch(folder: Path) -> Launch:
         {"x": ("fp32", (30 * 16,)), "total": ("fp32", (4,)), "n": 30 * 16 - 3},
         {"B": 16},
     )
-
-
-def named_axis_launch(folder: Path) -> Launch:
-    arguments = {"x": ("fp32", (10,)), "value": 3.5}
-    return launch_of(write_kernel(folder, NAMED_AXIS), "named_axis", (10,), arguments, {"WHICH": 0})
 
 
 def descriptors_launch(folder: Path) -> Launch:

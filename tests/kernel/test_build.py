@@ -15,7 +15,6 @@ from launches_by_hand import (
     descriptors_launch,
     gemm_launch,
     helper_launch,
-    named_axis_launch,
     persistent_launch,
 )
 
@@ -48,7 +47,7 @@ def test_edited_gemm_compiles_for_gfx942_and_needs_hardly_more(tmp_path: Path) -
         assert 0 < (built.registers or 0) <= (before.registers or 0) + 8
 
 
-@pytest.mark.parametrize("make", [named_axis_launch, descriptors_launch, persistent_launch])
+@pytest.mark.parametrize("make", [descriptors_launch, persistent_launch])
 def test_other_arguments_compile_with_a_swizzle(
     tmp_path: Path, make: Callable[[Path], Launch]
 ) -> None:

@@ -134,13 +134,18 @@ class SizeGuard:
 
     @property
     def _tied(self) -> bool:
-        """Whether programs depend on each other, or may, at a size that is not recorded."""
+        """Whether programs depend on each other, or may, at a size that is not recorded.
+
+        They may where contents decide accesses, or nothing explains the grid: then no larger launch
+        can be looked at.
+        """
         traces = [one.trace for one in self._subject.traced]
         larger = [one.traced for one in self._others if one.launch.programs > traces[0].tiles]
         every = [*traces, *(one.trace for one in larger)]
         seen = frozenset().union(*(one.seen for one in every))
         return (
-            any(one.unseen - seen for one in every)
+            (not larger and self._subject.traced[0].launch.loop is None)
+            or any(one.unseen - seen for one in every)
             or any(one.hands_over for one in traces)
             or any(touched(one, *_PLAIN) & touched(one, Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
