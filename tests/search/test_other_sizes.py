@@ -25,6 +25,24 @@ from intelliperf_swizzle.search.guard import _kept as guard
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
 TARGET = replace(load_target("mi300x"), launch_us=0.0, l2_bytes_per_xcd=1 << 16, cus_per_xcd=4)
 
+GATHER = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def gather(x, y, w, rows, M, N, B: tl.constexpr):
+    pid = tl.program_id(0)
+    m = tl.load(rows + pid // tl.cdiv(N, B)) * B + tl.arange(0, B)
+    n = pid % tl.cdiv(N, B) * B + tl.arange(0, B)
+    values = tl.load(x + m[:, None] * N + n[None, :])
+    tl.store(y + n[:, None] * M + m[None, :], tl.trans(values))
+    tl.store(w + (pid & 255), pid)
+
+x = torch.zeros(256, 256, device="cuda")
+rows = torch.arange(16, dtype=torch.int32, device="cuda")
+w = torch.zeros(256, dtype=torch.int32, device="cuda")
+gather[(256,)](x, torch.empty_like(x), w, rows, 256, 256, 16)
+"""
+
 
 def stencil(side: int) -> list[str]:
     tiles = ["--block-m", "16", "--block-n", "32"]
@@ -64,6 +82,19 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     again = score(text, stencil(256), target=TARGET, project_directory=str(tmp_path))
     assert again.baseline.l2_hit_rate == pytest.approx(square.before)
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
+
+
+def test_what_a_table_decides_is_swizzled_for_the_recorded_values(tmp_path: Path) -> None:
+    """Contents decide accesses, so no larger launch is looked at; at 512 programs two share `w`."""
+    (tmp_path / "gather.py").write_text(GATHER)
+    run = optimize(
+        [sys.executable, "gather.py"], target=TARGET, candidates=20, compute="never",
+        project_directory=str(tmp_path),
+    )  # fmt: skip
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert run.best.proof.extent == "the recorded sizes"
+    assert "(swizzle_num_pids == 256)" in run.best.diff
 
 
 def other(programs: int, *, loses: bool) -> OtherSize:
