@@ -57,6 +57,12 @@ def test_refused_with_the_tiles_that_nobody_computes(name: str, grid: Grid, comp
     assert witness.computed_fraction == computed / math.prod(grid)
 
 
+@pytest.mark.parametrize(("width", "lost"), [(64, 0), (48, 384), (80, 512)])
+def test_a_width_fixed_at_compile_time_loses_tiles_of_other_launches(width: int, lost: int) -> None:
+    verdict = outcome("flydsl-compiled-width", (32, width, 1), width=64)
+    assert lost == (verdict.missing_count if isinstance(verdict, Witness) else 0)
+
+
 @pytest.mark.parametrize(
     ("batch", "heads", "computed"),
     [(2, 16, 1 / 2), (4, 16, 1 / 4), (8, 64, 1 / 8), (1, 12, 544 / 768)],

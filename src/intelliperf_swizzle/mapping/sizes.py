@@ -33,7 +33,7 @@ MOST_CASES = 150
 LONGEST = 4096
 """Tiles of a run whose number is read from memory: longer ones are cut, so all can be tried."""
 
-MOST_RECORDED = 8
+MOST_RECORDED = 24
 """Launches whose values one patch may test."""
 ROUNDS = 5
 """Conditions that are added, one after the other, until a proof succeeds."""
@@ -129,29 +129,29 @@ def recorded_condition(
     `whole`: and every other integer argument, too.
     """
 
-    def size(launch: Launch, tiles: int) -> str:
+    def size(launch: Launch, tiles: int) -> dict[str, int]:
         known = {"num_pids": tiles}
         if launch.numbers[1:] != (1, 1):
             known = {f"grid_{axis}": extent for axis, extent in enumerate(launch.numbers)}
         if launch.loop and swizzle.names & {"program", "num_programs"}:
             known["num_programs"] = launch.programs
         read = launch.constants if whole else swizzle.names & launch.constants.keys()
-        known |= {name: launch.constants[name] for name in sorted(read)}
-        return " and ".join(f"{name} == {value}" for name, value in known.items())
+        return known | {name: launch.constants[name] for name in sorted(read)}
 
-    runs = [(launch, tiles) for launch in launches for tiles in _run_lengths(launch)]
-    sizes = list(dict.fromkeys(size(launch, tiles) for launch, tiles in runs))
-    if len(sizes) > MOST_RECORDED:
+    sizes = [size(launch, tiles).items() for launch in launches for tiles in _run_lengths(launch)]
+    shared = set(sizes[0]).intersection(*sizes)
+    others = (" and ".join(f"{n} == {v}" for n, v in one if (n, v) not in shared) for one in sizes)
+    distinct = [f"({one})" for one in dict.fromkeys(others) if one]
+    if len(distinct) > MOST_RECORDED:
         return None
-    return sizes[0] if len(sizes) == 1 else " or ".join(f"({one})" for one in sizes)
+    parts = [f"{name} == {value}" for name, value in sizes[0] if (name, value) in shared]
+    return " and ".join([*parts, *[f"({' or '.join(distinct)})"] * bool(distinct)])
 
 
 def _run_lengths(launch: Launch) -> list[int]:
     """The numbers of tiles that a swizzle is told of in a launch."""
-    if launch.loop is None:
-        return [launch.tiles]
-    ends = [*launch.loop.starts[1:], launch.tiles]
-    return [end - start for start, end in zip(launch.loop.starts, ends, strict=True)]
+    starts = launch.loop.starts if launch.loop else (0,)
+    return [end - start for start, end in zip(starts, [*starts[1:], launch.tiles], strict=True)]
 
 
 def conditional(text: str, outputs: Sequence[str], condition: str, own: str = "own") -> str:
