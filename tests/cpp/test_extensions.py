@@ -21,7 +21,7 @@ from standin_machine import STANDIN, machine
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import CaptureError, SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile import building
+from intelliperf_swizzle.frontends.cpp import language
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
 from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP, Cpp
@@ -103,7 +103,7 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture
 def on_this(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     """This process is on the machine, with a PyTorch for its GPU."""
-    monkeypatch.setattr(building, "torch_build", lambda: bed.device.backend)
+    monkeypatch.setattr(language, "torch_build", lambda: bed.device.backend)
     monkeypatch.setattr(setup, "devices", lambda: [bed.device])
     monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
     for name, value in bed.environment.items():

@@ -382,8 +382,7 @@ class UnitTest:
         options, validation = self._setup.options, attempt.validation
         if validation is None or options.compute == "never":
             return attempt
-        passed = replace(validation, unit_test=options.unittest_command)
-        return replace(attempt, validation=passed)
+        return replace(attempt, validation=replace(validation, unit_test=options.unittest_command))
 
     def check(self, progress: Progress | None = None) -> None:
         """Runs the test on the unmodified project, once; its limit on edits follows from that.

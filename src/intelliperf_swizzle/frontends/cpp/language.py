@@ -68,8 +68,7 @@ class Cpp:
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program with a fat binary, or Python that builds an extension."""
-        fits = self.backend == (torch_build() or "cuda")
-        extension = fits and loads_extension(command, project)
+        extension = self.backend == (torch_build() or "cuda") and loads_extension(command, project)
         return extension or any(programs_of(command, project, self.name))
 
     def builds_program(self, project: Path, backend: Backend | None) -> bool:

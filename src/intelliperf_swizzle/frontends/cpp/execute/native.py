@@ -45,6 +45,7 @@ declare void @sw_at(i32, i32)
 """
 _WAITS = re.compile(r"@sw_(?:barrier|wave|before|bpermute|exchange|first|ballot)\(")
 _ID = r"(%\S+) = (?:tail )?call [^@\n]*@llvm\.amdgcn\."
+_DECLARED = r"(?m)^declare [^\n]*?@([\w.]+)\([^\n]*\n"
 _FLOAT = r"(f\d+)\((\w+) (?:noundef )?(\S+)\)"
 
 
@@ -139,6 +140,8 @@ def host_text(
     text = _variables(text)
     for pattern, written in (*_DEVICE_WORDS, *_CALLS):
         text = re.sub(pattern, written, text)
+    declared = {found[1]: found[0] for found in re.finditer(_DECLARED, text)}  # in one space now
+    text = re.sub(_DECLARED, "", text) + "".join(declared.values())
     bodies = {found[1]: found[0] for found in _FUNCTION.finditer(text)}
 
     def called(name: str) -> set[str]:
@@ -153,9 +156,8 @@ def host_text(
         for name in parameters
         if name in gpus
     }
-    entries = (
-        _entry(name, parameters[name], wholes[name]) for name in sorted(set(parameters) - set(gpus))
-    )
+    names = sorted(set(parameters) - set(gpus))
+    entries = (_entry(name, parameters[name], wholes[name]) for name in names)
     return _HEAD + text + "".join(entries), foreign
 
 
