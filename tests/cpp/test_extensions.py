@@ -20,7 +20,7 @@ from standin_machine import STANDIN, machine
 
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.errors import CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp import language
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
 from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
@@ -217,9 +217,12 @@ def test_a_unit_test_runs_on_the_gpu(bed: Bed) -> None:
         options = Options(
             project_directory=str(bed.project), unittest_command=f"{sys.executable} {script}.py",
         )  # fmt: skip
-        said.append(UnitTest(setup.prepare(options, COMMAND, Silent())).failure(None) or "passed")
-    assert said[:2] == ["passed", "the unit test failed with exit code 3"]
-    assert said[2].startswith("the unit test launched no kernel")
+        try:
+            said.append(UnitTest(setup.prepare(options, COMMAND, Silent())).check())
+        except ValidationError as error:
+            said.append(error.fact)
+    assert said[:2] == ["passed", "without a swizzle too, the unit test failed with exit code 3"]
+    assert said[2].startswith("without a swizzle too, the unit test launched no kernel")
     assert "ModuleNotFoundError" in said[2]
 
 

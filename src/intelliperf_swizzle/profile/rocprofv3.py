@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +38,7 @@ T = TypeVar("T")
 
 _COLUMNS = ("Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counter_Name",
             "Counter_Value")  # fmt: skip
+_NUMBER = re.compile(r"[\d.]+(e[+-]?\d+)?", re.I)
 
 
 def read_folder(folder: Path) -> list[Reading]:
@@ -68,7 +68,7 @@ def read_csv(text: str) -> list[Reading]:
         )
     dispatches: dict[Sequence[str | None], tuple[Mapping[str, str], dict[str, float]]] = {}
     for row in table:
-        if None in row.values() or None in row or not _is_number(row["Counter_Value"]):
+        if None in row.values() or None in row or not _NUMBER.fullmatch(row["Counter_Value"]):
             continue
         key = (row.get("Process_Id"), row.get("Agent_Id"), row["Dispatch_Id"])
         _, counters = dispatches.setdefault(key, (row, defaultdict(float)))
@@ -89,13 +89,6 @@ def _reading(row: Mapping[str, str], counters: Mapping[str, float]) -> Reading:
         shared_bytes=_whole(row.get("LDS_Block_Size")),
         registers=_whole(row.get("VGPR_Count")),
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _whole(text: str | None) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -315,6 +316,8 @@ class OnGpu:
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
         self.count()
+        if self._evaluated[number].attempt.verdict.kind == "not measured":
+            return None
         measured = self._evaluated[number].attempt.measurement
         known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
         self._settled.update({(number, candidate): known} if known else {})
@@ -387,22 +390,33 @@ class OnGpu:
             return
         self._is_counted = True  # measured rates put others in front
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
-        count, self._count = self._count, None
-        edits = [one.edit for one in new]
-        try:
-            each = (profiler.measure(traced, one) for one in (None, *edits))
-            first, *read = count(edits) if count else each
-        except ProfileError as error:
+        count, self._count, edits = self._count, None, [one.edit for one in new]
+
+        def counted(edit: Edit | None) -> Measurement | ProfileError:
+            try:
+                return profiler.measure(traced, edit)
+            except ProfileError as error:
+                return error
+
+        found: list[Measurement | ProfileError] = []
+        with suppress(ProfileError):
+            found += count(edits) if count else ()
+        first, *read = found or map(counted, (None, *edits))  # a replay, else the application
+        if isinstance(first, ProfileError):
             if asked and not new:
-                raise
-            self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
+                raise first
+            self._setting.progress.note(f"hit rates are modelled, times measured: {first}")
             self._profiler = None
             return
         self.baseline = replace(first, time_ms=self.baseline.time_ms, causes=self.predicted.causes)
-        for one, found in zip(new, read, strict=True):
-            known = self._evaluated[one.attempt.number].attempt.measurement or self.predicted
-            times = {name: getattr(known, name) for name in ("time_ms", "timing", "causes")}
-            self._judge_time(one, one.attempt, replace(found, **times))
+        for one, seen in zip(new, read, strict=True):
+            if isinstance(seen, ProfileError):
+                self._is_counted = False  # the next leaders are to be
+                self._keep(one, replace(one.attempt, verdict=Verdict("not measured", str(seen))))
+            else:
+                known = self._evaluated[one.attempt.number].attempt.measurement or self.predicted
+                times = {name: getattr(known, name) for name in ("time_ms", "timing", "causes")}
+                self._judge_time(one, one.attempt, replace(seen, **times))
 
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""

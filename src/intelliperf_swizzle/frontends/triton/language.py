@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.ports import Compiler
 from intelliperf_swizzle.frontends.resizing import scale_launch
@@ -79,6 +79,7 @@ class Triton:
         Where the text cannot carry it, or others use that text, the kernel alone changes when it is
         compiled (see `overlay`): the edit has no file and no diff.
         """
+        read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
         most = max(launches, key=lambda one: one.programs)
         rules = rules_of(most, swizzle, target, recorded_configs(launches))
         try:

@@ -161,8 +161,11 @@ def _build(
     move_cmake(Path(recipe.project), place, toolchain.root)
     # make goes on after an error: other programs of a project need not concern this one
     vendors = toolchain.has_vendors and recipe.language == "HIP"
-    settings = "" if vendors else f" --{''.join(_moved_settings(place, toolchain.root))}"
-    run_build(str(recipe.build_command), place, {"MAKEFLAGS": f"k{settings}", **environment})
+    settings = "" if vendors else "".join(_moved_settings(place, toolchain.root))
+    given = environment.get("MAKEFLAGS", "")  # the user's, or of a make that started this
+    flags = f"k {given}" if given.startswith("-") else f"k{given}"
+    flags += settings if " -- " in flags else f" --{settings}"
+    run_build(str(recipe.build_command), place, {**environment, "MAKEFLAGS": flags})
     return []
 
 

@@ -25,19 +25,11 @@ from intelliperf_swizzle.frontends.cpp.code.llvm import (
 )
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
     GLOBAL,
-    LDS,
     LOCAL,
     MEMORY,
-    MOVES,
-    POINTER,
-    moved,
     moves,
-    place_of,
     pointers_of,
-    read_pointers,
-    size_of,
     space,
-    writes_local,
 )
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.slice.arithmetic import Counts, LaneWork
@@ -226,7 +218,7 @@ class _Draft:
             return [plain]
         if _ORDERING.search(plain) or "@llvm.assume" in plain:
             return [plain] if self._executed and ".barrier" in plain else []
-        if move := MOVES.search(plain):
+        if move := memory.MOVES.search(plain):
             kept = [plain] if identity(one) in self._kept else []
             return [*self._edit_move(plain, move[1], site), *kept]
         if _PLACES.search(plain):
@@ -263,7 +255,7 @@ class _Draft:
         if needed and one.opcode != "load":
             after = self._unknown(plain, one, site, "the result of an atomic")
         elif needed and where in LOCAL and not self._executed:
-            what = "a value in shared memory" if where == LDS else "a value in scratch"
+            what = "a value in shared memory" if where == memory.LDS else "a value in scratch"
             after = self._unknown(plain, one, site, what)
         elif needed or identity(one) in self._kept:
             after = [plain]
@@ -275,11 +267,11 @@ class _Draft:
         of = one if kind == 0 else operands[0 if kind == 1 else 1]
         self.types[site] = str(of.type)
         pointer = _pointer(plain, one.opcode)
-        return [*_touch(plain, pointer, size_of(str(of.type)), kind, update, site), *after]
+        return [*_touch(plain, pointer, memory.size_of(str(of.type)), kind, update, site), *after]
 
     def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
         """A copy or a fill of a constant size is one access."""
-        size, pointers = moved(plain, how)
+        size, pointers = memory.moved(plain, how)
         touched: list[str] = []
         for kind, pointer in zip((1, 0), pointers, strict=False):
             if pointer[0] not in ("", "0", "1"):
@@ -355,8 +347,8 @@ def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int],
             todo += list(one.operands)[:1]
         elif one.opcode == "call" and moves(one):
             todo += one.operands
-        if executed and writes_local(one):
-            writers.setdefault(place_of(pointers_of(one)[0], known), []).append(one)
+        if executed and memory.writes_local(one):
+            writers.setdefault(memory.place_of(pointers_of(one)[0], known), []).append(one)
     found: set[int] = set()
     kept: set[int] = set()
     while todo:
@@ -368,8 +360,8 @@ def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int],
         while reading:
             one = reading.pop()
             todo += one.operands
-            for pointer in read_pointers(one):
-                place = place_of(pointer, known) if space(pointer) in LOCAL else ""
+            for pointer in memory.read_pointers(one):
+                place = memory.place_of(pointer, known) if space(pointer) in LOCAL else ""
                 for at in () if place == "" else writers if place is None else (place, None):
                     new = [w for w in writers.get(at, ()) if identity(w) not in kept]
                     kept.update(map(identity, new))
@@ -405,7 +397,7 @@ def _pointer(plain: str, opcode: str) -> tuple[str, str]:
     rest = plain.split(f"{opcode} ", 1)[1]
     if opcode == "load":  # what is loaded may be a pointer itself
         rest = rest[rest.index(", ptr") :]
-    found: list[tuple[str, str]] = POINTER.findall(rest)
+    found: list[tuple[str, str]] = memory.POINTER.findall(rest)
     return found[-1 if opcode == "store" else 0]
 
 

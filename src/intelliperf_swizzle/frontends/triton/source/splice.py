@@ -116,7 +116,7 @@ def splice(
             in; by default to the file's own.
 
     Raises:
-        NoSwizzleError: the kernel reads no program id, or the file cannot be read or has changed.
+        NoSwizzleError: the kernel reads no program id, or the file is not as it was recorded.
         SpliceError: naming file and line, if the kernel reads its program id in a way or at a place
             that cannot carry the swizzle, if others use what would be changed, or if the file lies
             in none of `roots`.
@@ -126,10 +126,7 @@ def splice(
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
-    try:
-        before = read_exactly(path)
-    except SpliceError as error:
-        raise NoSwizzleError(error.fact, hint=error.hint) from error
+    before = read_exactly(path)
     request = _Splice(swizzle, _axes(reads, launches), target, name, recorded_only(launches))
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
