@@ -8,7 +8,7 @@ import json
 import runpy
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +53,11 @@ def far_rows(x, M, N, B: tl.constexpr):
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(overlay, "_warned", set())
+    with triton.knobs.cache.scope():  # else what another test or run has compiled is found
+        triton.knobs.cache.dir = str(tmp_path / "cache")
+        yield
 
 
 def compiled(kernel: Any, B: int = 5, **signature: str) -> CompiledKernel:
