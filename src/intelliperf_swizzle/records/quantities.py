@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,6 @@ from intelliperf_swizzle.codec import Between
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.records.launches import Launch
-from enum import IntEnum
-from typing import Any
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
