@@ -21,13 +21,7 @@ from intelliperf_swizzle.formulas import Pattern
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Silent, compiling
 from intelliperf_swizzle.rank import order
-from intelliperf_swizzle.records import (
-    Attempt,
-    Ceiling,
-    KernelSummary,
-    Measurement,
-    Run,
-)
+from intelliperf_swizzle.records import Attempt, Ceiling, KernelSummary, Measurement, Run
 from intelliperf_swizzle.report import why, words
 from intelliperf_swizzle.units import count, percent, size
 
@@ -245,7 +239,7 @@ SILENCE_SECONDS = 2.0
 """After this, a phase that says nothing of itself is said to be going on."""
 
 
-COMPILING = ", after compiling the cache model (once on this machine)"
+COMPILING = ", while the cache model is compiled (once on this machine)"
 
 
 class Lines:
