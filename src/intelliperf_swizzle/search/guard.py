@@ -23,17 +23,9 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
+from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import (
-    Edited,
-    Evaluated,
-    Guarded,
-    Screened,
-    edit_source,
-    prove_candidate,
-    prove_on,
-)
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import ahead
 
@@ -61,11 +53,12 @@ class SizeGuard:
         self._setup = setup
         self._subject = subject
         self._progress = progress
-        self._found: dict[int, Guarded | None] = {}
+        self._found: dict[int, stages.Guarded | None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
-            ahead(lambda: [one.before for one in self._others])  # where it fails, it comes again
+            # where it fails, it comes again
+            ahead(lambda: [ahead(partial(getattr, one, "before")) for one in self._others])
 
-    def __call__(self, best: Evaluated) -> Guarded | None:
+    def __call__(self, best: stages.Evaluated) -> stages.Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
 
         It may lose if no condition tells sizes apart; None if it may be no permutation.
@@ -77,7 +70,7 @@ class SizeGuard:
             self._found[best.attempt.number] = self._guard(best)
         return self._found[best.attempt.number]
 
-    def at_once(self, best: Evaluated) -> Edited | None:
+    def at_once(self, best: stages.Evaluated) -> stages.Edited | None:
         """The same where a signal leaves no time to look at other sizes: for the recorded ones."""
         passed = self._found.get(best.attempt.number)
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
@@ -86,7 +79,7 @@ class SizeGuard:
         guard = known.condition
         return _conditional(self._setup, self._subject, best, guard, known) if guard else None
 
-    def _guard(self, best: Evaluated) -> Guarded | None:
+    def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject = self._subject
         for proof in _proofs(best, tied=self._tied):
             swizzle = best.proved.swizzle
@@ -107,7 +100,7 @@ class SizeGuard:
             if proof.condition is None:
                 sizes = records.Sizes(others) if others else None
                 attempt = replace(best.attempt, proof=proof, sizes=sizes)
-                return Guarded(best.proved, attempt, best.edit)
+                return stages.Guarded(best.proved, attempt, best.edit)
         return None
 
     @cached_property
@@ -141,7 +134,7 @@ class SizeGuard:
             or any(find_dependence(one.trace, one.launch) for one in larger)
         )
 
-    def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[records.OtherSize, ...]:
+    def _model(self, best: stages.Evaluated, swizzle: Swizzle) -> tuple[records.OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
         left = max(FEWEST_LINES, MOST_LINES * self._subject.traced[0].trace.line_accesses)
         cases = []
@@ -155,7 +148,7 @@ class SizeGuard:
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def _proofs(best: Evaluated, *, tied: bool) -> Iterator[records.Certificate]:
+def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
@@ -211,7 +204,7 @@ def _idle(trace: records.Trace) -> int:
 
 def _at(swizzle: Swizzle, case: Case) -> records.OtherSize | None:
     """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
-    proofs = prove_on(swizzle, [case.launch], case.setup.target)
+    proofs = stages.prove_on(swizzle, [case.launch], case.setup.target)
     if isinstance(proofs, records.Witness):
         return records.OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
@@ -250,20 +243,20 @@ def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:
 
 
 def _conditional(
-    setup: Setup, subject: Subject, best: Evaluated, guard: str, proof: records.Certificate
-) -> Guarded | None:
+    setup: Setup, subject: Subject, best: stages.Evaluated, guard: str, proof: records.Certificate
+) -> stages.Guarded | None:
     """The best attempt under a condition: the same permutation of every recorded launch.
 
     None if it is not: a smaller launch of the application may fall under the guard.
     """
     text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
     candidate = replace(best.attempt.candidate, text=text)
-    proved = prove_candidate(candidate, subject, setup.target)
+    proved = stages.prove_candidate(candidate, subject, setup.target)
     if isinstance(proved, records.Verdict) or proved.fingerprint != best.proved.fingerprint:
         return None
     attempt = replace(best.attempt, candidate=candidate, proof=proof)
-    edited = edit_source(Screened(proved, attempt), setup)
+    edited = stages.edit_source(stages.Screened(proved, attempt), setup)
     if isinstance(edited, records.Verdict):
         return None
     attempt = replace(attempt, diff=edited.edit.diff)
-    return Guarded(edited.proved, attempt, edited.edit)
+    return stages.Guarded(edited.proved, attempt, edited.edit)

@@ -57,7 +57,7 @@ class TritonOnGpu:
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
         self.replay: Callable[[int], Replay] = partial(rig.replay, self._tasks)
-        self._replaying = replace(rig, command=())
+        self._replaying = replace(rig, command=(), goodbye_seconds=0.1)
         self._begun = [] if self.why_not_replayed else [self._replaying.begin()]
         self._confirming: list[Begun] = []
 
