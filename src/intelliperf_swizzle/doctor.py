@@ -17,7 +17,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,9 @@ _FIRST = ("ncu", "rocprofv3")
 """What `auto` takes first on its kind of GPU; the others are no gap if they are missing."""
 
 
+TORCH_BUILDS = {"cuda": "cu130", "hip": "rocm7.1"}
+
+
 @dataclass(frozen=True)
 class System:
     """What is examined: a machine, its GPUs, its environment."""
@@ -106,7 +109,9 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     Raises:
         UsageError: there is no such target, profiler, proposer or GPU.
     """
-    _check(options)
+    for kind, known in (("profiler", PROFILERS), ("proposer", PROPOSERS)):
+        if (asked := getattr(options, kind)) not in known:
+            raise UsageError(f"there is no {kind} `{asked}`", hint=f"one of: {', '.join(known)}")
     present = devices(system.sources, system.environment)
     target = choose_target(options, Silent(), present=present)
     measuring = choose_device(options, target, present)
@@ -141,20 +146,6 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     )
 
 
-def _check(options: Options) -> None:
-    for kind, value, known in (
-        ("profiler", options.profiler, PROFILERS),
-        ("proposer", options.proposer, PROPOSERS),
-    ):
-        if value not in known:
-            raise UsageError(f"there is no {kind} `{value}`", hint=f"one of: {', '.join(known)}")
-
-
-def _demands_hardware(options: Options) -> bool:
-    """Whether a hardware profiler is asked for by name."""
-    return options.profiler in KINDS
-
-
 # --- software -----------------------------------------------------------------------------------
 
 
@@ -170,23 +161,19 @@ def _version(name: str) -> str | None:
 
 def _torch(options: Options, device: Device | None) -> Finding:
     """PyTorch, which applications bring, and whether its build can use the GPU."""
-    version = _version("torch")
+    version, build = _version("torch"), torch_build()
     if version is None:
         return Finding("PyTorch", "none; only applications that import it need it")
-    build = torch_build()
     described = {"cuda": "for CUDA", "hip": "for ROCm", None: "for CPUs alone"}[build]
-    found = f"{version}, built {described}"
+    found = Finding("PyTorch", f"{version}, built {described}")
     if device is None or build == device.backend:
-        return Finding("PyTorch", found)
-    index = "https://download.pytorch.org/whl/" + (
-        "cu130" if device.backend == "cuda" else "rocm7.1"
-    )
-    return Finding(
-        "PyTorch",
+        return found
+    wheels = f"https://download.pytorch.org/whl/{TORCH_BUILDS[device.backend]}"
+    return replace(
         found,
-        f"its build cannot use the {device.product}",
-        f"pip install --force-reinstall torch --index-url {index}",
-        needed=_demands_hardware(options),
+        gap=f"its build cannot use the {device.product}",
+        command=f"pip install --force-reinstall torch --index-url {wheels}",
+        needed=options.profiler in KINDS,
     )
 
 
@@ -202,22 +189,19 @@ def _language(language: KernelLanguage, system: System) -> Finding:
 
 def _c_compiler(options: Options, device: Device | None, machine: Machine) -> Iterator[Finding]:
     """What Triton builds its launchers with; only on a machine with a GPU."""
-    if device is None:
-        return
     found = [shutil.which(name, path=machine.search) for name in ("cc", "gcc", "clang")]
-    if any(found):
-        yield Finding("C compiler", next(filter(None, found)))
-    else:
+    if device is not None and not any(found):
         gap = "there is none, and Triton needs it to launch kernels"
         needed = options.profiler != "model"
         yield Finding("C compiler", None, gap, "sudo apt install gcc", needed)
+    elif device is not None:
+        yield Finding("C compiler", next(filter(None, found)))
 
 
 def _intelliperf() -> Finding:
+    none = "not installed; only `intelliperf --formula swizzle` needs it"
     if util.find_spec("intelliperf") is None:
-        return Finding(
-            "IntelliPerf", "not installed; only `intelliperf --formula swizzle` needs it"
-        )
+        return Finding("IntelliPerf", none)
     found = f"{_version('intelliperf') or ''} here".strip()
     if hook_files():
         return Finding("IntelliPerf", f"{found}, start-up hook installed")
@@ -239,17 +223,15 @@ def _cache(system: System) -> Finding:
 def _gpus(
     options: Options, present: tuple[Device, ...], target: Target, system: System
 ) -> Iterator[Finding]:
-    needed = _demands_hardware(options)
+    needed = options.profiler in KINDS
     if not present:
         yield _no_gpu(needed, system)
     for device in present:
-        part = f"GPU {device.number}"
-        found = ", ".join(_facts(device, system.machine.root))
+        gap = None
         if device.target is None and options.target is None:
-            fact, hint = unknown(device)
-            yield Finding(part, found, f"{fact}: {hint}", needed=needed)
-        else:
-            yield Finding(part, found)
+            gap = ": ".join(unknown(device))
+        found = ", ".join(_facts(device, system.machine.root))
+        yield Finding(f"GPU {device.number}", found, gap, needed=bool(gap) and needed)
     chosen = "asked for" if options.target else "the GPU present" if present else "the default"
     domains = _counted(target.num_xcds, "L2")
     yield Finding("target", f"{target.name}: {target.product}, {domains} ({chosen})")
@@ -303,22 +285,21 @@ def _language_model(
     endpoint: Endpoint | None, proposer: str, refusal: str | None, environment: Mapping[str, str]
 ) -> Iterator[Finding]:
     """What would be asked, and where; DSPy, through which it is asked."""
-    version = _version("dspy")
-    wanted = proposer in ("llm", "both")
-    if version or not wanted:
-        yield Finding("DSPy", version or "not installed; only a language model needs it")
-    else:
+    found = _version("dspy") or "not installed; only a language model needs it"
+    if proposer in ("llm", "both") and not _version("dspy"):
         gap = "it is not installed, and a language model is reached through it"
         yield Finding("DSPy", None, gap, "pip install 'intelliperf-swizzle[llm]'", needed=True)
-    if endpoint is not None:
+    else:
+        yield Finding("DSPy", found)
+    if refusal:
+        command = f"export {KEY_VARIABLE}=..."
+        yield Finding("language model", None, refusal, command, needed=True)
+    elif endpoint is None:
+        yield Finding("language model", f"none: {KEY_VARIABLE} is not set")
+    else:
         keys = (name for name, value in environment.items() if value and value == endpoint.key)
         key = next((f"key in {name}" for name in keys), "no key")
         yield Finding("language model", f"{endpoint.describe()}, {key}")
-    elif refusal:
-        command = f"export {KEY_VARIABLE}=..."
-        yield Finding("language model", None, refusal, command, needed=True)
-    else:
-        yield Finding("language model", f"none: {KEY_VARIABLE} is not set")
 
 
 SCHEMA = 1
@@ -328,17 +309,13 @@ _PART_WIDTH = 14
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     """The diagnosis as a JSON object; what is not there is null."""
+    used = asdict(diagnosis)
     return {
         "schema": SCHEMA,
         "version": __version__,
         "works": diagnosis.works,
-        "would_use": {
-            "target": diagnosis.target,
-            "device": diagnosis.device,
-            "profiler": diagnosis.profiler,
-            "proposer": diagnosis.proposer,
-        },
-        "findings": [asdict(finding) for finding in diagnosis.findings],
+        "findings": list(used.pop("findings")),
+        "would_use": used,
     }
 
 
@@ -366,27 +343,17 @@ def _would_use(diagnosis: Diagnosis) -> str:
 
 def _row(part: str, found: str) -> list[str]:
     """A part and what was found of it, in two columns."""
-    room = WIDTH - _PART_WIDTH - 4
-    first, *more = textwrap.wrap(found, room, break_on_hyphens=False) or [""]
-    blank = " " * _PART_WIDTH
-    return [f"  {part:<{_PART_WIDTH}}  {first}", *(f"  {blank}  {line}" for line in more)]
+    return _wrapped(found, f"  {part:<{_PART_WIDTH}}  ", " " * (_PART_WIDTH + 4))
 
 
-def _gap(finding: Finding) -> Iterator[str]:
-    yield from textwrap.wrap(
-        f"{finding.part}: {finding.gap}",
-        WIDTH,
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_on_hyphens=False,
-    )
-    if finding.command:
-        yield from _folded(finding.command)
+def _gap(finding: Finding) -> list[str]:
+    """What is missing, and the command that mends it, over several lines that a shell joins."""
+    command = _wrapped(finding.command, "    $ ", " " * 6, WIDTH - 2) if finding.command else []
+    joined = [f"{line} \\" for line in command[:-1]] + command[-1:]
+    return [*_wrapped(f"{finding.part}: {finding.gap}", "  ", "    "), *joined]
 
 
-def _folded(command: str) -> Iterator[str]:
-    """A command over several lines that a shell reads as one."""
-    lines = textwrap.wrap(command, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
-    for number, line in enumerate(lines):
-        start, end = ("$ " if number == 0 else "  "), (" \\" if number + 1 < len(lines) else "")
-        yield f"    {start}{line}{end}"
+def _wrapped(text: str, first: str, further: str, width: int = WIDTH) -> list[str]:
+    wrapper = textwrap.TextWrapper(width, first, further, break_on_hyphens=False)
+    wrapper.break_long_words = not first.endswith("$ ")  # a command's words stay what they are
+    return wrapper.wrap(text)
