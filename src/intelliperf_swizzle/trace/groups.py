@@ -159,23 +159,15 @@ class Grouping:
 
     def _of_numbers(self, rows: npt.NDArray[np.int64]) -> Groups:
         """Rows that differ by a constant are in one group."""
-        flat = np.ascontiguousarray(rows.reshape(len(rows), -1))
-        if flat.shape[1] == 1 or len(flat) == 1:
-            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
-        else:
-            group, chosen = group_rows(flat)
+        flat = rows.reshape(len(rows), -1)
+        group, chosen = group_rows(flat - flat[:, :1])
         patterns = tuple(rows[at : at + 1] - flat[at, 0] for at in chosen)
         found = Groups(flat[:, 0], group, (), patterns)
         return replace(found, patterns=self._number(patterns)) if found.regular else found
 
     def _of_bits(self, rows: npt.NDArray[np.bool_]) -> Groups:
-        """Only equal rows are in one group (a leading 0 keeps all 0 apart from all 1)."""
-        flat = rows.reshape(len(rows), -1)
-        if len(flat) == 1 or flat.all():
-            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
-        else:
-            zeros = np.zeros((len(flat), 1), np.int64)
-            group, chosen = group_rows(np.concatenate((zeros, flat), axis=1))
+        """Only equal rows are in one group."""
+        group, chosen = group_rows(rows.reshape(len(rows), -1))
         patterns = tuple(rows[at : at + 1] for at in chosen)
         return Groups(np.zeros(1, np.int64), group, self._number(patterns), patterns)
 
