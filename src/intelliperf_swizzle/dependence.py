@@ -211,8 +211,7 @@ def _in_shared(trace: records.Trace, line: records.Int64Array) -> Bits:
     """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
     every, written = trace.waits, set(trace.shared_writes)
     shared = np.array([every or not written.isdisjoint(s.names) for s in trace.segments], np.bool_)
-    first = np.array([segment.first_line for segment in trace.segments], np.int64)
-    return shared[np.maximum(np.searchsorted(first, line, side="right") - 1, 0)]
+    return shared[trace.segment_of(line)]
 
 
 def touched(trace: records.Trace, *kinds: records.Access) -> set[records.Segment]:
