@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,11 @@ from intelliperf_swizzle.disk import kept_for_user
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
 from intelliperf_swizzle.hardware import Device, Target, devices, torch_build, unknown
-from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
-from intelliperf_swizzle.hardware.detect import Sources
+from intelliperf_swizzle.hardware.detect import HERE, Machine
 from intelliperf_swizzle.hook import hook_files
 from intelliperf_swizzle.options import PROPOSERS, Options
 from intelliperf_swizzle.profile.choose import first_usable
-from intelliperf_swizzle.profile.installed import HERE as THIS_MACHINE
-from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Machine, Tool, tool_for
+from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, tool_for
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
 from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind
@@ -91,19 +88,9 @@ _FIRST = ("ncu", "rocprofv3")
 TORCH_BUILDS = {"cuda": "cu130", "hip": "rocm7.1"}
 
 
-@dataclass(frozen=True)
-class System:
-    """What is examined: a machine, its GPUs, its environment."""
-
-    machine: Machine = THIS_MACHINE
-    sources: Sources = THESE_GPUS
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-
-
-HERE = System()
-
-
-def diagnose(options: Options, system: System = HERE) -> Diagnosis:
+def diagnose(
+    options: Options, machine: Machine = HERE, environment: Mapping[str, str] = os.environ
+) -> Diagnosis:
     """What is here and what is missing for what is asked for; takes as long as the slowest tool.
 
     Raises:
@@ -112,15 +99,15 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     for kind, known in (("profiler", PROFILERS), ("proposer", PROPOSERS)):
         if (asked := getattr(options, kind)) not in known:
             raise UsageError(f"there is no {kind} `{asked}`", hint=f"one of: {', '.join(known)}")
-    present = devices(system.sources, system.environment)
+    present = devices(machine, environment)
     target = choose_target(options, Silent(), present=present)
     measuring = choose_device(options, target, present)
     device = next(iter(present[options.device or 0 :]), None)
     with ThreadPoolExecutor(len(KINDS)) as pool:
-        tools = list(pool.map(lambda name: tool_for(name, target, device, system.machine), KINDS))
+        tools = list(pool.map(lambda name: tool_for(name, target, device, machine), KINDS))
     usable = first_usable(tools) if measuring else None
     automatic = usable.name if usable else "model"
-    endpoint = find_endpoint(options.model, options.provider, options.internal, system.environment)
+    endpoint = find_endpoint(options.model, options.provider, options.internal, environment)
     proposer, refusal = options.proposer, None
     try:
         proposer = proposer_kind(options, endpoint)
@@ -129,13 +116,13 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     findings = (
         _python(),
         _torch(options, device),
-        *(_language(one, system) for one in reversed(frontends())),
-        *_c_compiler(options, device, system.machine),
-        *_gpus(options, present, target, system),
+        *(_language(one, machine, environment) for one in reversed(frontends())),
+        *_c_compiler(options, device, machine),
+        *_gpus(options, present, target, machine, environment),
         *_profilers(options, device, tools),
-        *_language_model(endpoint, proposer, refusal, system.environment),
+        *_language_model(endpoint, proposer, refusal, environment),
         _intelliperf(),
-        _cache(system),
+        _cache(environment),
     )
     return Diagnosis(
         findings=findings,
@@ -177,10 +164,12 @@ def _torch(options: Options, device: Device | None) -> Finding:
     )
 
 
-def _language(language: KernelLanguage, system: System) -> Finding:
+def _language(
+    language: KernelLanguage, machine: Machine, environment: Mapping[str, str]
+) -> Finding:
     """The compiler of a kernel language; none is needed by the programs of another."""
-    search = {"PATH": system.machine.search} if system.machine.search else {}
-    compiler = language.compiler({**system.environment, **search})
+    search = {"PATH": machine.search} if machine.search else {}
+    compiler = language.compiler({**environment, **search})
     if compiler.found is None:
         none = f"none; only {language.name} programs need it: {compiler.gap}"
         return Finding(language.name, none + (f": {compiler.command}" if compiler.command else ""))
@@ -189,7 +178,7 @@ def _language(language: KernelLanguage, system: System) -> Finding:
 
 def _c_compiler(options: Options, device: Device | None, machine: Machine) -> Iterator[Finding]:
     """What Triton builds its launchers with; only on a machine with a GPU."""
-    found = [shutil.which(name, path=machine.search) for name in ("cc", "gcc", "clang")]
+    found = [machine.program(name) for name in ("cc", "gcc", "clang")]
     if device is not None and not any(found):
         gap = "there is none, and Triton needs it to launch kernels"
         needed = options.profiler != "model"
@@ -209,8 +198,8 @@ def _intelliperf() -> Finding:
     return Finding("IntelliPerf", found, gap, "intelliperf-swizzle install-hook")
 
 
-def _cache(system: System) -> Finding:
-    kept = kept_for_user(system.environment)
+def _cache(environment: Mapping[str, str]) -> Finding:
+    kept = kept_for_user(environment)
     if kept.folder is None:
         return Finding("cache", "off: nothing is kept")
     used = f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}"
@@ -221,16 +210,20 @@ def _cache(system: System) -> Finding:
 
 
 def _gpus(
-    options: Options, present: tuple[Device, ...], target: Target, system: System
+    options: Options,
+    present: tuple[Device, ...],
+    target: Target,
+    machine: Machine,
+    environment: Mapping[str, str],
 ) -> Iterator[Finding]:
     needed = options.profiler in KINDS
     if not present:
-        yield _no_gpu(needed, system)
+        yield _no_gpu(needed, machine, environment)
     for device in present:
         gap = None
         if device.target is None and options.target is None:
             gap = ": ".join(unknown(device))
-        found = ", ".join(_facts(device, system.machine.root))
+        found = ", ".join(_facts(device, machine.root))
         yield Finding(f"GPU {device.number}", found, gap, needed=bool(gap) and needed)
     chosen = "asked for" if options.target else "the GPU present" if present else "the default"
     domains = _counted(target.num_xcds, "L2")
@@ -255,13 +248,13 @@ def _facts(device: Device, root: Path) -> Iterator[str]:
         yield f"ROCm {rocm.read_text(encoding='utf-8', errors='replace').strip()}"
 
 
-def _no_gpu(needed: bool, system: System) -> Finding:
+def _no_gpu(needed: bool, machine: Machine, environment: Mapping[str, str]) -> Finding:
     """No GPU is visible; why, as far as it can be told."""
-    hidden = [name for name in _VISIBLE if name in system.environment]
-    if hidden and devices(system.sources, {}):
-        gap = f"{hidden[0]}={system.environment[hidden[0]]} hides every GPU"
+    hidden = [name for name in _VISIBLE if name in environment]
+    if hidden and devices(machine, {}):
+        gap = f"{hidden[0]}={environment[hidden[0]]} hides every GPU"
         return Finding("GPU", None, gap, f"unset {hidden[0]}", needed)
-    smi = shutil.which("nvidia-smi", path=system.machine.search)
+    smi = machine.program("nvidia-smi")
     if smi:
         gap = f"{smi} is there and shows no GPU: is the driver loaded?"
         return Finding("GPU", None, gap, "sudo modprobe nvidia", needed)
