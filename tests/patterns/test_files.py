@@ -47,7 +47,7 @@ def test_statements_alone_are_a_swizzle(tmp_path: Path) -> None:
         ("name: a", UsageError, "text: missing"),
         ("text: pid = pid\nnmae: a", UsageError, "nmae: unknown field"),
         ("text: pid = pid\nname: 3", UsageError, "name: expected str, got int"),
-        ("text: pid = pid\nparameters: [1]", UsageError, "parameters: expected dict, got list"),
+        ("text: pid = pid\nparameters: [1]", UsageError, "parameters: expected object, got list"),
         ("text: pid = pid\nparameters: {a: []}", UsageError, "parameter `a` must be a list"),
         ("text: pid = pid\nparameters: {a: b}", UsageError, "parameter `a` must be a list"),
         ("text: pid = pid / 2", LanguageError, "1:7: `/` is not part of the swizzle language"),
