@@ -158,7 +158,12 @@ def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certifica
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied or here):
+    decisive = {
+        name
+        for one in (subject.traced if tied or here else ())
+        for name in one.launch.constants.keys() - {*one.trace.immaterial}
+    }
+    if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
         yield records.Certificate("the recorded sizes", recorded)
 
 
