@@ -336,8 +336,8 @@ def _domains(
     refs = References(stream.tile_offset, stream.ref_unit, stream.ref_code, stream.unit_offset)
     in_time = is_pipelined(stream, target, physics)
     clocks, stages = clocks_of(target), stages_of(stream, target)
-    hashed = {} if physics.sets else {"l2_channel_bits": None, "l2_set_bits": None}
-    set_of = l2_sets(stream, dataclasses.replace(target, **hashed))
+    hashed = dataclasses.replace(target, l2_channel_bits=None, l2_set_bits=None)
+    set_of = l2_sets(stream, target if physics.sets else hashed)
     weights = np.stack((requests_per_line(target), traffic.misses_per_line(target)))
     l1_lines = target.l1_bytes // LINE_BYTES if physics.l1 else 0
     pieces = np.append(0, np.cumsum(-(-lines // PIECE_LINES)[stream.plain_units]))

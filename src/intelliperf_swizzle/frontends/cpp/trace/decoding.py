@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.cpp.code.block_order import order_of
 from intelliperf_swizzle.frontends.cpp.code.llvm import (
     Module,
     Value,
     binding,
     identity,
     is_block,
+    order_of,
     parse,
 )
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of, space

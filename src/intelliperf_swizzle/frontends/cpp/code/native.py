@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.frontends.cpp.code import llvm
-from intelliperf_swizzle.frontends.cpp.code.block_order import order_of
-from intelliperf_swizzle.frontends.cpp.code.llvm import identity, rows_of
+from intelliperf_swizzle.frontends.cpp.code.llvm import identity, order_of, rows_of
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
     MEMORY,
     MOVES,
