@@ -8,7 +8,6 @@ import ctypes
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
@@ -151,22 +150,15 @@ def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, I
 # --- order of blocks ------------------------------------------------------------------------------
 
 
-@dataclass
-class BlockOrder:
-    """Blocks so that every loop is contiguous, its header first and what follows it later.
+def order_of(blocks: Sequence[BasicBlock]) -> tuple[dict[int, int], set[int]]:
+    """The order in which threads that have parted go on: those that are behind come first.
 
-    Attributes:
-        depth: how many loops each block is in; in the order of the blocks.
-        headers: of the loops.
+    Returns:
+        How many loops each block is in, in an order in which every loop is contiguous, its header
+        first and what follows it later; and these headers.
     """
-
-    depth: dict[int, int] = field(default_factory=dict)
-    headers: set[int] = field(default_factory=set)
-
-
-def order_of(blocks: Sequence[BasicBlock]) -> BlockOrder:
-    """The order in which threads that have parted go on: those that are behind come first."""
-    found = BlockOrder()
+    depths: dict[int, int] = {}
+    headers: set[int] = set()
     successors: dict[int, list[int]] = {}
     for block in blocks:
         *_, last = block.instructions
@@ -176,17 +168,17 @@ def order_of(blocks: Sequence[BasicBlock]) -> BlockOrder:
         for component in reversed(_components(nodes, successors, cut)):
             first = component[0]
             if len(component) == 1 and (first not in successors[first] or (first, first) in cut):
-                found.depth[first] = depth
+                depths[first] = depth
                 continue
             members = set(component)
             entered = [b for p in nodes if p not in members for b in successors[p] if b in members]
             header = entered[0] if entered else nodes[0]
-            found.headers.add(header)
+            headers.add(header)
             inner = [header, *(node for node in component if node != header)]
             arrange(inner, cut | {(node, header) for node in component}, depth + 1)
 
     arrange([identity(block) for block in blocks], frozenset(), 0)
-    return found
+    return depths, headers
 
 
 def _components(

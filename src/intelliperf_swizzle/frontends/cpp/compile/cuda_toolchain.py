@@ -182,25 +182,14 @@ def _resources(text: str, arch: str) -> dict[str, tuple[int, None, int, int]]:
 
 
 def _parameters(kernel: llvm.Function, module: llvm.Module) -> tuple[Parameter, ...]:
-    """As they lie in the buffer of a launch: each at a multiple of its alignment."""
     layout = llvm.binding().create_target_data(module.data_layout)
     structures = {one.name: one for one in module.struct_types}
     found: list[Parameter] = []
-    end = 0
     for argument in kernel.arguments:
-        words = b" ".join(argument.attributes).decode()
-        by_value = re.search(r"byref\((.*?)\)(?= |$)", words)
-        alignment = re.search(r"align (\d+)", words)
-        if by_value is None:
-            size = boundary = int(layout.get_abi_size(argument.type))
-        else:
-            kind = by_value[1]
-            one = structures.get(kind.strip('%"'))
-            size = int(layout.get_abi_size(one)) if one is not None else size_of(kind)
-            boundary = int(alignment[1]) if alignment else 8
-        begin = -(-end // boundary) * boundary
-        pointer = str(argument.type) == "ptr" and by_value is None
+        by_value = re.search(r"byref\((.*?)\)(?= |$)", b" ".join(argument.attributes).decode())
+        kind = by_value[1] if by_value else ""
+        sized = structures.get(kind.strip('%"')) if by_value else argument.type
+        size = size_of(kind) if sized is None else int(layout.get_abi_size(sized))
         name = argument.name.removesuffix(".in").removesuffix(".coerce")
-        found.append(Parameter(name or f"arg{len(found)}", begin, size, pointer))
-        end = begin + size
+        found.append(Parameter(name or f"arg{len(found)}", size))
     return tuple(found)
