@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.capture.addresses import (
-    Span,
-    live_spans,
-    may_point,
-    merged,
-    pointed_into,
-    span_of,
-    words_of,
-)
+from intelliperf_swizzle import records
+from intelliperf_swizzle.frontends.triton.capture import addresses
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
 from intelliperf_swizzle.frontends.triton.capture.sources import (
     NOT_A_CONSTANT,
@@ -31,17 +24,6 @@ from intelliperf_swizzle.frontends.triton.capture.sources import (
     read_source,
 )
 from intelliperf_swizzle.frontends.triton.capture.tuning import configs_of
-from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
-    DtypeArgument,
-    FunctionArgument,
-    Int64Array,
-    Launch,
-    Storage,
-    TensorArgument,
-    UInt8Array,
-)
 
 if TYPE_CHECKING:
     import torch
@@ -60,8 +42,8 @@ class DescribedLaunch:
         tensors: of the arguments.
     """
 
-    launch: Launch
-    spans: Mapping[int, Span]
+    launch: records.Launch
+    spans: Mapping[int, addresses.Span]
     tensors: list[torch.Tensor]
 
     @functools.cached_property
@@ -74,15 +56,15 @@ class DescribedLaunch:
         """The storages that show integers (or bools)."""
         return sorted(number for number, span in self.spans.items() if span.integers)
 
-    def contents(self, number: int) -> UInt8Array:
+    def contents(self, number: int) -> records.UInt8Array:
         """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
         return host_bytes(self.memory[number])
 
 
-def host_bytes(view: torch.Tensor) -> UInt8Array:
+def host_bytes(view: torch.Tensor) -> records.UInt8Array:
     """Bytes of memory on the host: a live view of host memory, a copy of a GPU's."""
     on_host = view.untyped_storage().device.type == "cpu"  # whatever a stand-in says
-    array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
+    array: records.UInt8Array = view.numpy() if on_host else view.cpu().numpy()
     return array
 
 
@@ -108,7 +90,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     pointed = memory.follow(_numbers(values.values())) if look else set()
     converter = _Converter(keys, memory)
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
-    launch = Launch(
+    launch = records.Launch(
         kernel=kernel.fn.__name__,
         source=source,
         grid=grid,
@@ -122,7 +104,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             if name not in signature.parameters and constant(value) is not NOT_A_CONSTANT
         },
         storages={
-            number: Storage(
+            number: records.Storage(
                 span.end - span.begin,
                 address=span.begin if span.begin in pointed or span.begin % 16 else None,
             )
@@ -147,14 +129,14 @@ class _Memory:
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.tensors = list(tensors_in(values))
-        spans = [span_of(tensor) for tensor in self.tensors]
-        joined = merged(spans)
-        self._live: list[Span] = []
-        self.spans: list[Span] = []
+        spans = [addresses.span_of(tensor) for tensor in self.tensors]
+        joined = addresses.merged(spans)
+        self._live: list[addresses.Span] = []
+        self.spans: list[addresses.Span] = []
         for span in spans:
             self.add(next((one for one in joined if one.begin <= span.begin < one.end), span))
 
-    def add(self, span: Span) -> None:
+    def add(self, span: addresses.Span) -> None:
         """One storage more, if it is none of those that are known."""
         if span not in self.spans:
             self.spans.append(span)
@@ -169,25 +151,27 @@ class _Memory:
     def follow(self, numbers: Sequence[int]) -> set[int]:
         """Adds what the numbers, and those in memory of integers, point into; where that begins."""
         given = np.array(numbers, np.int64)
-        if may_point(given) or any(may_point(self._words(one)) for one in self.spans):
-            self._live = live_spans(self.spans)
+        if addresses.may_point(given) or any(
+            addresses.may_point(self._words(one)) for one in self.spans
+        ):
+            self._live = addresses.live_spans(self.spans)
             self.spans[:] = dict.fromkeys(map(self._whole, self.spans))
-        pointed = self._add(pointed_into(given, self._live))
+        pointed = self._add(addresses.pointed_into(given, self._live))
         for span in self.spans:  # grows as it goes
-            pointed |= self._add(pointed_into(self._words(span), self._live))
+            pointed |= self._add(addresses.pointed_into(self._words(span), self._live))
         return pointed
 
-    def _add(self, found: Iterable[Span]) -> set[int]:
+    def _add(self, found: Iterable[addresses.Span]) -> set[int]:
         for span in found:
             self.add(span)
         return {span.begin for span in found}
 
-    def _words(self, span: Span) -> Int64Array:
+    def _words(self, span: addresses.Span) -> records.Int64Array:
         """The 64-bit numbers that a storage of integers holds."""
         held = span.integers and span.end - span.begin >= 8
-        return words_of(host_bytes(span.bytes())) if held else np.zeros(0, np.int64)
+        return addresses.words_of(host_bytes(span.bytes())) if held else np.zeros(0, np.int64)
 
-    def _whole(self, span: Span) -> Span:
+    def _whole(self, span: addresses.Span) -> addresses.Span:
         """A span with what is alive around it."""
         return next((one for one in self._live if one.begin <= span.begin < one.end), span)
 
@@ -238,10 +222,10 @@ class _Converter:
     keys: Mapping[int, str]
     memory: _Memory
 
-    def convert(self, name: str, value: Any) -> Argument:
+    def convert(self, name: str, value: Any) -> records.Argument:
         value = unwrapped(value)
         if hasattr(value, "block_shape") and hasattr(value, "base"):
-            return DescriptorArgument(
+            return records.DescriptorArgument(
                 base=self._tensor(value.base),
                 shape=_integers(value.shape),
                 strides=_integers(value.strides),
@@ -250,26 +234,26 @@ class _Converter:
         if hasattr(value, "data_ptr"):
             return self._tensor(value)
         if is_jit_function(value):
-            return FunctionArgument(self.keys[id(python_function(value))])
+            return records.FunctionArgument(self.keys[id(python_function(value))])
         if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
-            return DtypeArgument(value.name)
+            return records.DtypeArgument(value.name)
         if isinstance(value, (tuple, list)):
             return tuple(self.convert(name, item) for item in value)
-        plain: Argument = constant(value)
+        plain: records.Argument = constant(value)
         if plain is NOT_A_CONSTANT or isinstance(plain, dict):
             raise UnreadableKernelError(
                 f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
             )
         return plain
 
-    def _tensor(self, value: Any) -> TensorArgument:
+    def _tensor(self, value: Any) -> records.TensorArgument:
         tensor = base_of(value)
         number = self.memory.number(tensor)
         storage = tensor.untyped_storage().data_ptr()
         ahead = tensor.storage_offset() * tensor.element_size()
         if tensor is not value:
             ahead = value.data_ptr() - storage
-        return TensorArgument(
+        return records.TensorArgument(
             storage=number,
             dtype=_triton_name(value.dtype),
             shape=_integers(getattr(value, "shape", tensor.shape)),

@@ -10,14 +10,7 @@ from typing import Any
 import triton.language as tl
 from triton.backends.amd.compiler import HIPBackend
 
-from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
-    DtypeArgument,
-    FunctionArgument,
-    Launch,
-    TensorArgument,
-)
+from intelliperf_swizzle import records
 
 HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
 
@@ -34,7 +27,7 @@ class ElementType(str):
 class Tensor:
     """A tensor argument without memory: what Triton asks of one to choose a kernel."""
 
-    def __init__(self, argument: TensorArgument, storage_bytes: int):
+    def __init__(self, argument: records.TensorArgument, storage_bytes: int):
         self.dtype = ElementType(argument.dtype)
         self.shape = argument.shape
         self._strides = argument.strides
@@ -54,7 +47,7 @@ class Tensor:
         return self._storage_bytes
 
 
-def stand_in_arguments(launch: Launch, functions: Mapping[str, object]) -> dict[str, Any]:
+def stand_in_arguments(launch: records.Launch, functions: Mapping[str, object]) -> dict[str, Any]:
     """All arguments of a launch by name, from which Triton decides what to specialise on.
 
     Args:
@@ -64,10 +57,12 @@ def stand_in_arguments(launch: Launch, functions: Mapping[str, object]) -> dict[
     return {name: _live(one, launch, functions) for name, one in launch.arguments.items()}
 
 
-def _live(argument: Argument, launch: Launch, functions: Mapping[str, object]) -> object:
-    if isinstance(argument, TensorArgument):
+def _live(
+    argument: records.Argument, launch: records.Launch, functions: Mapping[str, object]
+) -> object:
+    if isinstance(argument, records.TensorArgument):
         return Tensor(argument, launch.storages[argument.storage].bytes)
-    if isinstance(argument, DescriptorArgument):
+    if isinstance(argument, records.DescriptorArgument):
         from triton.tools.tensor_descriptor import TensorDescriptor
 
         return TensorDescriptor(
@@ -76,9 +71,9 @@ def _live(argument: Argument, launch: Launch, functions: Mapping[str, object]) -
             list(argument.strides),
             list(argument.block_shape),
         )
-    if isinstance(argument, DtypeArgument):
+    if isinstance(argument, records.DtypeArgument):
         return tl.dtype(argument.name)
-    if isinstance(argument, FunctionArgument):
+    if isinstance(argument, records.FunctionArgument):
         return functions[argument.key]
     if isinstance(argument, tuple):
         return tuple(_live(item, launch, functions) for item in argument)
