@@ -16,6 +16,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import functools
+import glob
 import hashlib
 import os
 import pickle
@@ -100,14 +101,10 @@ def _mode(like: Path) -> int:
 
 def remove_partial(path: Path) -> None:
     """Removes what a process that was killed while it wrote this file has left beside it."""
-    for partial in path.parent.glob(f".{_literal(path.name)}.*{PARTIAL}"):
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
         with suppress(OSError), partial.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             partial.unlink()
-
-
-def _literal(name: str) -> str:
-    return "".join(f"[{one}]" if one in "*?[" else one for one in name)
 
 
 class FolderLock:
