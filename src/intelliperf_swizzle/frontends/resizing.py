@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,
@@ -21,6 +23,7 @@ from intelliperf_swizzle.records import (
     Launch,
     Storage,
     TensorArgument,
+    TileLoop,
 )
 
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
@@ -48,13 +51,21 @@ def scale_launch(
 ) -> tuple[Launch, ...]:
     """The launch at other sizes, from the smallest grid to the largest.
 
-    Nothing where its grid is not explained, or it cannot be made anew from its own sizes.
+    Of a loop over tiles, their number is explained as a grid would be, and the programs stay
+    as many. Nothing where that is not explained, or it cannot be made anew from its own sizes.
 
     Args:
         launch: as recorded.
         counts: how many blocks to have along a size that has so many.
         blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
+    if loop := launch.loop:  # as if each tile had a program
+        plain = replace(launch, grid=launch.numbers, loop=None)
+        return tuple(
+            replace(one, grid=launch.grid, loop=_with_tiles(loop, one.programs))
+            for one in scale_launch(plain, counts, blocks)
+            if one.programs > launch.programs
+        )
     factors = [_explain(launch, extent, blocks) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
     pointers = any(one.address is not None for one in launch.storages.values())
@@ -73,6 +84,12 @@ def scale_launch(
     made += _shrunk_alone(launch, explained, counts)
     distinct = {(one.grid, repr(one.arguments)): one for one in reversed(made)}
     return tuple(sorted(distinct.values(), key=lambda one: (one.programs, one.grid)))
+
+
+def _with_tiles(loop: TileLoop, tiles: int) -> TileLoop:
+    """A loop over so many tiles, of which it is not known yet who takes which."""
+    unknown = np.zeros(tiles, np.int32)
+    return replace(loop, program=unknown, turn=unknown)
 
 
 def _shrunk_alone(
