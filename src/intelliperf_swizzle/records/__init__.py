@@ -63,7 +63,6 @@ from intelliperf_swizzle.records.runs import (
     Established,
     Independence,
     KernelSummary,
-    Padding,
     Picture,
     Placement,
     Raster,
@@ -73,5 +72,4 @@ from intelliperf_swizzle.records.runs import (
     TensorAccess,
     TensorPicture,
     TilePicture,
-    longer_rows,
 )

@@ -49,7 +49,7 @@ from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.terminal import show, summary
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA: Final = 7
+SCHEMA: Final = 8
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
@@ -90,7 +90,7 @@ class OwnPart:
         established: What is known, each with its extent.
     """
 
-    schema: Literal[7]
+    schema: Literal[8]
     target: str
     domain_name: str
     profiler: str
