@@ -24,7 +24,6 @@ from intelliperf_swizzle.records import (
     Int64Array,
     Launch,
     Segment,
-    TensorArgument,
     Trace,
 )
 
@@ -77,7 +76,7 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
     if launch.count > 1 and trace.method == "sequential" and floats:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
     if decisive := [name for name in launch.varying if name not in trace.immaterial]:
-        return not_known(f"launches with more values of `{decisive[0]}` were made than recorded")
+        return not_known(f"not every launch was recorded, and what `{decisive[0]}` holds decides")
     if trace.unresolved and (trace.shape_kind != Access.READ).any():
         return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")
     if not trace.shared_writes and not trace.waits:
@@ -166,14 +165,14 @@ def same_trace(trace: Trace, launch: Launch, other: Launch) -> bool:
 
 def _decisive(launch: Launch, immaterial: tuple[str, ...]) -> Launch:
     """The launch without what decides no access: values of scalars, contents of tensors."""
-    arguments = dict(launch.arguments)
-    storages = dict(launch.storages)
+    arguments, storages = dict(launch.arguments), dict(launch.storages)
+    tensors = dict(launch.tensors())
     for name in immaterial:
-        argument = arguments[name]
-        if isinstance(argument, TensorArgument):
-            storages[argument.storage] = replace(storages[argument.storage], contents=None)
+        if name in tensors:
+            number = tensors[name].storage
+            storages[number] = replace(storages[number], contents=None)
         else:
-            arguments[name] = _type(argument)
+            arguments[name] = _type(arguments[name])
     return replace(
         launch, arguments=arguments, storages=storages, count=1, computed=False, ordinal=0
     )

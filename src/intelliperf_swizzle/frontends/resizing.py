@@ -23,7 +23,6 @@ from intelliperf_swizzle.records import (
     Launch,
     Storage,
     TensorArgument,
-    TileLoop,
 )
 
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
@@ -60,12 +59,12 @@ def scale_launch(
         blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
     if loop := launch.loop:  # as if each tile had a program
-        plain = replace(launch, grid=launch.numbers, loop=None)
+        made = scale_launch(replace(launch, grid=launch.numbers, loop=None), counts, blocks)
+        unknown = ((one, np.zeros(one.programs, np.int32)) for one in made)  # who takes which
         return tuple(
-            replace(one, grid=launch.grid, loop=_with_tiles(loop, one.programs))
-            for one in scale_launch(plain, counts, blocks)
-            if one.programs > launch.programs
-        )
+            replace(one, grid=launch.grid, loop=replace(loop, program=taken, turn=taken))
+            for one, taken in unknown if one.programs > launch.programs
+        )  # fmt: skip
     factors = [_explain(launch, extent, blocks) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
     pointers = any(one.address is not None for one in launch.storages.values())
@@ -84,12 +83,6 @@ def scale_launch(
     made += _shrunk_alone(launch, explained, counts)
     distinct = {(one.grid, repr(one.arguments)): one for one in reversed(made)}
     return tuple(sorted(distinct.values(), key=lambda one: (one.programs, one.grid)))
-
-
-def _with_tiles(loop: TileLoop, tiles: int) -> TileLoop:
-    """A loop over so many tiles, of which it is not known yet who takes which."""
-    unknown = np.zeros(tiles, np.int32)
-    return replace(loop, program=unknown, turn=unknown)
 
 
 def _shrunk_alone(

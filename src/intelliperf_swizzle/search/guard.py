@@ -28,7 +28,6 @@ from intelliperf_swizzle.records import (
     Launch,
     OtherSize,
     Sizes,
-    TensorArgument,
     Trace,
     Verdict,
     Witness,
@@ -184,13 +183,8 @@ def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
     """The largest launch at other sizes, as many as may be looked at: first the next grid below and
     above its own, at which rows of tiles begin in other places, then the cheapest."""
     language, largest = setup.language, subject.traced[0]
-    tensors = {
-        name for name, one in largest.launch.arguments.items() if isinstance(one, TensorArgument)
-    }
-    if (
-        not isinstance(language, Resizer)
-        or not tensors <= set(largest.trace.immaterial)
-    ):
+    tensors = {name for name, _ in largest.launch.tensors()}
+    if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
         return []  # how many tiles there are, or what they touch, depends on more than the sizes
     known = {one.numbers for one in subject.launches}
     own = largest.launch.tiles
