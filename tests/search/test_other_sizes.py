@@ -104,7 +104,7 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
 
 
-@pytest.mark.parametrize("application", [GATHER, PERSISTENT])
+@pytest.mark.parametrize("application", [GATHER, PERSISTENT], ids=["table", "persistent"])
 def test_what_may_depend_at_another_size_is_swizzled_for_the_recorded_values(
     tmp_path: Path, application: str
 ) -> None:

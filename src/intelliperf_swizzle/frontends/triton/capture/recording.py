@@ -208,8 +208,7 @@ def _launches(folder: Path, watch: _JournalWatch, *, whole: bool) -> list[Launch
         for ordinal, (record, path) in enumerate(zip(watch.records, paths, strict=True))
     ]
     for at, one in enumerate(launches if not whole else ()):
-        names = {*one.varying, *(name for name, _ in one.tensors())}
-        launches[at] = replace(one, varying=tuple(sorted(names)))
+        launches[at] = replace(one, varying=(*one.varying, *dict(one.tensors())))
     launches = with_other_users(launches, watch.uses)
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)

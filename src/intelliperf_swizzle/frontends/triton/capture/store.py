@@ -101,8 +101,7 @@ class Store:
         varying = {n for n, value in launch.arguments.items() if latest.get(n) != value}
         if not (seen and varying <= self._varying[name]):
             self._varying[name] |= varying
-            every = tuple(sorted(self._varying[name]))
-            self._save(replace(launch, varying=every), name, {}, bound)
+            self._save(replace(launch, varying=(*sorted(self._varying[name]),)), name, {}, bound)
         return name, "again" if seen else "further"
 
     def _name(self, kernel: str, identity: object) -> str:
