@@ -59,8 +59,8 @@ def scale_launch(
         blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
     if loop := launch.loop:  # as if each tile had a program
-        made = scale_launch(replace(launch, grid=launch.numbers, loop=None), counts, blocks)
-        unknown = ((one, np.zeros(one.programs, np.int32)) for one in made)  # who takes which
+        alike = scale_launch(replace(launch, grid=launch.numbers, loop=None), counts, blocks)
+        unknown = ((one, np.zeros(one.programs, np.int32)) for one in alike)  # who takes which
         return tuple(
             replace(one, grid=launch.grid, loop=replace(loop, program=taken, turn=taken))
             for one, taken in unknown if one.programs > launch.programs
