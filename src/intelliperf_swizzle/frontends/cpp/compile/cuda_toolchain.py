@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import util
 from pathlib import Path
 
@@ -49,11 +49,12 @@ class CudaToolchain(Toolchain):
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build, in which our nvcc is the first."""
         root = str(self.root)
+        headers = map(str, _packages("include", "include/cccl"))
         path = {
             name: os.pathsep.join(filter(None, (one, environment.get(name))))
             for name, one in (
                 ("PATH", f"{root}/bin"),
-                ("CPATH", os.pathsep.join((f"{root}/include", *_packages()))),
+                ("CPATH", os.pathsep.join((f"{root}/include", *headers))),
                 ("LIBRARY_PATH", f"{root}/lib"),
             )
         }  # fmt: skip
@@ -70,9 +71,10 @@ def find_toolchain(environment: Mapping[str, str] = os.environ) -> CudaToolchain
     clang, version = find_clang("CUDA", environment)
     toolkit = next(_toolkits(environment), None)
     headers = toolkit or triton_folder("nvidia", "CUDA")
-    digest = digest_of(clang, headers, Path(__file__))
+    libraries = [one for one in _packages("lib/lib*.so.*") if "cudart" not in one.name]
+    digest = digest_of(clang, headers, Path(__file__), *libraries)
     root = cache_folder(environment) / f"cuda-toolkit-{digest}"
-    make_once(root, lambda partial: _make(partial, clang, headers))
+    make_once(root, lambda partial: _make(partial, clang, headers, libraries))
     return CudaToolchain(clang, version, root, toolkit is not None)
 
 
@@ -86,12 +88,12 @@ def _toolkits(environment: Mapping[str, str]) -> Iterator[Path]:
             yield Path(folder).resolve()
 
 
-def _packages() -> Iterator[str]:
-    """Folders of headers that packages of NVIDIA's bring: cuBLAS's, Thrust's."""
+def _packages(*patterns: str) -> Iterator[Path]:
+    """What packages of NVIDIA's bring, such as cuBLAS's and Thrust's."""
     found = util.find_spec("nvidia")
     for place in found.submodule_search_locations or () if found else ():
-        for pattern in ("*/include", "*/include/cccl"):
-            yield from map(str, sorted(Path(place).glob(pattern)))
+        for pattern in patterns:
+            yield from sorted(Path(place).glob(f"*/{pattern}"))
 
 
 def _libdevice(folder: Path) -> Path | None:
@@ -99,14 +101,13 @@ def _libdevice(folder: Path) -> Path | None:
     return next((one for one in places if one.is_file()), None)
 
 
-def _make(root: Path, clang: str, headers: Path) -> None:
+def _make(root: Path, clang: str, headers: Path, libraries: Sequence[Path]) -> None:
     for folder in ("bin", "lib", "llvm", "nvvm/libdevice", "more"):
         (root / folder).mkdir(parents=True)
     (root / "llvm" / "clang++").symlink_to(clang)
     (root / "include").symlink_to(headers / "include")
     (root / "lib64").symlink_to("lib")
-    library = _libdevice(headers)
-    if library:
+    if library := _libdevice(headers):
         (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
     for name in _ABSENT:
         (root / "more" / name).touch()
@@ -114,8 +115,7 @@ def _make(root: Path, clang: str, headers: Path) -> None:
     text = (RUNTIME / "nvcc.py").read_text(encoding="utf-8")
     (root / "bin" / "nvcc").write_text(f"#!{sys.executable} -SE\n{text}", encoding="utf-8")
     (root / "bin" / "nvcc").chmod(0o755)
-    for name in ("clang++", Path(clang).name):
-        (root / "bin" / name).unlink(missing_ok=True)
+    for name in {"clang++", Path(clang).name}:
         (root / "bin" / name).symlink_to("nvcc")
     text = (root / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
     found = re.search(r"#define CUDA_VERSION (\d+)", text)
@@ -125,7 +125,9 @@ def _make(root: Path, clang: str, headers: Path) -> None:
     major = "11.0" if number.startswith("11.") else number.partition(".")[0]
     soname = f"libcudart.so.{major}"
     build_standin("CUDA", clang, RUNTIME / "cuda.cpp", root / "lib" / soname)
-    for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
-        (root / "lib" / name).symlink_to(soname)
+    links = dict.fromkeys(("libcudart.so", "libcuda.so", "libcuda.so.1"), Path(soname))
+    links |= {f"{one.name.partition('.so')[0]}.so": one for one in libraries}
+    for name, library in (links | {one.name: one for one in libraries}).items():
+        (root / "lib" / name).symlink_to(library)
     (root / "lib" / "libcudart_static.a").write_text("INPUT(-lcudart)\n", encoding="utf-8")
     (root / "lib" / "libcudadevrt.a").write_bytes(b"!<arch>\n")

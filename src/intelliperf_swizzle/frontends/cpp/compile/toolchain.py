@@ -175,18 +175,19 @@ def triton_folder(backend: str, language: str) -> Path:
     return folder
 
 
-def digest_of(clang: str, headers: Path, maker: Path) -> str:
+def digest_of(clang: str, headers: Path, maker: Path, *linked: Path) -> str:
     """Changes with whatever a root is made of.
 
     Args:
         clang: path of clang++.
         headers: their folder.
         maker: the file that makes the root.
+        linked: libraries of others in it.
     """
     versions = (headers / "include" / name for name in ("hip/hip_version.h", "cuda.h"))
-    parts = [clang.encode(), sys.executable.encode(), bytes(headers), maker.read_bytes()]
-    parts += [file.read_bytes() for file in versions if file.is_file()]
-    parts += [file.read_bytes() for file in sorted(RUNTIME.iterdir()) if file.is_file()]
+    files = filter(Path.is_file, (*versions, *sorted(RUNTIME.iterdir())))
+    parts = [clang.encode(), sys.executable.encode(), *map(bytes, (headers, *linked))]
+    parts += [file.read_bytes() for file in (maker, *files)]
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 
