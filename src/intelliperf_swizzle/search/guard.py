@@ -159,11 +159,8 @@ def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certifica
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    decisive = {
-        name
-        for one in (subject.traced if tied or here else ())
-        for name in one.launch.constants.keys() - {*one.trace.immaterial}
-    }
+    traced = subject.traced if tied or here else ()
+    decisive = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
         yield records.Certificate("the recorded sizes", recorded)
 
