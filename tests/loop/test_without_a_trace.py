@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from test_decided_on_gpu import KERNELS, TARGET, Counters
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError
@@ -28,7 +29,6 @@ from intelliperf_swizzle.report.words import outcome as told_of
 from intelliperf_swizzle.search import plan
 from intelliperf_swizzle.search.run import optimize_kernel
 from intelliperf_swizzle.search.setup import prepare
-from test_decided_on_gpu import KERNELS, TARGET, Counters
 
 
 class Untraced(Triton):
@@ -81,7 +81,7 @@ def test_it_is_proved_compared_timed_and_counted(
     run = outcome.run
     assert not rows
     tried = {one.candidate.name: one.verdict for one in run.attempts}
-    assert run.best is not None, [one for one in tried.items() if one[1].kind != 'screened out']
+    assert run.best is not None, [one for one in tried.items() if one[1].kind != "screened out"]
     assert run.best.verdict.kind == "better"
     assert run.best.measurement is not None
     assert (run.best.measurement.profiler, run.best.measurement.l2_hit_rate) == ("counters", 0.75)
