@@ -148,9 +148,8 @@ class _Order:
         """Distinct bytes of each wave of each domain: int64[domains, waves]."""
         touches, waves = self.touches, int(self.wave_of.max()) + 1
         where = (self.domain_of * waves + self.wave_of)[touches.tile]
-        _, once = np.unique(
-            where * (int(touches.unit.max(initial=0)) + 1) + touches.unit, return_index=True
-        )
+        units = int(touches.unit.max(initial=0)) + 1
+        _, once = np.unique(where * units + touches.unit, return_index=True)
         size = waves * self.target.num_xcds
         counts = np.bincount(where[once], weights=touches.lines[once], minlength=size)
         return counts.reshape(-1, waves).astype(np.int64) * touches.step * records.LINE_BYTES

@@ -377,14 +377,12 @@ class OnGpu:
 
     def _judge_uncounted(self, one: Edited, attempt: Attempt, timed: Measurement) -> Evaluated:
         """By time alone, without a model; a gain has the unmodified kernel's hits until counted."""
+        change = timed.timing.ratio.median - 1 if timed.timing else 0.0
         verdict = judge(timed, self.predicted)
-        change = (
-            f"time {timed.timing.ratio.median - 1:+.1%}, hits not counted" if timed.timing else ""
-        )
+        verdict = replace(verdict, reason=f"time {change:+.1%}, hits not counted")
         known = timed if verdict.gains else None
-        verdict = replace(verdict, reason=change)
-        diff = one.edit.diff
-        return self._keep(one, replace(attempt, diff=diff, measurement=known, verdict=verdict))
+        attempt = replace(attempt, diff=one.edit.diff, measurement=known, verdict=verdict)
+        return self._keep(one, attempt)
 
     def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
