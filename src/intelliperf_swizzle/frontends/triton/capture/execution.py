@@ -14,7 +14,6 @@ from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.walk import slicing
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
@@ -41,13 +40,12 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
         ValueError: the text cannot be read.
     """
     kernel, plan = _prepare(ttir)
-    memory = Memory(live.launch, fill=lambda *_: None)
+    running = Live.of(plan, live.launch, fill=lambda *_: None)
+    memory = running.memory
     for number, span in live.spans.items():
         memory.lend(number, live.memory[number].numpy())
         if unknown.is_unknown(span):
             memory.not_known(number)[:] = True
-    arguments = bind_arguments(kernel, live.launch, memory)
-    running = Live(plan, live.launch.grid, memory, arguments)
     accessed = slicing.accessed_by(kernel)
     read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
     if not accessed.answers and not read & changed:
@@ -109,11 +107,9 @@ def _reached(
         kernel, plan = _prepare(ttir or "")
         if (names := asked(kernel)) == frozenset():
             return set()
-        memory = Memory(live.launch)
-        arguments = bind_arguments(kernel, live.launch, memory)
+        return _storages(names, Live.of(plan, live.launch))
     except (TraceError, ValueError):
         return set(live.spans)
-    return _storages(names, Live(plan, live.launch.grid, memory, arguments))
 
 
 def _storages(names: frozenset[str] | None, running: Live) -> set[int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.child_processes import LOG
-from intelliperf_swizzle.frontends.triton.capture import inductor
+from intelliperf_swizzle.frontends.triton.capture import tuning
 from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE
 
 _STARTUP = Path(__file__).parent / "startup"
@@ -52,7 +52,7 @@ def start(
         "PYTHONUNBUFFERED": "1",
         "TRITON_CACHE_DIR": str(caches / "triton-cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "torch-cache"),
-        **inductor.VARIABLES,
+        **tuning.VARIABLES,
         **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else _without_gpu(environment)),
     }
     try:

@@ -16,7 +16,7 @@ import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, journal
-from intelliperf_swizzle.frontends.triton.capture import calls
+from intelliperf_swizzle.frontends.triton.capture import calls, tuning
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute as execute_here
@@ -82,6 +82,7 @@ def in_words(error: BaseException) -> str:
 def install(folder: Path, settings: Settings) -> None:
     """Tries out what the folder's order says."""
     agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
+    tuning.watch(timed=settings.gpu is None)
     calls.around_each_launch(agent.launch)
 
 

@@ -11,15 +11,10 @@ from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.memory import (
-    Fill,
-    Memory,
-    bind_arguments,
-    scalar_values,
-)
-from intelliperf_swizzle.frontends.triton.walk.one_by_one import DeadlockError
+from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
+from intelliperf_swizzle.frontends.triton.walk.memory import Fill, scalar_values
 from intelliperf_swizzle.frontends.triton.walk.running import (
+    DeadlockError,
     Executed,
     Live,
     run_one_by_one,
@@ -135,11 +130,9 @@ def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
 
 def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None = None) -> Live:
     """A launch that can be executed: the whole kernel, or what decides its accesses."""
-    memory = Memory(launch, fill)
     tiles = find_tiles(kernel, launch)
     executed = everything(kernel) if whole else address_slice(kernel, [tiles[1]] if tiles else ())
-    plan = Plan(kernel, executed, tiles)
-    return Live(plan, launch.grid, memory, bind_arguments(kernel, launch, memory))
+    return Live.of(Plan(kernel, executed, tiles), launch, fill)
 
 
 def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
