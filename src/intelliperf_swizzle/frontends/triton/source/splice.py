@@ -50,13 +50,13 @@ from intelliperf_swizzle.frontends.triton.source.configs import (
     recorded_only,
     under,
 )
-from intelliperf_swizzle.frontends.triton.source.factors import find_factors
 from intelliperf_swizzle.frontends.triton.source.reads import (
     AXES,
     Read,
     begins_line,
     bound_names,
     definition,
+    find_factors,
     find_reads,
     first_line_of,
     free_prefix,

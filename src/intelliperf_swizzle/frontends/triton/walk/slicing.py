@@ -5,19 +5,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from intelliperf_swizzle.frontends.ssa import reached
-from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 
-ACCESSES = {
-    "tt.load": (0, 1), "tt.store": (0, 2), "tt.atomic_rmw": (0, 2), "tt.atomic_cas": (0,),
-    "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
-}  # fmt: skip
-"""Operations that access memory -> which of their operands are addresses and masks."""
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 
@@ -119,83 +114,6 @@ class _Slicer:
         if around.name != "tt.func":
             self._execute(around)
         self._want(self._sources.before(value))
-
-
-class Sources:
-    """What the values of a kernel are computed from."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self._branches: dict[str, list[str]] = {}
-        self._functions = {function.symbol: function for function in kernel.functions}
-        self.calls: dict[Op, list[Op]] = {}
-        for function in kernel.functions:
-            self._branches |= _branch_sources(function)
-            for op in function.walk():
-                if op.name == "tt.call":
-                    self.calls.setdefault(self._functions[op.symbol], []).append(op)
-
-    def leaves(self, value: str) -> set[Op]:
-        """The operations that a value is computed from; what is loaded is followed no further."""
-        defs = self.kernel.defs
-        return set(self.kernel.made(reached([value], lambda one: (
-            () if one in defs and defs[one].name in ACCESSES else self.before(one)
-        ))))  # fmt: skip
-
-    def read_memory(self, values: Iterable[str]) -> bool:
-        """Whether values are computed from what is loaded."""
-        return any(leaf.name in ACCESSES for value in values for leaf in self.leaves(value))
-
-    def before(self, value: str) -> list[str]:
-        """The values that a value is computed from, one step back; not what decides branches."""
-        op = self.kernel.defs.get(value)
-        if op is None:
-            return self._handed_over(value)
-        place = op.results.index(value)
-        if op.name == "scf.for":
-            return [op.inits[place], op.last().operands[place]]
-        if op.name == "scf.while":
-            return [op.last(0).operands[1 + place]]
-        if op.name == "scf.if":
-            return [op.last(region).operands[place] for region in range(len(op.regions))]
-        if op.name == "tt.call":
-            ends = (block.ops[-1] for block in self._functions[op.symbol].regions[0])
-            return [end.operands[place] for end in ends if end.name == "tt.return"]
-        return [
-            *op.operands,
-            *(v for inner in op.walk() if inner is not op for v in inner.operands),
-        ]
-
-    def _handed_over(self, value: str) -> list[str]:
-        """What an argument of a basic block is given."""
-        op, place = self.kernel.owner[value]
-        if op.name == "scf.for":
-            if value == op.induction:
-                return [op.start, op.step]
-            return [op.inits[place - 1], op.last().operands[place - 1]]
-        if op.name == "scf.while" and value in op.regions[0][0].args:
-            return [op.inits[place], op.last(1).operands[place]]
-        if op.name == "scf.while":
-            return [op.last(0).operands[1 + place]]
-        if value in self._branches:
-            return self._branches[value]
-        return [call.operands[place] for call in self.calls.get(op, ())]
-
-
-def _branch_sources(function: Op) -> dict[str, list[str]]:
-    """Argument of a basic block -> what branches hand to it."""
-    blocks = {block.label: block for block in function.regions[0]}
-    sources: dict[str, list[str]] = {}
-    for label, values in _successors(function.regions[0]):
-        for argument, value in zip(blocks[label].args, values, strict=True):
-            sources.setdefault(argument, []).append(value)
-    return sources
-
-
-def _successors(blocks: Iterable[BasicBlock]) -> Iterator[tuple[str, list[str]]]:
-    for block in blocks:
-        if block.ops:
-            yield from block.ops[-1].successors
 
 
 @dataclass(frozen=True)
