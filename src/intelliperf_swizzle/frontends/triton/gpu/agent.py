@@ -22,10 +22,9 @@ from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunc
 from intelliperf_swizzle.frontends.triton.capture.execution import execute as execute_here
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
-from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedError
-from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch
+from intelliperf_swizzle.frontends.triton.gpu.bench import Bench, InputChangedError, race
+from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
-from intelliperf_swizzle.frontends.triton.gpu.race import race
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.records import Launch as RecordedLaunch
 from intelliperf_swizzle.records import UInt8Array

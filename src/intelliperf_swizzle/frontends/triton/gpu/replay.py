@@ -20,7 +20,7 @@ import triton.language as tl
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.frontends.triton.gpu import agent
-from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments
+from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments
 from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 
