@@ -23,12 +23,12 @@ from triton.runtime import driver
 
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK
-from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.ir.render import (
+    import_functions,
+    live_arguments,
+    render_module,
+)
 from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
-    DtypeArgument,
-    FunctionArgument,
     KernelSource,
     Launch,
     TensorArgument,
@@ -200,12 +200,12 @@ class ElementType(str):
 class Tensor:
     """A tensor argument without memory: what Triton asks of one to choose a kernel."""
 
-    def __init__(self, argument: TensorArgument, storage_bytes: int):
+    def __init__(self, argument: TensorArgument, launch: Launch):
         self.dtype = ElementType(argument.dtype)
         self.shape = argument.shape
         self._strides = argument.strides
         self._offset_bytes = argument.offset_bytes
-        self._storage_bytes = storage_bytes
+        self._storage_bytes = launch.storages[argument.storage].bytes
 
     def stride(self, axis: int | None = None) -> int | tuple[int, ...]:
         """Strides in elements."""
@@ -229,28 +229,7 @@ def warm_up(launch: Launch, functions: Mapping[str, Any]) -> Any:
         launch: as recorded.
         functions: the live jit functions by key.
     """
-    arguments = {name: _live(one, launch, functions) for name, one in launch.arguments.items()}
+    arguments = live_arguments(launch, functions, lambda one: Tensor(one, launch))
     known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
     options = {k: v for k, v in launch.options.items() if k in known and v is not None}
     return functions[launch.source.kernel].warmup(grid=launch.grid, **arguments, **options)
-
-
-def _live(argument: Argument, launch: Launch, functions: Mapping[str, object]) -> object:
-    if isinstance(argument, TensorArgument):
-        return Tensor(argument, launch.storages[argument.storage].bytes)
-    if isinstance(argument, DescriptorArgument):
-        from triton.tools.tensor_descriptor import TensorDescriptor
-
-        return TensorDescriptor(
-            _live(argument.base, launch, functions),
-            list(argument.shape),
-            list(argument.strides),
-            list(argument.block_shape),
-        )
-    if isinstance(argument, DtypeArgument):
-        return tl.dtype(argument.name)
-    if isinstance(argument, FunctionArgument):
-        return functions[argument.key]
-    if isinstance(argument, tuple):
-        return tuple(_live(item, launch, functions) for item in argument)
-    return argument
