@@ -12,8 +12,8 @@ import numpy as np
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
+from intelliperf_swizzle.frontends.triton.ir import flow
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.walk import slicing
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
@@ -46,7 +46,7 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
         memory.lend(number, live.memory[number].numpy())
         if unknown.is_unknown(span):
             memory.not_known(number)[:] = True
-    accessed = slicing.accessed_by(kernel)
+    accessed = flow.accessed_by(kernel)
     read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
     if not accessed.answers and not read & changed:
         for begin, end in _batches(running.programs):
@@ -62,7 +62,7 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
 @lru_cache(maxsize=64)
 def _prepare(ttir: str) -> tuple[Kernel, Plan]:
     kernel = Kernel.parse(ttir)
-    return kernel, Plan(kernel, slicing.everything(kernel))
+    return kernel, Plan(kernel, flow.everything(kernel))
 
 
 class _Progress(Observer):
@@ -91,12 +91,12 @@ def _batches(programs: int) -> Iterator[tuple[int, int]]:
 
 def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
     """The storages that a launch may write; all, if its kernel is not understood."""
-    return _reached(ttir, live, lambda kernel: slicing.accessed_by(kernel).changed)
+    return _reached(ttir, live, lambda kernel: flow.accessed_by(kernel).changed)
 
 
 def deciding(ttir: str | None, live: DescribedLaunch) -> list[int]:
     """The storages whose contents tell launches apart: of integers, and of floats that decide."""
-    floats = _reached(ttir, live, slicing.deciding_floats) if ttir else ()
+    floats = _reached(ttir, live, flow.deciding_floats) if ttir else ()
     return sorted({*live.integers, *floats})
 
 

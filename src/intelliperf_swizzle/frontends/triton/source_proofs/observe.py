@@ -16,13 +16,12 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import Loads, Observation, Output
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, NotKnownError, align
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_together
-from intelliperf_swizzle.frontends.triton.walk.slicing import address_slice
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer

@@ -10,6 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.flow import (
+    accessed_by,
+    address_slice,
+    conflicting,
+    everything,
+)
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.memory import Fill, scalar_values
@@ -19,12 +25,6 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     Live,
     run_one_by_one,
     run_together,
-)
-from intelliperf_swizzle.frontends.triton.walk.slicing import (
-    accessed_by,
-    address_slice,
-    conflicting,
-    everything,
 )
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
@@ -37,7 +37,6 @@ from intelliperf_swizzle.frontends.triton.walk.operations import (
     libdevice,
     reduction,
 )
-from intelliperf_swizzle.frontends.triton.walk.slicing import Slice
 from intelliperf_swizzle.records import Int64Array
 
 SPECIAL = 16
