@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run the user's application unchanged and record its kernel launches.
 
-`recording` starts, watches and ends it (`process`). In its processes, `startup/sitecustomize.py`
+`recording` starts, watches and ends it. In its processes, `startup/sitecustomize.py`
 waits for an import of torch or Triton; `hook` then installs, on a machine without a GPU, `standin`
 (torch with a GPU that is none) and `virtual_gpu` (Triton's JIT on it), and on any the agent,
 `begin`. `calls` sees each launch as Triton's own JIT makes it, the `recorder` writes it down and,
