@@ -17,11 +17,11 @@ from intelliperf_swizzle.frontends.triton.ir.flow import (
     everything,
 )
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.memory import Fill, scalar_values
 from intelliperf_swizzle.frontends.triton.walk.running import (
     DeadlockError,
-    Executed,
     Live,
     run_one_by_one,
     run_together,
@@ -143,9 +143,9 @@ def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
     """
     recorder = _recorder(launch, live)
     run = run_together(live, recorder)
-    trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.noticed.waits)
-    trace = replace(trace, immaterial=_immaterial(launch, live, run.noticed.control))
-    if reads_what_is_written(trace, run.noticed.control, recorder.value_loads):
+    trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.waits)
+    trace = replace(trace, immaterial=_immaterial(launch, live, run.control))
+    if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotKnownError("what a program does depends on what the launch itself writes")
     return trace, recorder
 
@@ -158,12 +158,12 @@ def _recorder(launch: Launch, live: Live) -> TraceRecorder:
 
 
 def _trace(
-    launch: Launch, live: Live, recorder: TraceRecorder, run: Executed, method: str, note: str
+    launch: Launch, live: Live, recorder: TraceRecorder, run: Noticed, method: str, note: str
 ) -> Trace:
     trace = recorder.trace(
         launch.grid, live.memory.segments,
         method="batched" if method == "batched" else "sequential",
-        arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.noticed.waits,
+        arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
     ops = conflicting(kernel)

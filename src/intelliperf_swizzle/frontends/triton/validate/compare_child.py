@@ -268,7 +268,7 @@ class Comparison:
                     run_together(live, Observer(), compute=True)
                     waits.append(False)
                 else:
-                    waits.append(run_one_by_one(live).noticed.waits)
+                    waits.append(run_one_by_one(live).waits)
             seconds.append(perf_counter() - begun)
             memories.append(live.memory)
         difference = None

@@ -88,14 +88,16 @@ ORDER = frozenset(("the order of the programs",))
 
 @dataclass
 class Noticed:
-    """What was noticed while programs were executed.
+    """What was noticed while programs of a launch were executed.
 
     Attributes:
+        arithmetic: int64[programs of the launch, 3]; see `walker.arithmetic_of`.
         waits: whether a program waited for another, or might have.
         control: bit set of the storages whose contents decided something; bit `1 + place` for
             the storage at `place` in `Memory.numbers`.
     """
 
+    arithmetic: Int64Array
     waits: bool = False
     control: int = 0
 

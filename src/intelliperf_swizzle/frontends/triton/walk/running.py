@@ -31,19 +31,6 @@ MOST_PROGRAMS = 16384
 
 
 @dataclass(frozen=True)
-class Executed:
-    """What was noticed.
-
-    Attributes:
-        noticed: waits, what decided, what was accessed outside of every storage.
-        arithmetic: int64[programs of the launch, 3]; see `walker.arithmetic_of`.
-    """
-
-    noticed: Noticed
-    arithmetic: Int64Array
-
-
-@dataclass(frozen=True)
 class Live:
     """A launch that can be executed.
 
@@ -75,7 +62,7 @@ class Live:
 
 def run_together(
     live: Live, recorder: Observer, programs: Int64Array | None = None, *, compute: bool = False
-) -> Executed:
+) -> Noticed:
     """Execute programs in batches.
 
     With `compute`, stores and atomics are carried out, provided that no program reads what another
@@ -84,8 +71,7 @@ def run_together(
     Raises:
         NotKnownError: a value that is not known decides what a program does.
     """
-    noticed = Noticed()
-    arithmetic = np.zeros((live.programs, 3), np.int64)
+    noticed = Noticed(np.zeros((live.programs, 3), np.int64))
     if programs is None:
         programs = np.arange(live.programs, dtype=np.int64)
     most = _most_programs(live.plan) if compute else MOST_PROGRAMS
@@ -107,8 +93,8 @@ def run_together(
             recorder.end(np.ones(len(piece), np.bool_), accesses.value_loads)
             for bits in accesses.value_loads.values():
                 noticed.control |= bits
-            arithmetic[piece] = batch.arithmetic
-    return Executed(noticed, arithmetic)
+            noticed.arithmetic[piece] = batch.arithmetic
+    return noticed
 
 
 def _most_programs(plan: Plan) -> int:
@@ -304,7 +290,7 @@ class OneByOne(Accesses):
 
 def run_one_by_one(
     live: Live, *, programs: Iterable[int] | None = None, observer: Observer | None = None
-) -> Executed:
+) -> Noticed:
     """Execute programs one after the other, in the given order; one that waits lets others run.
 
     The plan must be of everything. A poll repeated without any other access in between is reported
@@ -314,8 +300,7 @@ def run_one_by_one(
         DeadlockError: programs wait for each other for ever.
         NotKnownError: a value that is not known decides what a program does.
     """
-    noticed = Noticed()
-    arithmetic = np.zeros((live.programs, 3), np.int64)
+    noticed = Noticed(np.zeros((live.programs, 3), np.int64))
     order = range(live.programs) if programs is None else programs
 
     def run(program: int) -> None:
@@ -324,9 +309,9 @@ def run_one_by_one(
         accesses = OneByOne(live.memory, told, noticed, batch, live.now, scheduler=scheduler)
         with np.errstate(all="ignore"):
             Walker(live.plan, batch, accesses, live.arguments).run()
-        arithmetic[program] = batch.arithmetic[0]
+        noticed.arithmetic[program] = batch.arithmetic[0]
 
     scheduler = Scheduler(order, run)
     scheduler.run_all()
     noticed.waits |= scheduler.waited
-    return Executed(noticed, arithmetic)
+    return noticed
