@@ -20,15 +20,17 @@ ACCESSES = {
     "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
 }  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
-_PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25)[^"]*"')
-"""Assembly that may read where the program runs: `%ctaid.x`, the hardware's registers."""
+_PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25|group.id)[^"]*"|path = "[^"]')
+"""Assembly, or a library's function, that may read where the program runs: `%ctaid.x`, the
+hardware's registers. What a library of the user's does is not known."""
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 
 
 def asks_where_it_runs(op: Op) -> bool:
-    """Whether inline assembly may tell a program where it runs."""
-    return op.name == "tt.elementwise_inline_asm" and bool(_PLACE.search(op.text))
+    """Whether inline assembly, or a function of a library, may tell a program where it runs."""
+    foreign = op.name in ("tt.elementwise_inline_asm", "tt.extern_elementwise")
+    return foreign and bool(_PLACE.search(op.text))
 
 
 class Sources:
