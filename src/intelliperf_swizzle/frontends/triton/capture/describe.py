@@ -13,22 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.frontends.triton.capture import addresses
+from intelliperf_swizzle.frontends.triton.capture import addresses, sources
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
-from intelliperf_swizzle.frontends.triton.capture.sources import (
-    NOT_A_CONSTANT,
-    UnreadableKernelError,
-    constant,
-    is_jit_function,
-    python_function,
-    read_source,
-)
 from intelliperf_swizzle.frontends.triton.capture.tuning import configs_of
 
 if TYPE_CHECKING:
     import torch
 
-_read_once = functools.lru_cache(maxsize=None)(read_source)
+_read_once = functools.lru_cache(maxsize=None)(sources.read_source)
 """An application may launch a kernel thousands of times, and Triton wants its globals constant."""
 
 
@@ -84,10 +76,11 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
     values = {name: unwrapped(value) for name, value in bound.arguments.items()}
-    passed = tuple(value for value in values.values() if is_jit_function(value))
+    passed = tuple(value for value in values.values() if sources.is_jit_function(value))
     source, keys = _read_once(kernel, passed)
     memory = _Memory(values.values())
-    pointed = memory.follow(_numbers(values.values())) if look else set()
+    numbers = [n for n in _leaves(values.values()) if type(n) is int and 0 < n < 1 << 63]
+    pointed = memory.follow(numbers) if look else set()
     converter = _Converter(keys, memory)
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
     launch = records.Launch(
@@ -99,9 +92,10 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             name for name in values if _is_constexpr(signature.parameters[name].annotation)
         ),
         options={
-            name: constant(value)
+            name: sources.constant(value)
             for name, value in kwargs.items()
-            if name not in signature.parameters and constant(value) is not NOT_A_CONSTANT
+            if name not in signature.parameters
+            and sources.constant(value) is not sources.NOT_A_CONSTANT
         },
         storages={
             number: records.Storage(
@@ -110,7 +104,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             )
             for number, span in enumerate(memory.spans)
         },
-        configs=configs_of(python_function(kernel)),
+        configs=configs_of(sources.python_function(kernel)),
     )
     spans = dict(enumerate(memory.spans))
     return DescribedLaunch(launch, spans, memory.tensors)
@@ -176,16 +170,24 @@ class _Memory:
         return next((one for one in self._live if one.begin <= span.begin < one.end), span)
 
 
+def _is_descriptor(value: object) -> bool:
+    return hasattr(value, "block_shape") and hasattr(value, "base")
+
+
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    """Values, and for tuples and descriptors what is in them."""
+    for value in map(unwrapped, values):
+        if _is_descriptor(value):
+            yield value.base
+        elif isinstance(value, (tuple, list)):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
 def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
     """The tensors of arguments, also those in tuples and descriptors."""
-    for value in values:
-        value = unwrapped(value)
-        if hasattr(value, "block_shape") and hasattr(value, "base"):
-            yield from tensors_in((value.base,))
-        elif hasattr(value, "data_ptr"):
-            yield base_of(value)
-        elif isinstance(value, (tuple, list)):
-            yield from tensors_in(value)
+    return (base_of(value) for value in _leaves(values) if hasattr(value, "data_ptr"))
 
 
 def base_of(value: Any) -> torch.Tensor:
@@ -199,20 +201,11 @@ def base_of(value: Any) -> torch.Tensor:
             one for one in getattr(value, "__dict__", {}).values() if hasattr(one, "data_ptr")
         ]
         if not inside:
-            raise UnreadableKernelError(f"a {type(value).__name__} shows memory of no known tensor")
+            raise sources.UnreadableKernelError(
+                f"a {type(value).__name__} shows memory of no known tensor"
+            )
         value = inside[0]
     return value
-
-
-def _numbers(values: Iterable[Any]) -> list[int]:
-    """The integers of 64 bits among arguments."""
-    found: list[int] = []
-    for value in values:
-        if isinstance(value, (tuple, list)):
-            found += _numbers(value)
-        elif type(value) is int and 0 < value < 1 << 63:
-            found.append(value)
-    return found
 
 
 @dataclass
@@ -224,7 +217,7 @@ class _Converter:
 
     def convert(self, name: str, value: Any) -> records.Argument:
         value = unwrapped(value)
-        if hasattr(value, "block_shape") and hasattr(value, "base"):
+        if _is_descriptor(value):
             return records.DescriptorArgument(
                 base=self._tensor(value.base),
                 shape=_integers(value.shape),
@@ -233,15 +226,15 @@ class _Converter:
             )
         if hasattr(value, "data_ptr"):
             return self._tensor(value)
-        if is_jit_function(value):
-            return records.FunctionArgument(self.keys[id(python_function(value))])
+        if sources.is_jit_function(value):
+            return records.FunctionArgument(self.keys[id(sources.python_function(value))])
         if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
             return records.DtypeArgument(value.name)
         if isinstance(value, (tuple, list)):
             return tuple(self.convert(name, item) for item in value)
-        plain: records.Argument = constant(value)
-        if plain is NOT_A_CONSTANT or isinstance(plain, dict):
-            raise UnreadableKernelError(
+        plain: records.Argument = sources.constant(value)
+        if plain is sources.NOT_A_CONSTANT or isinstance(plain, dict):
+            raise sources.UnreadableKernelError(
                 f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
             )
         return plain
