@@ -108,8 +108,8 @@ def cpp_programs() -> str:
         f"{fourth}; at the first try, at a495d4cb on two cores with twenty other processes, 5 "
         "were; XSBench is since `hipcc` includes `string.h`, prefix_sum with a size that its own "
         "check allows. Longer than ten minutes took llm.c (with `pip install nvidia-cublas`), "
-        "RSBench, transpose and, with its launch not reached, miniBUDE. srad_v2 reads outside of its "
-        "allocations, CUDA_Freshman is built with `-G`, mixbench needs `hip/hip_ext.h`.",
+        "RSBench, transpose and, with its launch not reached, miniBUDE. srad_v2 reads outside of "
+        "its allocations, CUDA_Freshman is built with `-G`, mixbench needs `hip/hip_ext.h`.",
         _programs(parts[3]),
     )
 
