@@ -26,7 +26,7 @@ import numpy.typing as npt
 from intelliperf_swizzle.cache.stream import NO_TENSORS, ReferenceStream, Tensors
 from intelliperf_swizzle.cache.traffic import Physics, Traffic
 from intelliperf_swizzle.hardware import NvidiaGpu
-from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.cache.compiled.chip import Rules
@@ -149,13 +149,21 @@ def _rows(stream: ReferenceStream, target: NvidiaGpu) -> Rows:
     row_lines = target.memory_row_bytes // LINE_BYTES
     found = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
     if row_lines and (row_lines, banks) not in stream.rows:
-        writers = sectors.writers(stream.ref_unit, stream.ref_code, stream.unit_offset)
-        if writers <= MOST_WRITERS:
+        if _writers(stream) <= MOST_WRITERS:
             found = sectors.rows_of(stream.unit_offset, stream.unit_line, row_lines, banks)
         stream.rows[row_lines, banks] = found
     found = stream.rows.get((row_lines, banks), found)
     opened = np.full(banks if len(found[1]) else 0, -1, np.int64)
     return sectors.Rows(*found, opened, np.zeros(1, np.int64))
+
+
+def _writers(stream: ReferenceStream) -> float:
+    """How often a sector that is written at all is written, on average; 0 where none is."""
+    stores = stream.ref_code >> 4 == Access.WRITE
+    units, codes = stream.plain_units[stores], stream.ref_code[stores]
+    each = [np.bincount(units[codes >> k & 1 == 1], minlength=stream.units) for k in range(4)]
+    writes, distinct = (int((np.array(n) @ stream.unit_lines).sum()) for n in (each, np.sign(each)))
+    return writes / distinct if distinct else 0.0
 
 
 def pace(stream: ReferenceStream, target: NvidiaGpu) -> tuple[npt.NDArray[np.float64], Int64Array]:

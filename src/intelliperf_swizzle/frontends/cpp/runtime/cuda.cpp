@@ -46,7 +46,6 @@ CALL(LaunchKernelExC)(const cudaLaunchConfig_t* how, const void* host, void** ar
   return cudaLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,
                           how->stream);
 }
-CALL(FuncSetCacheConfig)(const void*, enum cudaFuncCache) { return kSuccess; }
 CALL(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, const void* host, int threads,
                                                          size_t shared, unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, threads, shared);
@@ -107,8 +106,6 @@ CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
 #endif
   return kSuccess;
 }
-CALL(DeviceSetCacheConfig)(enum cudaFuncCache) { return kSuccess; }
-CALL(DeviceSetLimit)(enum cudaLimit, size_t) { return kSuccess; }
 CALL(DeviceCanAccessPeer)(int* can, int, int) { return put(can, 0); }
 CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   memset(out, 0, sizeof *out);
@@ -117,16 +114,5 @@ CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   out->devicePointer = out->hostPointer = (void*)at;
   return kSuccess;
 }
-#if CUDART_VERSION >= 13000
-CALL(MemPrefetchAsync)(const void*, size_t, struct cudaMemLocation, unsigned, Stream) {
-  return kSuccess;
-}
-CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, struct cudaMemLocation) {
-  return kSuccess;
-}
-#else
-CALL(MemPrefetchAsync)(const void*, size_t, int, Stream) { return kSuccess; }
-CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, int) { return kSuccess; }
-#endif
 CALL(ProfilerStart)() { return kSuccess; }
 CALL(ProfilerStop)() { return kSuccess; }

@@ -34,7 +34,6 @@ CALL(LaunchKernelExC)(const hipLaunchConfig_t* how, const void* host, void** arg
                          how->stream);
 }
 
-CALL(FuncSetCacheConfig)(const void*, hipFuncCache_t) { return kSuccess; }
 CALL(OccupancyMaxPotentialBlockSize)(int* grid, int* block, const void*, size_t, int limit) {
   *block = limit ? std::min(limit, 256) : 256;
   *grid = 304 * 8;
@@ -49,8 +48,6 @@ CALL(MemcpyWithStream)(void* to, const void* from, size_t bytes, hipMemcpyKind, 
 CALL(MemsetD16)(hipDeviceptr_t at, unsigned short value, size_t count) {
   return fill<uint16_t>((void*)at, value, count);
 }
-CALL(MemPrefetchAsync)(const void*, size_t, int, Stream) { return kSuccess; }
-CALL(MemAdvise)(const void*, size_t, hipMemoryAdvise, int) { return kSuccess; }
 // Attributes, the fields of the properties that say the same, and what they are.
 #define OWN(SAYS)                                                                 \
   SAYS(MultiprocessorCount, multiProcessorCount, 304)                             \
@@ -72,6 +69,4 @@ CALL(DeviceGetAttribute)(int* value, hipDeviceAttribute_t which, int) {
   DEVICE(ATTRIBUTE)
   return put(value, which == hipDeviceAttributeWallClockRate ? 2100000 : 0);
 }
-CALL(DeviceSetCacheConfig)(hipFuncCache_t) { return kSuccess; }
-CALL(DeviceSetLimit)(hipLimit_t, size_t) { return kSuccess; }
 CALL(CtxCreate)(hipCtx_t* context, unsigned, hipDevice_t) { return made(context); }
