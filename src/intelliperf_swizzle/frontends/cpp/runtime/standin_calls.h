@@ -59,13 +59,13 @@ EXPORT Error sw_nothing() { return kSuccess; }
 #define NOTHING(name) \
   extern "C"          \
       __attribute__((visibility("default"), alias("sw_nothing"))) decltype(API(name)) API(name);
-#define EACH(X)                                                                               \
-  X(DeviceReset)                                                                              \
-  X(DeviceSetCacheConfig) X(DeviceSetLimit) X(DeviceSynchronize) X(EventQuery) X(EventRecord) \
-      X(EventSynchronize) X(FuncSetAttribute) X(FuncSetCacheConfig) X(HostRegister)           \
-          X(HostUnregister) X(MemAdvise) X(MemPrefetchAsync) X(SetDeviceFlags) X(StreamQuery) \
-              X(StreamSynchronize) X(StreamWaitEvent)
-EACH(NOTHING)
+// clang-format off
+NOTHING(DeviceReset) NOTHING(DeviceSetCacheConfig) NOTHING(DeviceSetLimit)
+NOTHING(DeviceSynchronize) NOTHING(EventQuery) NOTHING(EventRecord) NOTHING(EventSynchronize)
+NOTHING(FuncSetAttribute) NOTHING(FuncSetCacheConfig) NOTHING(HostRegister)
+NOTHING(HostUnregister) NOTHING(MemAdvise) NOTHING(MemPrefetchAsync) NOTHING(SetDeviceFlags)
+NOTHING(StreamQuery) NOTHING(StreamSynchronize) NOTHING(StreamWaitEvent)
+// clang-format on
 
 // --- memory: calls
 // ----------------------------------------------------------------------------------------------------
