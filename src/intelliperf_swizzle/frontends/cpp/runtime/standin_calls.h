@@ -56,15 +56,15 @@ CALL(OccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int th
 // --- calls with nothing to do here: all is over when a call returns, and nothing is cached
 
 EXPORT Error sw_nothing() { return kSuccess; }
-#define NOTHING(name) \
-  extern "C"          \
-      __attribute__((visibility("default"), alias("sw_nothing"))) decltype(API(name)) API(name);
+#define NOTHING(name)                                                                             \
+  extern "C" __attribute__((visibility("default"), alias("sw_nothing"))) decltype(API(name)) API( \
+      name)
 // clang-format off
-NOTHING(DeviceReset) NOTHING(DeviceSetCacheConfig) NOTHING(DeviceSetLimit)
-NOTHING(DeviceSynchronize) NOTHING(EventQuery) NOTHING(EventRecord) NOTHING(EventSynchronize)
-NOTHING(FuncSetAttribute) NOTHING(FuncSetCacheConfig) NOTHING(HostRegister)
-NOTHING(HostUnregister) NOTHING(MemAdvise) NOTHING(MemPrefetchAsync) NOTHING(SetDeviceFlags)
-NOTHING(StreamQuery) NOTHING(StreamSynchronize) NOTHING(StreamWaitEvent)
+NOTHING(DeviceReset); NOTHING(DeviceSetCacheConfig); NOTHING(DeviceSetLimit);
+NOTHING(DeviceSynchronize); NOTHING(EventQuery); NOTHING(EventRecord); NOTHING(EventSynchronize);
+NOTHING(FuncSetAttribute); NOTHING(FuncSetCacheConfig); NOTHING(HostRegister);
+NOTHING(HostUnregister); NOTHING(MemAdvise); NOTHING(MemPrefetchAsync); NOTHING(SetDeviceFlags);
+NOTHING(StreamQuery); NOTHING(StreamSynchronize); NOTHING(StreamWaitEvent);
 // clang-format on
 
 // --- memory: calls
