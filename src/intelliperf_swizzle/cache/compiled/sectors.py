@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import mix
+from intelliperf_swizzle.cache.compiled import POPULATION, mix
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array
 
@@ -69,10 +69,6 @@ def activate(rows: Rows, u: int, domain: int) -> None:
         if rows.open[rows.bank[i]] != rows.row[i]:
             rows.open[rows.bank[i]] = rows.row[i]
             rows.activated[0] += 1
-
-
-POPULATION = np.array([bin(mask).count("1") for mask in range(16)], np.int64)
-"""Sectors of a mask."""
 
 
 class L2(NamedTuple):
