@@ -29,7 +29,6 @@ declare i32 @sw_bpermute(i32, i32)
 declare i32 @sw_exchange(i32, i32)
 declare i32 @sw_first(i32)
 declare i64 @sw_ballot(i1)
-declare void @sw_touch(ptr, i32, i32)
 declare void @sw_move(ptr, i64, i32)
 declare void @sw_access(ptr, i32, i32, i32, i32, i32, i32)
 declare void @sw_loop(i32, i32)
@@ -218,23 +217,29 @@ _FOREIGN = re.compile(r"@(?:llvm\.(?:amdgcn|r600)|nvvm)\.[\w.]+|\basm ")
 def _reported(lines: Iterable[str]) -> Iterator[str]:
     """The lines with a call before each access to what may be global memory."""
     for line in lines:
-        found = re.match(rf"\s+(?:%\S+ = )?(?:tail )?({'|'.join(memory.MEMORY)})\b(.*)", line)
-        if found:
-            opcode, rest = found[1], found[2]
-            pointers = memory.POINTER.findall(
-                rest[rest.index(", ptr") :] if opcode == "load" else rest
-            )
-            where, address = pointers[-1 if opcode == "store" else 0]
-            if where in ("", "0", "1"):
-                kind = {"load": 0, "store": 1}.get(opcode, 2)
-                size = memory.size_of(_accessed(opcode, rest))
-                yield f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind})"
-        elif move := memory.MOVES.search(line):
-            count, pointers = memory.moved(line, move[1])
-            for kind, (where, address) in zip((1, 0), pointers, strict=False):
-                if where in ("", "0", "1"):
-                    yield f"  call void @sw_move(ptr {address}, i64 {count}, i32 {kind})"
+        for kind, address, size in _accesses(line):
+            yield f"  call void @sw_move(ptr {address}, i64 {size}, i32 {kind})"
         yield line
+
+
+_GLOBAL_SPACES = ("", "0", "1")
+
+
+def _accesses(line: str) -> Iterator[tuple[int, str, int | str]]:
+    """Kind, address and bytes of what an instruction accesses that may be global memory."""
+    found = re.match(rf"\s+(?:%\S+ = )?(?:tail )?({'|'.join(memory.MEMORY)})\b(.*)", line)
+    if found:
+        opcode, rest = found[1], found[2]
+        begin = rest.index(", ptr") if opcode == "load" else 0
+        where, address = memory.POINTER.findall(rest[begin:])[-1 if opcode == "store" else 0]
+        if where in _GLOBAL_SPACES:
+            kind = {"load": 0, "store": 1}.get(opcode, 2)
+            yield kind, address, memory.size_of(_accessed(opcode, rest))
+    elif move := memory.MOVES.search(line):
+        count, pointers = memory.moved(line, move[1])
+        for kind, (where, address) in zip((1, 0), pointers, strict=False):
+            if where in _GLOBAL_SPACES:
+                yield kind, address, count
 
 
 def _accessed(opcode: str, rest: str) -> str:

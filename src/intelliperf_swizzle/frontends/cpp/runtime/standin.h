@@ -409,9 +409,6 @@ EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++)
     touched_.insert(line << 2 | kind);
 }
-EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) {
-  sw_move(address, bytes, kind);
-}
 // A loop's next iteration begins; so many loops are around it.
 EXPORT void sw_loop(uint32_t position, uint32_t depth) {
   Place& loops = now_->loops;
