@@ -127,7 +127,8 @@ def replay_timed(
         tile.astype(np.int32), refs, places, rules, l2, crowding, tensors, physics.seed
     )
     counts = chip.counts.tolist()
-    return TimedTraffic(chip.requests, chip.misses, *counts, clocks, chip.causes.counted)
+    every = (chip.requests, chip.misses, *counts, clocks, chip.causes.counted)
+    return TimedTraffic._make(every)
 
 
 def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rules:
