@@ -44,6 +44,11 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define CALL(name) EXPORT Error API(name)
+#define TEXT(name) #name
+#define QUOTED(name) TEXT(name)
+// A call that does here what another function does, whatever more it is given.
+#define SAME(name, as) \
+  extern "C" __attribute__((visibility("default"), alias(QUOTED(as)))) decltype(API(name)) API(name)
 
 typedef API(Error_t) Error;
 typedef API(Stream_t) Stream;
