@@ -7,13 +7,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
+
+Number: TypeAlias = "Sum | tuple[Sum, ...]"
+"""A value of all threads; vectors are tuples."""
 
 
 class UnknownStepError(Exception):
@@ -35,15 +38,16 @@ class Step:
 
     opcode: str
     id: int
-    operands: tuple[Sum | int, ...]
+    operands: tuple[Number | int, ...]
     bits: int
     text: str
+    lanes: int = 0
     source_bits: int = 64
     how: str = ""
     strides: tuple[int, ...] = ()
     bytes: int = 0
     targets: tuple[int, ...] = ()
-    incoming: Mapping[int, Sum | int] = field(default_factory=dict)
+    incoming: Mapping[int, Number | int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Program:
     order: Mapping[int, int]
     entry: int
     parameters: tuple[int, ...]
-    casts: Mapping[int, Sum | int]
+    casts: Mapping[int, Number | int]
 
 
 def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Program:
@@ -111,11 +115,11 @@ class _TermDecoder:
         text = str(one).strip()
         values = list(one.operands)
         kind = str(one.type)
-        if (kind in _FLOATS and one.opcode != "load") or one.opcode in _OF_FLOATS:
+        vector = re.match(r"<(\d+) x (.+)>$", kind)
+        element = vector[2] if vector else kind
+        if (element in _FLOATS and one.opcode != "load") or one.opcode in _OF_FLOATS:
             raise UnknownStepError("floating-point arithmetic", text)
-        if any(str(value.type).startswith("<") for value in (one, *values)):
-            raise UnknownStepError("a vector", text)
-        known: dict[str, Any] = {}
+        known: dict[str, Any] = {"lanes": int(vector[1]) if vector else 0}
         operands = tuple(self._operand(o) for o in values if not llvm.is_block(o))
         if one.opcode == "phi":
             blocks = (llvm.identity(block) for block in one.incoming_blocks)
@@ -123,33 +127,38 @@ class _TermDecoder:
         elif one.opcode in ("icmp", "zext", "sext", "trunc", "bitcast"):
             found = re.search(r"icmp (?:samesign )?(\w+)", text)
             known["how"] = found[1] if found else ""
-            known["source_bits"] = _bits(str(values[0].type))
+            known["source_bits"] = _bits(_element(values[0]))
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
-            found = re.search(rf"getelementptr {flags}(.+?), ptr", text)
+            found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
             known["strides"], operands = self._strides(found[1] if found else "", operands)
         elif one.opcode == "call":
             found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
             known["how"] = found[1] if found else "a pointer to a function"
         elif one.opcode == "load":
-            known["bytes"] = size_of(kind)
+            known["bytes"] = size_of(element)
         elif one.opcode == "br":
             known["targets"] = tuple(llvm.identity(o) for o in values if llvm.is_block(o))
         elif one.opcode == "or":
             known["how"] = "disjoint" if " disjoint " in text else ""
-        return Step(one.opcode, llvm.identity(one), operands, _bits(kind), text, **known)
+        elif one.opcode == "shufflevector":
+            known["how"] = _shuffle(text)
+        return Step(one.opcode, llvm.identity(one), operands, _bits(element), text, **known)
 
-    def _operand(self, value: llvm.Value) -> Sum | int:
+    def _operand(self, value: llvm.Value) -> Number | int:
         kinds = llvm.binding().ValueKind
         text = str(value)
+        kind = str(value.type)
+        vector = re.match(r"<(\d+) x ", kind)
         if value.value_kind == kinds.constant_int:
-            word = text.split()[-1]
-            return Sum(int(word == "true") if word in ("true", "false") else int(word))
+            return Sum(_constant(text.split()[-1]))
         if value.value_kind in (kinds.poison_value, kinds.undef_value, kinds.constant_pointer_null):
-            return Sum(0)
+            return (Sum(0),) * int(vector[1]) if vector else Sum(0)
         if value.value_kind in (kinds.instruction, kinds.argument):
             return llvm.identity(value)
-        if "@" in text and str(value.type).startswith("ptr"):
+        if vector:
+            return _constants(text, int(vector[1]))
+        if "@" in text and kind.startswith("ptr"):
             return Sum(self._address(text))
         return Sum(0)
 
@@ -162,8 +171,8 @@ class _TermDecoder:
         return self._variables[names[0]] + sum(map(int, steps))
 
     def _strides(
-        self, source: str, operands: tuple[Sum | int, ...]
-    ) -> tuple[tuple[int, ...], tuple[Sum | int, ...]]:
+        self, source: str, operands: tuple[Number | int, ...]
+    ) -> tuple[tuple[int, ...], tuple[Number | int, ...]]:
         """Bytes per index; an index into a structure becomes the bytes that it skips."""
         strides = [self._size(source)]
         for _ in operands[2:]:
@@ -194,3 +203,32 @@ def _bits(kind: str) -> int:
 _FLOAT_BITS = {"half": 16, "float": 32}
 _FLOATS = ("half", "bfloat", "float", "double")
 _OF_FLOATS = ("fcmp", "fptosi", "fptoui")
+
+
+def _element(value: llvm.Value) -> str:
+    """The type of a value, or of a vector's elements."""
+    return str(value.type).strip("<>").rpartition(" x ")[2]
+
+
+def _constant(word: str) -> int:
+    return int(word == "true") if word in ("true", "false") else int(word)
+
+
+def _constants(text: str, lanes: int) -> tuple[Sum, ...]:
+    """A constant vector."""
+    if found := re.search(r"splat \(\w+ ([-+.\w]+)\)", text):
+        return (Sum(_constant(found[1])),) * lanes
+    inner = re.search(r"> <(.*)>$", text)
+    if inner is None:
+        return (Sum(0),) * lanes
+    words = [part.split()[-1] for part in inner[1].split(",")]
+    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word)) for word in words)
+
+
+def _shuffle(text: str) -> str:
+    """The lanes that a shuffle takes, joined by commas; -1 for any."""
+    if lanes := re.search(r"<(\d+) x i32> zeroinitializer(?:, !dbg !\d+)?$", text):
+        return ",".join("0" * int(lanes[1]))
+    end = text.rindex(">")
+    words = [part.split()[-1] for part in text[text.rindex("<", 0, end) + 1 : end].split(",")]
+    return ",".join("-1" if word in ("poison", "undef") else word for word in words)

@@ -7,12 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.trace import terms
-from intelliperf_swizzle.frontends.cpp.trace.decoding import Program, Step, UnknownStepError
+from intelliperf_swizzle.frontends.cpp.trace.decoding import Number, Program, Step, UnknownStepError
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.records import Access, Grid, Int64Array
@@ -75,12 +76,12 @@ class Interpreter:
         self._everyone = np.ones(len(programs), np.bool_)
         self._block_mask = np.ones((1, *self.block[::-1]), np.bool_)
         self.computed = np.zeros((len(programs), 3), np.int64)
-        self._env: dict[int, Sum] = {
+        self._env: dict[int, Number] = {
             key: Sum(value) for key, value in zip(self.program.parameters, self.values, strict=True)
         }
-        self._loaded: dict[Sum | int, int] = {}
+        self._loaded: dict[Number | int, int] = {}
         self._value_loads: dict[int, int] = {}
-        self._pending: dict[int, tuple[list[Mask], dict[int, Sum]]] = {}
+        self._pending: dict[int, tuple[list[Mask], dict[int, Number]]] = {}
         self._pending[self.program.entry] = ([EVERYONE], {})
         self._recorder.begin(programs)
         left = most_steps
@@ -99,8 +100,11 @@ class Interpreter:
         self._recorder.end(self._everyone, self._value_loads)
         return len(programs)
 
-    def _sum(self, operand: Sum | int) -> Sum:
+    def _get(self, operand: Number | int) -> Number:
         return self._env[operand] if isinstance(operand, int) else operand
+
+    def _sum(self, operand: Number | int) -> Sum:
+        return _scalar_of(self._get(operand))
 
     def _execute(self, step: Step, block: int, mask: Mask) -> None:
         if step.opcode == "br":
@@ -150,11 +154,18 @@ class Interpreter:
 
     # --- memory --------------------------------------------------------------------------------
 
-    def _load(self, step: Step, mask: Mask) -> Sum:
+    def _load(self, step: Step, mask: Mask) -> Number:
         address = self._sum(step.operands[0])
         number = self._loaded.get(self._uncast(step.operands[0]))
         if number is not None:
             self._value_loads[number] = self.memory.all_places
+        parts = tuple(
+            self._read(terms.add(address, Sum(lane * step.bytes)), step, mask)
+            for lane in range(step.lanes or 1)
+        )
+        return parts if step.lanes else parts[0]
+
+    def _read(self, address: Sum, step: Step, mask: Mask) -> Sum:
         if not address.terms and address.c >= self.memory.arguments:
             return Sum(self.memory.read_one(address.c, step.bytes))
         try:
@@ -183,7 +194,7 @@ class Interpreter:
         each = np.count_nonzero(lanes, axis=(1, 2, 3))
         self.computed += each[:, None] * [self._sum(one).c for one in step.operands[:3]]
 
-    def _uncast(self, operand: Sum | int) -> Sum | int:
+    def _uncast(self, operand: Number | int) -> Number | int:
         return self.program.casts.get(operand, operand) if isinstance(operand, int) else operand
 
     # --- values --------------------------------------------------------------------------------
@@ -229,16 +240,68 @@ class Interpreter:
         count = np.minimum(lane, 32) if half == "lo" else np.maximum(lane - 32, 0)
         return terms.add(before, terms.of(count))
 
-    def _compute(self, step: Step) -> Sum:
+    def _compute(self, step: Step) -> Number:
+        values = [self._get(one) for one in step.operands]
+        if step.opcode in ("extractelement", "insertelement"):
+            vector, at = _vector(values[0]), _scalar_of(values[-1])
+            if at.terms:
+                raise UnknownStepError("an element of a vector by a computed number", step.text)
+            if step.opcode == "extractelement":
+                return vector[at.c]
+            return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])
+        if step.opcode == "shufflevector":
+            both = (*_vector(values[0]), *_vector(values[1]))
+            return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))
+        if step.opcode == "bitcast" and len(_lanes(values[0])) != (step.lanes or 1):
+            return _regroup(step, _lanes(values[0]))
+        if step.lanes:
+            rows = [one if isinstance(one, tuple) else (one,) * step.lanes for one in values]
+            return tuple(self._scalar(step, list(row)) for row in zip(*rows, strict=True))
+        return self._scalar(step, [one for one in values if isinstance(one, Sum)])
+
+    def _scalar(self, step: Step, values: list[Sum]) -> Sum:
         function = _OPERATIONS.get(step.opcode)
-        if function is None:
-            raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
-        return function(step, [self._sum(one) for one in step.operands])
+        if function is not None:
+            return function(step, values)
+        raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
 
 
-def _joined(value: Sum, before: Sum, mask: Mask) -> Sum:
+def _scalar_of(value: Number) -> Sum:
+    return cast(Sum, value)
+
+
+def _vector(value: Number) -> tuple[Sum, ...]:
+    return cast("tuple[Sum, ...]", value)
+
+
+def _lanes(value: Number) -> tuple[Sum, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _regroup(step: Step, parts: tuple[Sum, ...]) -> Number:
+    """The same bits in another number of lanes."""
+    if len(parts) * step.source_bits > 64:
+        raise UnknownStepError("a cast of more than 64 bits", step.text)
+    whole = Sum(0)
+    for place, part in enumerate(parts):
+        low = terms.wrap(part, step.source_bits, signed=False)
+        whole = terms.add(whole, terms.scale(low, 1 << place * step.source_bits))
+    whole = terms.wrap(whole, 64)
+    if not step.lanes:
+        return terms.wrap(whole, step.bits)
+    shifts = (Sum(place * step.bits) for place in range(step.lanes))
+    return tuple(terms.wrap(terms.bitwise("lshr", whole, by, 64), step.bits) for by in shifts)
+
+
+def _joined(value: Number, before: Number, mask: Mask) -> Number:
     """The value where the mask holds, else what came another way."""
-    if value is before or (not value.terms and not before.terms and value.c == before.c):
+    if value is before:
+        return value
+    if isinstance(value, tuple) and isinstance(before, tuple):
+        pairs = zip(value, before, strict=True)
+        return tuple(_scalar_of(_joined(a, b, mask)) for a, b in pairs)
+    value, before = _scalar_of(value), _scalar_of(before)
+    if not value.terms and not before.terms and value.c == before.c:
         return value
     return terms.of(np.where(terms.whole(mask), value.array(), before.array()))
 
