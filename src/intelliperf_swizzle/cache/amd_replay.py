@@ -218,7 +218,7 @@ def replay_in_rounds(
     """Replay one launch from cold: domains side by side, then their misses through what they share.
 
     Where loops multiply matrices, loads are issued ahead, and the time that each takes decides how
-    far workgroups drift apart (`pipelined`); elsewhere they drift apart at random, round by round.
+    far workgroups drift apart (`latencies`); elsewhere they drift apart at random, round by round.
 
     Cost and memory: see `model.replay`.
     """
