@@ -99,11 +99,11 @@ def _take_out(older: Int32Array, newer: Int32Array, item: int) -> None:
 
 # --- why an L2 misses -----------------------------------------------------------------------------
 #
-# The classes are those of `records.MissCauses`. A fully associative LRU of the same size stands
-# beside each L2 and is touched by the same requests in the same order. It holds *items*, lines that
-# are always touched together, and holds all lines of an item or none: since the last touch of an
-# item the same lines have been touched for each of its lines. So it costs a few steps a reference,
-# however many lines that has.
+# The classes are those of `records.attempts.MissCauses`. A fully associative LRU of the same size
+# stands beside each L2 and is touched by the same requests in the same order. It holds *items*,
+# lines that are always touched together, and holds all lines of an item or none: since the last
+# touch of an item the same lines have been touched for each of its lines. So it costs a few steps a
+# reference, however many lines that has.
 
 REQUESTS, COMPULSORY, OTHER_DOMAIN, CAPACITY, CONFLICT = range(5)
 """Columns of what is counted for each tensor."""
