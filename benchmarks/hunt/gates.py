@@ -51,6 +51,7 @@ from intelliperf_swizzle.search import (
     builds,
     conclude,
     loop,
+    plan,
     run,
     stages,
 )
@@ -127,7 +128,7 @@ def _judge(
         contextlib.chdir(folder),
         _replaced(
             *_ALL_BETTER,
-            (run, "is_promising", lambda *_: True),
+            (plan, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
             (builds, "add_cautions", lambda kernel, *_: kernel),
             (Attempts, "screen", _screen_anew),
@@ -189,7 +190,7 @@ def main() -> None:
     proposer = _Proposer(text)
     with _replaced(
         *_ALL_BETTER,
-        (run, "is_promising", lambda *_: True),
+        (plan, "is_promising", lambda *_: True),
         (conclude, "is_promising", lambda *_: True),
         (OfflineProposer, "propose", lambda _, problem: proposer.propose(problem)),
         (loop, "search", proposer.search),
