@@ -261,24 +261,6 @@ def _pieces(request_bytes: int) -> Int64Array:
     return pieces
 
 
-@dataclass(frozen=True)
-class Extremes:
-    """What every order of one launch has in common.
-
-    Attributes:
-        misses: no order has fewer L2 misses.
-        requests: no order has more L2 requests.
-    """
-
-    misses: int
-    requests: int
-
-    @property
-    def hit_rate(self) -> float:
-        """No order's hit rate is greater; 1 where nothing is requested."""
-        return 1 - self.misses / self.requests if self.requests else 1.0
-
-
 def ceiling(
     traces: Sequence[Trace], target: Target, counts: Sequence[int] | None = None
 ) -> Ceiling:
@@ -309,31 +291,28 @@ def ceiling(
     """
     each = [extremes(stream_of(trace), target) for trace in traces]
     if counts is None:
-        best = max(each, key=lambda one: one.hit_rate)
-    else:
-        best = Extremes(
-            misses=sum(one.misses * n for one, n in zip(each, counts, strict=True)),
-            requests=sum(one.requests * n for one, n in zip(each, counts, strict=True)),
-        )
+        each, counts = [min(each, key=lambda one: one[0] / max(one[1], 1))], [1]
+    pairs = list(zip(each, counts, strict=True))
+    misses, requested = (sum(one[k] * count for one, count in pairs) for k in (0, 1))
     return Ceiling(
-        l2_hit_rate=best.hit_rate,
+        l2_hit_rate=1 - misses / requested if requested else 1.0,
         derivation=(
-            f"1 - {best.misses} / {best.requests}: at least so many compulsory misses (each line "
+            f"1 - {misses} / {requested}: at least so many compulsory misses (each line "
             f"once in each of the fewest L2s of {target.name} that its programs fit on) of at most "
             "so many requests (as if no L1 saved any)"
         ),
     )
 
 
-def extremes(stream: ReferenceStream, target: Target) -> Extremes:
-    """The fewest misses and the most requests of any order of a launch."""
+def extremes(stream: ReferenceStream, target: Target) -> tuple[int, int]:
+    """The fewest misses and the most requests that any order of a launch has."""
     from intelliperf_swizzle.cache.compiled.merging import unit_tiles
 
     lines = stream.unit_lines.astype(np.int64)
     ref_misses = misses_per_line(target)[stream.ref_code]
     tiles, first_touch = unit_tiles(stream.tile_offset, stream.ref_unit, ref_misses, stream.units)
     misses = lines * first_touch * _fewest_domains(tiles, stream, target)
-    return Extremes(misses=int(misses.sum()), requests=stream_requests(stream, target))
+    return int(misses.sum()), stream_requests(stream, target)
 
 
 def _fewest_domains(tiles: Int64Array, stream: ReferenceStream, target: Target) -> Int64Array:

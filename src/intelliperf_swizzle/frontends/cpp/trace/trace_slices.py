@@ -55,11 +55,11 @@ def trace_here(launch: Launch, _: Path) -> Trace:
     kernel = read_kernel(launch)
     if kernel.slice.refusal is not None:
         raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
-    if kernel.prints:
-        caution = f"{launch.kernel} prints: with a swizzle its lines come in another order"
-        traced = _trace(launch, kernel)
-        return replace(traced, cautions=(*traced.cautions, caution))
-    return _trace(launch, kernel)
+    traced = _trace(launch, kernel)
+    if not kernel.prints:
+        return traced
+    caution = f"{launch.kernel} prints: with a swizzle its lines come in another order"
+    return replace(traced, cautions=(*traced.cautions, caution))
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
@@ -85,15 +85,17 @@ def _trace(launch: Launch, kernel: DeviceKernel) -> Trace:
 def execute_slice(launch: Launch, kernel: DeviceKernel, reason: str) -> Trace:
     """The trace by executing threads on the CPU, and why it is made so."""
     tracing = _Tracing(launch, kernel, executed=True)
-    cautions = []
-    if (operation := rounding(kernel.slice.text, kernel.code.symbol)) is not None:
-        place = DebugInfo(kernel.slice.text).place(operation)
-        cautions = [
-            f"{launch.kernel} accesses what floating-point arithmetic says"
-            f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
-        ]
     note = f"{launch.kernel} is traced by execution on the CPU: {reason}"
-    return replace(tracing.trace(), notes=(note,), cautions=tuple(cautions))
+    trace = replace(tracing.trace(), notes=(note,), cautions=())
+    operation = rounding(kernel.slice.text, kernel.code.symbol)
+    if operation is None:
+        return trace
+    place = DebugInfo(kernel.slice.text).place(operation)
+    caution = (
+        f"{launch.kernel} accesses what floating-point arithmetic says"
+        f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
+    )
+    return replace(trace, cautions=(caution,))
 
 
 class _Tracing:
