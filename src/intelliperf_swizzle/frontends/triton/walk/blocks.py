@@ -21,7 +21,7 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[Any]
 
 _BITS = {"bf16": 16, "index": 64}
-_POINTER = re.compile(r"!tt\.ptr<(.+?)(?:, \d+)?>$")
+_POINTER = re.compile(r"!tt\.ptr<(.+?)(?:, (?:\d+|\"\w+\"))?>$")
 _TENSOR = re.compile(r"tensor<((?:\d+x)+)(.+?)(?:, #.*)?>$")
 
 
