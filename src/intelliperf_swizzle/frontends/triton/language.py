@@ -90,7 +90,7 @@ class Triton:
         except SpliceError as error:
             if not rules or isinstance(error, NoSwizzleError):
                 raise
-            edit = Edit({RULE: json.dumps(rules[0])}, {}, {}, "")
+            edit = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", reason=error.fact)
         if most.loop:
             text = edit.functions[most.source.kernel]
             rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
