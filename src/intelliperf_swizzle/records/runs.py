@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
@@ -20,33 +20,8 @@ from intelliperf_swizzle.records.attempts import (
 )
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
 
-CureKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
-"""From the cheapest to the dearest: one number of a call, the patch, a number that arithmetic hangs
-on, too, memory laid out otherwise, and that with the patch."""
-
-
-@dataclass(frozen=True)
-class Padding:
-    """Rows of tensors that begin further apart.
-
-    Attributes:
-        tensors: the tensor arguments.
-        elements: so many more from one row to the next.
-        arguments: the kernel's arguments that say so, with their new values.
-        bytes: of memory more, over all these tensors.
-    """
-
-    tensors: tuple[str, ...]
-    elements: int
-    arguments: Mapping[str, int]
-    bytes: int
-
-
-def longer_rows(shape: Sequence[int], strides: Sequence[int], elements: int) -> tuple[int, ...]:
-    """Strides with rows so many elements longer, and what holds whole rows longer in proportion."""
-    axes = zip(strides, shape, strict=True)
-    row = min(stride for stride, size in axes if stride > 1 and size > 1)
-    return tuple(one // row * (row + elements) if one >= row else one for one in strides)
+CureKind: TypeAlias = Literal["parameter", "swizzle"]
+"""What is changed: one number of a call, or the kernel."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +32,12 @@ class Cure:
         kind: what is changed; a swizzle is the patch, all else is advice.
         l2_hit_rate: modelled.
         time_ms: modelled: memory or arithmetic, whichever takes longer.
-        padding: of `padding` and `both`.
         arguments: of `parameter`: the one that changes, with its new value.
     """
 
     kind: CureKind
     l2_hit_rate: Rate
     time_ms: float
-    padding: Padding | None = None
     arguments: Mapping[str, int] | None = None
 
 
@@ -312,8 +285,8 @@ class Run:
         return self.baseline.time_ms is not None or bool(self.accuracy and self.accuracy.tells_time)
 
 
-Recommended: TypeAlias = Literal["argument", "patch", "padding", "none"]
-"""What to do: pass another value in the call, apply the patch, lay rows out further apart."""
+Recommended: TypeAlias = Literal["argument", "patch", "none"]
+"""What to do: pass another value in the call, or apply the patch."""
 
 
 @dataclass(frozen=True)

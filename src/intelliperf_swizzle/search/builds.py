@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +19,7 @@ from intelliperf_swizzle.cache import ceiling, replay
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.dependence import summed_storages, touched
 from intelliperf_swizzle.errors import BuildError, TraceError
-from intelliperf_swizzle.frontends.ports import Resizer, SourceExaminer
+from intelliperf_swizzle.frontends.ports import SourceExaminer
 from intelliperf_swizzle.hardware import Target, targets
 from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.profile import TracedLaunch
@@ -92,23 +92,6 @@ def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:
     )
 
 
-LEAST_GAIN = 0.01
-"""Part of the modelled time that a cure must gain, and by which a dearer one must be better."""
-
-LEAST_CAUSE = 0.01
-"""Part of all requests that must miss for the reason which a cure is against."""
-
-PROBE_PROGRAMS = 128
-"""Programs that are traced to see what an argument does."""
-
-
-def cure_of(
-    kind: records.CureKind, measured: records.Measurement, padding: records.Padding | None = None
-) -> records.Cure:
-    """A cure by its measurement."""
-    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0, padding)
-
-
 @dataclass(frozen=True)
 class Case:
     """A launch on the model, by itself.
@@ -116,7 +99,7 @@ class Case:
     Attributes:
         setup: of the run.
         traced: the launch.
-        known: what the model says of it as it is, where that is known.
+        known: what the model says of it unmodified, where that is known.
     """
 
     setup: Setup
@@ -130,53 +113,17 @@ class Case:
 
     @cached_property
     def before(self) -> records.Measurement:
-        """The launch as it is."""
+        """The unmodified launch."""
         return self.known or self.replay()
 
     def replay(
         self, trace: records.Trace | None = None, tile: records.Int64Array | None = None
     ) -> records.Measurement:
-        """The launch as it is, or traced with other arguments, or in another order."""
+        """The launch unmodified, or traced with other arguments, or in another order."""
         stopping.check()
         trace = trace or self.traced.trace
         order = np.arange(trace.tiles) if tile is None else tile
         return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)
-
-    def trace(self, launches: Sequence[records.Launch]) -> Sequence[records.Trace | None]:
-        """Changed launches; None for those that cannot be run."""
-        language = self.setup.language
-        if isinstance(language, Resizer):
-            return language.trace_each(launches)
-        return [None for _ in launches]
-
-
-def few_programs(launch: records.Launch, programs: int = PROBE_PROGRAMS) -> records.Launch:
-    """The launch with its first programs only, along each axis as many as there may be.
-
-    Of programs that take tiles in a loop, the first tile of each.
-    """
-    if launch.loop:
-        launch = replace(launch, loop=replace(launch.loop, most_turns=1))
-        programs = launch.programs if programs > 1 else 1
-    left, grid = programs, []
-    for extent in launch.grid:
-        grid.append(max(1, min(extent, left)))
-        left //= grid[-1]
-    x, y, z = grid
-    return replace(launch, grid=(x, y, z))
-
-
-def with_arguments(
-    launch: records.Launch,
-    arguments: Mapping[str, int],
-    room: Callable[[records.Launch], records.Launch] = lambda launch: launch,
-) -> records.Launch:
-    """The launch with other arguments; `room` makes its storages larger for them."""
-    compiled_in = any(
-        name in launch.constexprs or launch.constants.get(name) == 1 for name in arguments
-    )
-    changed = replace(launch, arguments={**launch.arguments, **arguments})
-    return room(replace(changed, ttir=None) if compiled_in else changed)
 
 
 MOST_LAUNCHES = 16
