@@ -32,8 +32,8 @@ from harness.command import DOCUMENTS, Table
 from harness.render import generated, page, table
 
 HERE = Path(__file__).parent
-OPTIONS = ("--target", "mi300x", "--proposer", "offline", "--top_n", "1000", "--limit_seconds",
-           "3600", "--seconds", "3600")  # fmt: skip
+OPTIONS = ("--proposer", "offline", "--top_n", "1000", "--limit_seconds", "1800", "--seconds",
+           "3600")  # fmt: skip
 NOT_SEARCHED = ("nothing to gain", "too little time to save", "not searched")
 """Verdicts of kernels that were not searched; a note that says `not searched` is one, too."""
 
@@ -45,11 +45,13 @@ class Package(NamedTuple):
         script: in `packages/`.
         wanted: what pip installs, without dependencies.
         environment: of the script.
+        target: for which its kernels are written.
     """
 
     script: str
     wanted: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
+    target: str = "mi300x"
 
 
 OLDER = "triton==3.7.1"
@@ -65,7 +67,7 @@ PACKAGES = {
     "sageattention": Package("sageattention_ops.py", ("sageattention==1.0.6",)),
     "cut-cross-entropy": Package("cut_cross_entropy_ops.py", ("cut-cross-entropy==25.1.1",)),
     "conch-triton-kernels": Package("conch_ops.py", ("conch-triton-kernels==1.3",)),
-    "adasplash": Package("adasplash_ops.py", ("adasplash==0.2.2",)),
+    "adasplash": Package("adasplash_ops.py", ("adasplash==0.2.2",), target="h200"),
     "attn-gym": Package("attn_gym_ops.py", ("attn-gym==0.0.17",)),
     "flash-sinkhorn": Package("flash_sinkhorn_ops.py", ("flash-sinkhorn==0.4.1",)),
     "flashnn": Package("flashnn_ops.py", ("flashnn==0.1.1",)),
@@ -97,8 +99,9 @@ def run(name: str) -> dict[str, Any]:
 def look_at(package: Package, python: Path, folder: Path) -> dict[str, Any]:
     """What the plain command finds in a package's script, run by a Python that has the package."""
     result, failures = folder / "result.json", folder / "failures.txt"
-    tool = [sys.executable, "-m", "intelliperf_swizzle", *OPTIONS, "-o", result, "--report_dir"]
-    script = [folder / "out", "--", python, HERE / "packages" / package.script]
+    tool = [sys.executable, "-m", "intelliperf_swizzle", "--target", package.target, *OPTIONS]
+    script = ["-o", result, "--report_dir", folder / "out", "--", python,
+              HERE / "packages" / package.script]  # fmt: skip
     given = {**os.environ, **dict(package.environment), "FAILED_CALLS": str(failures)}
     begun, before = time.monotonic(), _cpu_seconds()
     ended = subprocess.run([*map(str, tool), *map(str, script)], cwd=HERE, env=given,
@@ -110,6 +113,7 @@ def look_at(package: Package, python: Path, folder: Path) -> dict[str, Any]:
     others = Counter(why for one in traced if (why := _not_searched(one)))
     cautions = [one.splitlines() for one in read["swizzle"].get("cautions", ())]
     return {
+        "options": f"--target {package.target} {' '.join(OPTIONS)}",
         "ended": ended.returncode,
         "said": [] if rows else ended.stderr.splitlines()[-3:],
         "failed_calls": failures.read_text().splitlines() if failures.exists() else [],
@@ -161,11 +165,11 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
             len(one["not_recorded"]),
             traced,
             one["searched"],
-            len(one["gained"]),
+            one["searched"] if one["searched"] is None else len(one["gained"]),
             one["seconds"],
             one["cpu_seconds"],
         )
-        rows.append([f"`{one['installed'][0]}`", *map(str, numbers)])
+        rows.append([f"`{one['installed'][0]}`", *("–" if x is None else str(x) for x in numbers)])
         told = [*one["not_recorded"], *(f"`{k}`: {why}" for k, why in one["not_traced"].items())]
         told += [
             f"{count} traced, not searched: {why}"
@@ -180,7 +184,11 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
     recorded = sum(one["kernels"] for one in records.values())
     refused = sum(len(one["not_recorded"]) for one in records.values())
     good = recorded - sum(len(one["not_traced"]) for one in records.values())
-    searched = sum(one["searched"] for one in records.values())
+    searched = sum(one["searched"] or 0 for one in records.values())
+    ways: dict[str, list[str]] = {}
+    for name, one in sorted(records.items()):
+        ways.setdefault(one["options"], []).append(name)
+    how = "; ".join(f"`{options}`: {', '.join(names)}" for options, names in ways.items())
     failed = [f"{name} (exit {one['ended']})" for name, one in records.items() if one["ended"]]
     ended = (
         f"The command ended early of these: {', '.join(failed)}"
@@ -193,11 +201,12 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
     text = page(
         generated("package_coverage.py --render"),
         "# Kernels of public packages",
-        f"The plain command (`{' '.join(OPTIONS)}`) on scripts that call the public operators of "
+        "The plain command on scripts that call the public operators of "
         f"{len(records)} packages, without a GPU: of {recorded + refused} distinct kernels "
         f"{recorded} were recorded, {good} traced ({100 * good / (recorded + refused):.1f} % of "
         f"all, {100 * good / recorded:.1f} % of those recorded), {searched} searched, and for "
-        f"{len(found)} a swizzle was found. {ended}. Code of commit {commits}. The versions are "
+        f"{len(found)} a swizzle was found. {ended}. Code of commit {commits}. Options: {how}. A "
+        "dash: that was not looked at in this run. The versions are "
         "those of the table, the scripts in `benchmarks/packages/`; "
         "operators that fail on their own (arguments that the script does not know, backward "
         "passes that are not implemented) are listed in the record. Seconds are of a machine with "

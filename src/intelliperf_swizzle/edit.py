@@ -44,7 +44,7 @@ class Edit:
         before: the same files as they were when the edit was made.
         diff: unified, for `git apply` and `patch -p1` from the root that it was made for.
         rules: the same for who changes kernels when they are compiled (`ports.Overlay`).
-        reason: why there are rules alone; empty if there is a diff.
+        notes: a sentence for people if there are rules alone.
     """
 
     functions: Mapping[str, str]
@@ -52,13 +52,7 @@ class Edit:
     before: Mapping[str, str] = field(repr=False)
     diff: str
     rules: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
-    reason: str = ""
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        """A sentence for people if no patch can carry it."""
-        end = "; `intelliperf-swizzle apply` changes the kernel when it is compiled"
-        return (f"no patch can carry it: {self.reason}{end}",) if self.reason else ()
+    notes: tuple[str, ...] = ()
 
     @property
     def swizzles(self) -> str:

@@ -106,7 +106,7 @@ def optimize_kernel(
             usage=effort.usage,
         )
         edit = best.edit if best else None
-        run = replace(run, notes=(*run.notes, *effort.notes, *(edit.told if edit else ())))
+        run = replace(run, notes=(*run.notes, *effort.notes, *(edit.notes if edit else ())))
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)
 
 
@@ -200,15 +200,15 @@ def _score(
     evaluator.evaluate(attempts.edit(promising) if needed else plain)
     [attempt] = attempts.current(screened)
     history.close()
-    cautions = (*subject.cautions, *(told for one in promising for told in _carried(one, setup)))
-    subject = replace(subject, baseline=evaluator.baseline, cautions=cautions)
+    told = [told for one in promising for told in _carried(one, setup)]
+    subject = replace(subject, baseline=evaluator.baseline, cautions=(*subject.cautions, *told))
     return subject, attempts.explained(attempt)
 
 
 def _carried(one: Screened, setup: Setup) -> tuple[str, ...]:
     """What is to be said of a swizzle that no patch can carry."""
     try:
-        launches, swizzle = one.proved.subject.launches, one.proved.swizzle
-        return edit_launches(setup, launches, swizzle, one.proved.candidate.name).told
+        own = one.proved
+        return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
     except SpliceError as error:
         return (f"neither a patch nor `apply` can carry it: {error.fact}",)

@@ -90,7 +90,8 @@ class Triton:
         except SpliceError as error:
             if not rules or isinstance(error, NoSwizzleError):
                 raise
-            edit = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", reason=error.fact)
+            note = f"no patch can carry it: {error.fact}; `apply` changes the compiled kernel"
+            edit = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
         if most.loop:
             text = edit.functions[most.source.kernel]
             rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
