@@ -39,7 +39,7 @@ EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "cuda"
 @pytest.fixture(scope="module", autouse=True)
 def toolchain() -> tools.CudaToolchain:
     try:
-        return tools.find_toolchain()
+        return tools.CudaToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
 
@@ -114,6 +114,18 @@ def test_a_vendors_header_that_its_toolkit_lacks_is_refused_with_the_package(
     with pytest.raises(SwizzleError, match="build command failed") as refused:
         CUDA.record(request)
     assert "pip install nvidia-cudnn" in str(refused.value.hint)
+
+
+def test_libraries_of_packages_are_found_by_the_linker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "site" / "nvidia" / "cu99" / "lib" / "libcuwanted.so.7"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    root = tools.CudaToolchain.find({**os.environ, "XDG_CACHE_HOME": str(tmp_path)}).root
+    for name in ("libcuwanted.so", library.name):
+        assert (root / "lib64" / name).resolve() == library
 
 
 def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
@@ -210,7 +222,7 @@ def test_a_target_of_another_vendor_is_refused(tmp_path: Path) -> None:
 def _probe(folder: Path) -> Path:
     """A program that was built, by the user."""
     (folder / "probe.cu").write_text(PROBES["CUDA"], encoding="utf-8")
-    toolchain = tools.find_toolchain()
+    toolchain = tools.CudaToolchain.find()
     build = [str(toolchain.root / "bin" / "nvcc"), "probe.cu", "-o", "probe"]
     environment = toolchain.build_environment(os.environ)
     subprocess.run(build, cwd=folder, env=environment, check=True)
@@ -225,10 +237,10 @@ def test_an_environment_that_goes_takes_no_toolchain_of_others_along(
     python = Path(sys.executable)
     (tmp_path / "python").symlink_to(python)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    theirs = tools.find_toolchain()
+    theirs = tools.CudaToolchain.find()
     (tmp_path / "python").unlink()
     monkeypatch.setattr(sys, "executable", str(python))
-    assert tools.find_toolchain().root != theirs.root
+    assert tools.CudaToolchain.find().root != theirs.root
     _probe(tmp_path)
 
 
