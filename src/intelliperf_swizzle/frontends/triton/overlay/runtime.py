@@ -140,7 +140,7 @@ def _warn(rule: dict[str, Any], reason: str) -> Any:
     _warned.add(text)
 
 
-def watch_compilations() -> dict[str, Any]:
+def watch_compilations() -> Any:
     """Wraps how Triton makes a kernel's IR and knows it again; the first copy's globals."""
     from triton.compiler.compiler import ASTSource
 
