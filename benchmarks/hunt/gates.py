@@ -35,13 +35,7 @@ from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.frontends.triton.capture import (
-    describe,
-    process,
-    recorder,
-    recording,
-    unknown,
-)
+from intelliperf_swizzle.frontends.triton.capture import describe, recorder, recording, unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.frontends.triton.ir import compile as compile_
@@ -57,6 +51,7 @@ from intelliperf_swizzle.search import (
     builds,
     conclude,
     loop,
+    plan,
     run,
     stages,
 )
@@ -133,7 +128,7 @@ def _judge(
         contextlib.chdir(folder),
         _replaced(
             *_ALL_BETTER,
-            (run, "is_promising", lambda *_: True),
+            (plan, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
             (builds, "add_cautions", lambda kernel, *_: kernel),
             (Attempts, "screen", _screen_anew),
@@ -195,7 +190,7 @@ def main() -> None:
     proposer = _Proposer(text)
     with _replaced(
         *_ALL_BETTER,
-        (run, "is_promising", lambda *_: True),
+        (plan, "is_promising", lambda *_: True),
         (conclude, "is_promising", lambda *_: True),
         (OfflineProposer, "propose", lambda _, problem: proposer.propose(problem)),
         (loop, "search", proposer.search),
@@ -342,13 +337,13 @@ class _WarmHere:
 def _start(
     command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, on_gpu: bool
 ) -> _Ended:
-    """`process.start` here: the application runs to its end, watched."""
+    """`recording.start` here: the application runs to its end, watched."""
     from triton import knobs
 
     from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
     settings: AgentSettings = load_settings(folder)
-    (folder / process.LOG).touch()
+    (folder / recording.LOG).touch()
     assert settings.gpu is not None
     sys.path.insert(0, str(cwd))
     exit_code = 0
@@ -366,7 +361,7 @@ def _start(
         for function in at_exit:
             function()
     except Exception:
-        (folder / process.LOG).write_text(traceback.format_exc())
+        (folder / recording.LOG).write_text(traceback.format_exc())
         exit_code = 1
     finally:
         atexit.register = register

@@ -73,7 +73,7 @@ def optimize_kernel(
         parameters = None
         try:
             if promising:
-                if setup.device:  # while candidates are tried there
+                if setup.device and subject.is_traced:  # while candidates are tried there
                     case, _ = case_of(setup, subject)
                     parameters = ahead(lambda: [*find_parameters(case, subject)])
                 best, effort, by_hand = interruptibly(
@@ -81,7 +81,8 @@ def optimize_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
-            picture = interruptibly(lambda: draw(setup, subject, best))
+            if subject.is_traced:
+                picture = interruptibly(lambda: draw(setup, subject, best))
             cures = interruptibly(lambda: compare_cures(setup, subject, best, progress, parameters))
         except Interrupted as signal:
             guarded = map(guard.at_once, evaluator.confirmed)
