@@ -35,12 +35,7 @@ from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.frontends.triton.capture import (
-    describe,
-    recorder,
-    recording,
-    unknown,
-)
+from intelliperf_swizzle.frontends.triton.capture import describe, recorder, recording, unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.frontends.triton.ir import compile as compile_
