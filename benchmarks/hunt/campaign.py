@@ -155,9 +155,9 @@ def _write(app: Application, folder: Path) -> None:
 
 def _patch(app: Application, verdict: Verdict, folder: Path) -> None:
     """The tool's patch where there is one, else the one that it refused to make."""
-    if verdict.patch is None:
+    if not verdict.patch:  # or it changes the kernel when that is compiled
         by_hand = moved if "app.hip.cpp" in app.files else swizzles.patched
-        for name, text in by_hand(app, verdict.text).items():
+        for name, text in by_hand(app, verdict.guarded or verdict.text).items():
             (folder / name).write_text(text)
         return
     subprocess.run(

@@ -79,6 +79,7 @@ class Verdict:
     kind: str
     reason: str
     patch: str | None = None
+    guarded: str = ""
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,8 @@ class _Proposer:
             [attempt] = batch.outcomes
             kind, reason = attempt.verdict.kind, attempt.verdict.reason
             if self._held is not None:
-                self.verdicts.append(Verdict(text, True, kind, "", self._held.attempt.diff))
+                held = self._held.attempt
+                self.verdicts.append(Verdict(text, True, kind, "", held.diff, held.candidate.text))
             elif attempt.verdict.gains:
                 self.verdicts.append(Verdict(text, False, "not guarded", "no condition suffices"))
             else:

@@ -228,7 +228,7 @@ def row_of(launches: Sequence[records.Launch], note: str | None = None) -> recor
         launches=sum(launch.count for launch in launches),
         distinct_launches=len(launches),
         programs=max(launch.programs for launch in launches),
-        place=launches[0].source.entry.place,
+        place=launches[0].place,
         note=note,
     )
 
