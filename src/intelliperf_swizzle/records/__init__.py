@@ -63,6 +63,7 @@ from intelliperf_swizzle.records.runs import (
     Established,
     Independence,
     KernelSummary,
+    Padding,
     Picture,
     Placement,
     Raster,

@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import (
     SameBytes,
     Validation,
 )
-from intelliperf_swizzle.units import count, milliseconds, percent, points
+from intelliperf_swizzle.units import count, milliseconds, percent, points, size
 
 PROVED = "for all values of what it reads; no 32-bit overflow up to 2**23 programs"
 """What a proof for all sizes says, and its bound."""
@@ -70,7 +70,12 @@ def change_of(cure: Cure, run: Run) -> str:
     return f"modelled time {100 * cure.time_ms / (before.before_ms or math.inf) - 100:+.1f} %"
 
 
-KINDS: Mapping[CureKind, Recommended] = {"parameter": "argument", "swizzle": "patch"}
+KINDS: Mapping[CureKind, Recommended] = {
+    "parameter": "argument",
+    "swizzle": "patch",
+    "both": "patch",
+    "padding": "padding",
+}
 """What a cure is as a recommendation."""
 
 
@@ -79,7 +84,15 @@ def describe_cure(cure: Cure, patched: bool) -> str:
     if cure.arguments:
         given = ", ".join(f"{name}={value}" for name, value in cure.arguments.items())
         return f"pass {given}, no source change"
-    return "apply the patch" if patched else "use the swizzle"
+    swizzle = "apply the patch" if patched else "use the swizzle"
+    if (padding := cure.padding) is None:
+        return swizzle
+    given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
+    rows = (
+        f"make rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
+        f"({given}; {size(padding.bytes)} more memory)"
+    )
+    return f"{swizzle} and {rows}" if cure.kind == "both" else f"{rows}, no patch"
 
 
 def _equal_work(seen: Validation) -> EqualWork:
