@@ -116,7 +116,48 @@ OTHERS = (
     ),
 )
 """Of six other collections, by their plain commands."""
-ALL = PROGRAMS + DRAWN + OTHERS
+HIP_BUILD = "cmake -B build -DMODEL=hip -DCMAKE_CXX_COMPILER=hipcc && cmake --build build"
+SAMPLES = "HIP-Examples/HIP-Examples-Applications"
+FURTHER = (
+    Program("llm.c/dev/cuda", "make layernorm_forward", "./layernorm_forward 5"),
+    Program("XSBench/hip", "make", "./XSBench -m event -s small -g 100 -l 10000"),
+    Program("RSBench/cuda", "make", "./rsbench -m event -s small -l 1000"),
+    Program("BabelStream", HIP_BUILD, "./build/hip-stream -s 262144 -n 2"),
+    Program("miniBUDE", HIP_BUILD, "./build/hip-bude -n 1024 -i 1 --deck data/bm1"),
+    Program(f"{SAMPLES}/RecursiveGaussian", "make RecursiveGaussian", "./RecursiveGaussian"),
+    Program(
+        "HIP-Examples/mini-nbody/hip",
+        "hipcc -I../ -DSHMOO nbody-block.cpp -o nbody-block",
+        "./nbody-block 1024",
+    ),
+    Program(
+        "code-samples/series/cuda-cpp/finite-difference",
+        "nvcc -O3 finite-difference.cu -o finite-difference",
+        "./finite-difference",
+    ),
+    Program(
+        "amd-lab-notes/finite-difference/examples",
+        "make kernel3",
+        "./laplacian_dp_kernel3 64 64 64",
+    ),
+    Program("gpu-rodinia/cuda/srad/srad_v2", "make", "./srad 128 128 0 31 0 31 0.5 2"),
+    Program(
+        "rocm-examples/Applications/prefix_sum",
+        "make HIPCXX=hipcc",
+        "./applications_prefix_sum -n 65536",
+    ),
+    Program("HPCTrainingExamples/HIP/transpose", "make transpose_tiled", "./transpose_tiled"),
+    Program(
+        "CUDA_Freshman",
+        "cmake -B build && cmake --build build",
+        "./build/26_transform_shared_memory/transform_shared_memory",
+    ),
+    Program(
+        "mixbench/mixbench-hip", "cmake -B build && cmake --build build", "./build/mixbench-hip"
+    ),
+)
+"""Of other collections, chosen before they were tried."""
+ALL = PROGRAMS + DRAWN + OTHERS + FURTHER
 
 
 def main(words: list[str]) -> int:

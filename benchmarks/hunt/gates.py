@@ -243,7 +243,7 @@ class _Proposer:
             kind, reason = attempt.verdict.kind, attempt.verdict.reason
             if self._held is not None:
                 self.verdicts.append(Verdict(text, True, kind, "", self._held.attempt.diff))
-            elif kind == "better":
+            elif attempt.verdict.gains:
                 self.verdicts.append(Verdict(text, False, "not guarded", "no condition suffices"))
             else:
                 self.verdicts.append(Verdict(text, False, kind, reason))

@@ -37,6 +37,8 @@ SAME_SCREEN = 2e-5
 """Screened L2 hit rates closer than this are of one order, but for programs that run together:
 replayed whole, such finalists of a GEMM and of a transpose are within 0.01 points."""
 
+NO_CLAIM = ", no claim about time"
+
 TIMING_NOISE = 0.005
 """Two runs of one and the same kernel, timed against each other, differ by up to this ratio
 (`docs/gpu.md`)."""
@@ -65,13 +67,18 @@ def judge(
         if not tells_time and measured.imbalance is None and slower <= TIME_TOLERANCE:
             return _judge_rate(baseline, gain, change, launch_ms)
         short = (baseline.modelled_time_ms or 0.0) < launch_ms
-        return _judge_modelled(measured, slower, gain, change, short=short)
+        verdict = _judge_modelled(measured, slower, gain, change, short=short)
+        if verdict.kind != "better" or tells_time:
+            return verdict
+        return Verdict("fewer L2 misses" if gain > 0 else "less imbalance", f"{change}{NO_CLAIM}")
     if slower is not None and slower > TIME_TOLERANCE:
         return Verdict("slower", f"{change}, {_link(gain)} time grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:
         by_model = measured.profiler == "model"
         return Verdict("no difference" if by_model else "within noise", change)
-    return Verdict("better" if gain > 0 else "worse", change)
+    if gain > 0:
+        return Verdict("fewer L2 misses" if slower is None else "better", change)
+    return Verdict("worse", change)
 
 
 def _judge_modelled(
@@ -104,9 +111,7 @@ def _judge_rate(before: Measurement, gain: float, change: str, launch_ms: float)
         doubt = "; the kernel is bound by arithmetic"
     elif now < launch_ms:
         doubt = f"; {milliseconds(now)} is less than launching takes"
-    if doubt:
-        return Verdict("no difference", f"{change}{doubt}")
-    return Verdict("better", f"{change}, no claim about time")
+    return Verdict("no difference" if doubt else "fewer L2 misses", f"{change}{doubt or NO_CLAIM}")
 
 
 def least_gain(measured: Measurement) -> float:
@@ -277,9 +282,7 @@ def within_reach(
     is measured is better than the baseline, or the hit rate does not come first.
     """
     better = [
-        one.measurement.l2_hit_rate
-        for one in measured
-        if one.measurement and one.verdict.kind == "better"
+        one.measurement.l2_hit_rate for one in measured if one.measurement and one.verdict.gains
     ]
     if not better or _criteria(_eligible(measured), rank)[0][0] != "l2_hit_rate":
         return list(waiting)
@@ -340,8 +343,8 @@ def contenders(
         for one in attempts
         if one.predicted is not None
     ]
-    likely = [one for one in judged if one.verdict.kind == "better"]
-    unlikely = [one for one in judged if one.verdict.kind != "better"]
+    likely = [one for one in judged if one.verdict.gains]
+    unlikely = [one for one in judged if not one.verdict.gains]
     best = (*_round(order(likely)), *_round(order(unlikely)))
     chosen = [one.number for one in best][: (places + 1) // 2]
     others = [one for one in by_screen(attempts) if one.number not in chosen]

@@ -16,8 +16,9 @@ from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.mapping import conditional
-from intelliperf_swizzle.mapping.sizes import holds_everywhere
+from intelliperf_swizzle.mapping.sizes import holds_everywhere, recorded_condition
 from intelliperf_swizzle.propose.nest import Axis, Digit, Nest
+from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
 
 COLUMNS = "cdiv(N, BLOCK)"
 CONTIGUOUS = """\
@@ -150,3 +151,15 @@ def test_a_condition_is_tested_once() -> None:
     assert conditional(once, ("pid",), "N == 4").count("where(") == 2
     other = "own_pid = 3\npid = where(num_pids == 8, pid, own_pid)"
     assert conditional(other, ("pid",), "num_pids == 8").count("where(") == 2
+
+
+@pytest.mark.parametrize(
+    ("decisive", "expected"),
+    [({"n"}, "num_pids == 16 and n == 7"), ({"n", "seed"}, None), ((), "num_pids == 16")],
+)
+def test_a_value_that_no_text_can_hold_is_not_tested(
+    decisive: set[str], expected: str | None
+) -> None:
+    source = KernelSource("k", {"k": SourceFunction("k", "/k.py", 1, "def k(): pass")})
+    launch = Launch("k", source, (16, 1, 1), {"n": 7, "seed": 1 << 40}, (), {}, {})
+    assert recorded_condition(parse("pid = num_pids - 1 - pid"), [launch], decisive) == expected

@@ -48,7 +48,7 @@ def attempt(number: int, rate: float, memory: int = 100, text: str = "pid = pid"
         (0.79, 1.005, "no difference"),
         (0.40, 1.0, "worse"),
         (0.552, 1.0, "no difference"),
-        (0.79, None, "better"),
+        (0.79, None, "fewer L2 misses"),
     ],
 )
 def test_a_higher_hit_rate_counts_only_without_loss_of_time(
@@ -333,7 +333,7 @@ def test_of_what_the_model_cannot_tell_apart_the_shortest_text_is_taken() -> Non
 @pytest.mark.parametrize(
     ("rate", "time_ms", "kind"),
     [
-        (0.644, 0.985, "better"),
+        (0.644, 0.985, "fewer L2 misses"),
         (0.57, 0.5, "no difference"),
         (0.644, 1.02, "slower"),
         (0.54, 0.9, "worse"),
@@ -342,6 +342,13 @@ def test_of_what_the_model_cannot_tell_apart_the_shortest_text_is_taken() -> Non
 def test_where_the_model_tells_no_time_hits_decide(rate: float, time_ms: float, kind: str) -> None:
     measured = replace(BASELINE, l2_hit_rate=rate, modelled_memory_time_ms=time_ms)
     assert judge(measured, BASELINE, tells_time=False).kind == kind
+
+
+def test_less_imbalance_is_not_better_where_the_model_tells_no_time() -> None:
+    even = replace(UNEVEN, imbalance=1.0)
+    assert judge(even, UNEVEN).kind == "better"
+    verdict = judge(even, UNEVEN, tells_time=False)
+    assert (verdict.kind, "no claim about time" in verdict.reason) == ("less imbalance", True)
 
 
 def test_hits_that_may_save_nothing_are_not_sold_where_the_model_tells_no_time() -> None:

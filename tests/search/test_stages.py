@@ -155,7 +155,7 @@ def test_the_model_judges_against_the_baseline(setup: Setup, subject: Subject) -
     better, same = on_model.evaluate(
         [edited(PAIRS, 1, setup, subject), edited("pid = pid", 2, setup, subject)]
     )
-    assert better.attempt.verdict.kind == "better"
+    assert better.attempt.verdict.kind == "fewer L2 misses"
     assert better.attempt.measurement is not None
     assert better.attempt.measurement.l2_hit_rate > on_model.baseline.l2_hit_rate
     assert better.attempt.proof is not None
@@ -168,7 +168,7 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     evaluated = on_model.evaluate(
         [edited(PAIRS, 1, setup, subject), edited(f"{REVERSED}\n{PAIRS}", 2, setup, subject)]
     )
-    assert [one.attempt.verdict.kind for one in evaluated] == ["better", "better"]
+    assert [one.attempt.verdict.kind for one in evaluated] == ["fewer L2 misses"] * 2
     assert on_model.confirmed == []
     first = on_model.choose(evaluated)
     assert first is evaluated[0]

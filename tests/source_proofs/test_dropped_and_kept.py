@@ -58,7 +58,7 @@ def test_what_is_right_stays_a_permutation(verdicts: dict[str, RemapVerdict], ke
     assert verdicts[kernel].kind == "permutation", describe_remap(verdicts[kernel])
 
 
-def test_the_witness_names_programs_parts_and_line(verdicts: dict[str, RemapVerdict]) -> None:
+def test_the_witness_names_elements_programs_and_line(verdicts: dict[str, RemapVerdict]) -> None:
     shown = describe_remap(verdicts["drop_on_two_axes"])
     stores = [
         number
@@ -66,4 +66,6 @@ def test_the_witness_names_programs_parts_and_line(verdicts: dict[str, RemapVerd
         if "tl.store(c + at, tl.load(x + at) * 2)" in text
     ]
     place = f"dropped_and_kept.py:{stores[-1]}"
-    assert f"`c`: 16 of 20 parts are stored ({place}), one of them by programs 1 and 16" in shown
+    assert "`c` (80 × 64): 1024 of 5120 elements (20.00 %) are written by no program" in shown
+    assert f"1024 elements are stored by several programs ({place}), [0, 32] by " in shown
+    assert "programs 1 and 16" in shown

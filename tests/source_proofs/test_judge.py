@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
-    Facts,
-    find_suspects,
-    first_rule,
-    judge,
-)
-from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
+    Loads,
     Observation,
     Output,
-    Parts,
+    first_rule,
+    judge,
 )
 
 GRID = (4, 1, 1)
@@ -60,64 +56,46 @@ def test_dropped_tiles_are_told_where_there_is_no_doubt(
     assert judge(seen(tiles, (output,)), "kernel", GRID).drops_tiles == dropped
 
 
-def facts(tiles: list[int], *outputs: Output, parts: tuple[Parts, ...] | None = ()) -> Facts:
-    return Facts(replace(seen(tiles, outputs), parts=parts), GRID)
-
-
 TILES = [2, 0, 3, 1]
-CLASH = replace(GAPS, shared=1, clash=((0,), 0, 1))
-MINE = Parts(
-    name="out", line="k.py:7", access="stored", elements=4, taken=4, repeats=0, outside=0, room=4,
-    left=0, gaps=0, least=1, most=1, even=True, gathered=False, numbered=True, ordered=False,
-    plain=False, single=False, clash=None,
-)  # fmt: skip
-DROPS = replace(MINE, taken=3, repeats=1, left=1, even=False, clash=(0, 2))
-WRITES_NOTHING = Facts(replace(seen(TILES, ()), writes=np.zeros(4, np.bool_)), GRID)
-
+TORN = replace(GAPS, unwritten=1, shared=1, clash=((0,), 0, 1), programs=3)
+LOG = replace(WHOLE, name="log", blocks=False)
 SHARED = replace(WHOLE, shared=1, clash=((0,), 0, 1))
 FEW = replace(WHOLE, programs=3)
-LOADED = replace(MINE, name="x", access="loaded")
-TWICE_AND_NEVER = "are stored by several programs, and others by none"
+WRITES_NOTHING = replace(seen(TILES, ()), writes=np.zeros(4, np.bool_))
+HALF = replace(seen(TILES, (GAPS,)), writes=np.arange(4) < 2)
+LOADS = replace(seen(TILES), loads=(Loads("x", 4, 3),))
+TWICE_AND_NEVER = "elements of `out` are stored by several programs, and others by none"
 
 EXAMPLES = {
-    "no program writes anything": (WRITES_NOTHING, facts(TILES, WHOLE)),
-    "4 programs do the work of 3": (facts([2, 0, 2, 1], WHOLE), facts(TILES, WHOLE)),
-    f"parts of `out` {TWICE_AND_NEVER}": (
-        facts(TILES, CLASH, parts=(DROPS,)),
-        facts(TILES, GAPS, parts=(DROPS,)),
-    ),
-    f"elements {TWICE_AND_NEVER}": (facts(TILES, CLASH), facts(TILES, WHOLE, CLASH)),
+    "no program writes anything": (WRITES_NOTHING, seen(TILES)),
+    "4 programs do the work of 3": (seen([2, 0, 2, 1]), seen(TILES)),
+    TWICE_AND_NEVER: (seen(TILES, (TORN, LOG)), seen(TILES, (GAPS, LOG))),
     "elements of `out` are written by no program, and what is loaded is as long": (
-        facts(TILES, GAPS, parts=(MINE, LOADED)),
-        facts(TILES, GAPS, parts=(MINE, replace(LOADED, elements=9))),
+        seen(TILES, (replace(GAPS, as_long=True),)),
+        seen(TILES, (GAPS,)),
     ),
-    "parts of `out` are left, while others are taken twice or do not exist": (
-        facts(TILES, WHOLE, parts=(DROPS,)),
-        facts(TILES, WHOLE, parts=(MINE,)),
-    ),
-    "elements are stored by several programs, others by none, and there are too many accesses to "
-    "say why": (facts(TILES, WHOLE, CLASH, parts=None), facts(TILES, WHOLE, parts=None)),
-    "each element of `out` is stored exactly once": (
-        facts(TILES, WHOLE, CLASH),
-        facts(TILES, FEW),
-    ),
-    "elements are stored by several programs": (facts(TILES, SHARED), facts(TILES, GAPS)),
+    "blocks of `x` are loaded twice, and others never": (LOADS, seen(TILES)),
+    "each element of `out` is stored exactly once": (seen(TILES), seen(TILES, (FEW,))),
+    "elements are stored by several programs": (seen(TILES, (SHARED,)), seen(TILES, (GAPS,))),
     "elements are written by no program, and it is not known whether they should be": (
-        Facts(replace(seen(TILES, (GAPS,)), writes=np.arange(4) < 2), GRID),
-        facts(TILES, GAPS),
+        HALF,
+        seen(TILES, (GAPS,)),
     ),
-    "each element is stored exactly once": (facts(TILES, FEW), facts(TILES, FEW, GAPS)),
-    "no two programs do the same, and no more is known": (facts(TILES, GAPS), facts(TILES, FEW)),
+    "each element is stored exactly once": (seen(TILES, (FEW,)), seen(TILES, (FEW, GAPS))),
+    "no two programs do the same, and no more is known": (
+        seen(TILES, (GAPS,)),
+        seen(TILES, (FEW,)),
+    ),
 }
-"""Reason -> facts for which it is given, and facts for which it is not."""
-REFUSED = ("4 programs", f"parts of `out` {TWICE_AND_NEVER}", f"elements {TWICE_AND_NEVER}")
+"""Reason -> what is seen if it is given, and what if it is not."""
+REFUSED = ("4 programs", TWICE_AND_NEVER)
 PROVED = ("each element",)
 
 
 @pytest.mark.parametrize("reason", EXAMPLES)
 def test_each_rule_decides_alone(reason: str) -> None:
     holds, fails = EXAMPLES[reason]
-    kind, given, _ = first_rule(holds)
+    kind, given = first_rule(holds)
     assert given == reason
     assert (kind == "not a permutation") == reason.startswith(REFUSED)
     assert (kind == "permutation") == reason.startswith(PROVED)
@@ -125,40 +103,20 @@ def test_each_rule_decides_alone(reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "parts",
+    ("output", "kind"),
     [
-        DROPS,
-        replace(DROPS, access="updated"),
-        replace(DROPS, access="loaded"),
-        replace(DROPS, room=9, left=6),  # in a larger tensor
-        replace(DROPS, repeats=0, outside=1),  # past the end
-        replace(DROPS, taken=2, repeats=2, left=2, even=True),
-        replace(DROPS, taken=6, repeats=4, left=2, least=1, most=2),  # a persistent loop
-        replace(DROPS, plain=True),  # pid % 3, of four
-        replace(DROPS, gathered=True),  # a work list that has a tile twice
+        (replace(TORN, elements=9), "not a permutation"),
+        (replace(TORN, elements=9, unwritten=5), "not told"),  # in a larger tensor
+        (replace(TORN, clash=((0,), 0, 3)), "not told"),  # pid % 3, of four
+        (replace(TORN, blocks=False, elements=9), "not told"),  # a scalar for each program
+        (replace(TORN, blocks=False, elements=2), "permutation"),  # flags: each serves several
+        (replace(TORN, blocks=False, elements=9, unwritten=8), "permutation"),
     ],
 )
-def test_parts_that_are_left_are_suspect(parts: Parts) -> None:
-    assert find_suspects(replace(seen(TILES), parts=(parts,))) == (parts,)
+def test_elements_that_are_left_beside_a_whole_tensor(output: Output, kind: str) -> None:
+    assert first_rule(seen(TILES, (output, LOG)))[0] == kind
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        MINE,
-        replace(MINE, room=9, left=5),  # padding
-        replace(DROPS, left=0),  # another line takes them
-        replace(DROPS, plain=True, single=True),
-        replace(DROPS, plain=True, room=9, left=6),
-        replace(DROPS, plain=True, access="loaded"),
-        replace(DROPS, numbered=False),  # the same place for all
-        replace(DROPS, access="loaded", gathered=True),  # an embedding
-        replace(DROPS, access="loaded", repeats=0, outside=1),  # a halo
-        replace(DROPS, access="loaded", taken=2, repeats=2, room=9, left=7, even=True),
-        replace(DROPS, access="loaded", room=9, left=6, ordered=True),
-        replace(DROPS, access="loaded", room=9, left=6, least=1, most=5),  # a triangle
-        replace(DROPS, access="updated", taken=2, repeats=2, room=9, left=7, even=True),
-    ],
-)
-def test_scratch_padding_and_halos_are_not_suspect(parts: Parts) -> None:
-    assert find_suspects(replace(seen(TILES), parts=(parts,))) == ()
+def test_what_is_loaded_may_decide_that_elements_are_left() -> None:
+    listed = replace(seen(TILES, (TORN, LOG)), places_loaded=True)
+    assert first_rule(listed) == ("not told", TWICE_AND_NEVER)

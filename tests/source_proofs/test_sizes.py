@@ -56,7 +56,7 @@ def test_the_condition_is_named(shown: dict[str, str], name: str) -> None:
 
 
 def test_a_grid_on_which_it_fails_is_named_with_the_reason(shown: dict[str, str]) -> None:
-    reason = "parts of `y` are stored by several programs, and others by none"
+    reason = "elements of `y` are stored by several programs, and others by none"
     assert f"on grid 2 it is not: {reason}" in shown["by_eight"]
 
 
@@ -150,7 +150,7 @@ def test_what_tensors_hold_decides_on_a_list() -> None:
     right = torch.tensor([2, 0, 3, 1], dtype=torch.int32)
     assert_kernel_is_permutation(resizable.by_a_list, [4], given | {"work": right})
     twice = torch.tensor([2, 0, 2, 1], dtype=torch.int32)
-    with pytest.raises(AssertionError, match="parts of `y` are left"):
+    with pytest.raises(AssertionError, match="elements of `y` are stored by several programs"):
         assert_kernel_is_permutation(resizable.by_a_list, [4], given | {"work": twice})
 
 

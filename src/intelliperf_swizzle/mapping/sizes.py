@@ -9,11 +9,12 @@ computes from arguments alone (`cdiv(N, BLOCK_N)`), which is one unknown number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.language.grammar import LARGEST
 from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS, Graph, graph_of
 from intelliperf_swizzle.mapping.boxes import prove_everywhere
 from intelliperf_swizzle.mapping.polynomial import (
@@ -122,11 +123,13 @@ def _certificate(needed: str | None) -> Certificate:
 
 
 def recorded_condition(
-    swizzle: Swizzle, launches: Sequence[Launch], *, whole: bool = False
+    swizzle: Swizzle, launches: Sequence[Launch], decisive: Collection[str] = ()
 ) -> str | None:
-    """That all which a swizzle reads is as in a recorded launch; None of too many launches.
+    """That all which a swizzle reads is as in a recorded launch.
 
-    `whole`: and every other integer argument, too.
+    None of too many launches, or where a value is too large to be tested.
+
+    `decisive`: names of arguments that are, too.
     """
 
     def size(launch: Launch, tiles: int) -> dict[str, int]:
@@ -135,14 +138,14 @@ def recorded_condition(
             known = {f"grid_{axis}": extent for axis, extent in enumerate(launch.numbers)}
         if launch.loop and swizzle.names & {"program", "num_programs"}:
             known["num_programs"] = launch.programs
-        read = launch.constants if whole else swizzle.names & launch.constants.keys()
+        read = (swizzle.names | {*decisive}) & launch.constants.keys()
         return known | {name: launch.constants[name] for name in sorted(read)}
 
     sizes = [size(launch, tiles).items() for launch in launches for tiles in _run_lengths(launch)]
     shared = set(sizes[0]).intersection(*sizes)
     others = (" and ".join(f"{n} == {v}" for n, v in one if (n, v) not in shared) for one in sizes)
     distinct = [f"({one})" for one in dict.fromkeys(others) if one]
-    if len(distinct) > MOST_RECORDED:
+    if len(distinct) > MOST_RECORDED or any(abs(v) > LARGEST for one in sizes for _, v in one):
         return None
     parts = [f"{name} == {value}" for name, value in sizes[0] if (name, value) in shared]
     return " and ".join([*parts, *[f"({' or '.join(distinct)})"] * bool(distinct)])

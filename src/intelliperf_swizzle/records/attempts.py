@@ -212,6 +212,8 @@ class Validation:
 
 VerdictKind: TypeAlias = Literal[
     "better",
+    "fewer L2 misses",
+    "less imbalance",
     "worse",
     "no difference",
     "within noise",
@@ -241,7 +243,12 @@ class Verdict:
     @property
     def eligible(self) -> bool:
         """Whether the attempt may be ranked."""
-        return self.kind in ("better", "no difference", "within noise", "worse")
+        return self.gains or self.kind in ("no difference", "within noise", "worse")
+
+    @property
+    def gains(self) -> bool:
+        """Whether it may be delivered: it saves time, or what may cost time where none is known."""
+        return self.kind in ("better", "fewer L2 misses", "less imbalance")
 
 
 @dataclass(frozen=True)

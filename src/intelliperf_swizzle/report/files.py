@@ -385,7 +385,7 @@ def write_files(
         attempts = Path(attempts_directory)
         for attempt in run.attempts:
             if attempt.diff:
-                write(attempts / f"{run.kernel}_iteration_{attempt.number}.patch", attempt.diff)
+                write(attempts / f"{folder.name}_iteration_{attempt.number}.patch", attempt.diff)
                 written["attempts"] = attempts
     return [f"{what}: {path}" for what, path in written.items()]
 

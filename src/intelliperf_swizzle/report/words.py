@@ -145,13 +145,8 @@ def bottleneck(run: Run) -> str:
 
 def outcomes(run: Run) -> str:
     """How many attempts ended how: `312 screened out, 12 slower`."""
-    counts = Counter(_kind(run, attempt.verdict.kind) for attempt in run.attempts)
+    counts = Counter(attempt.verdict.kind for attempt in run.attempts)
     return ", ".join(f"{number} {kind}" for kind, number in counts.most_common()) + "."
-
-
-def _kind(run: Run, kind: str) -> str:
-    """What a verdict is called: nothing is better where nothing is claimed of time."""
-    return "fewer misses" if kind == "better" and not run.claims_time else kind
 
 
 def _obstacle(run: Run) -> str:
@@ -286,8 +281,7 @@ def by_hand(run: Run) -> list[tuple[str, str, str, str]]:
         given = ", ".join(f"{name}={value}" for name, value in (one.arguments or {}).items())
         rows.insert(1, ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
     return [
-        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), _kind(run, one.verdict))
-        for one in rows
+        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), one.verdict) for one in rows
     ]
 
 
@@ -300,12 +294,9 @@ def sources(run: Run) -> list[Source]:
 
 def verdict(run: Run) -> str:
     """The outcome in a few words."""
-    read = run.best.measurement if run.best else None
-    if read is not None and not run.claims_time:
-        fewer = read.l2_hit_rate > run.baseline.l2_hit_rate
-        return f"{'fewer L2 misses' if fewer else 'less imbalance'}, no claim about time"
     if run.best is not None:
-        return "better"
+        kind = run.best.verdict.kind
+        return kind if kind == "better" else f"{kind}, no claim about time"
     if run.interrupted:
         return "interrupted"
     return "nothing to gain" if run.nothing_to_gain else "no improvement found"

@@ -64,7 +64,7 @@ class OnModel:
         ranked = rank.order(
             [one.attempt for one in self._validated.values()], self._setup.formula.rank
         )
-        return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
+        return [self._validated[one.number] for one in ranked if one.verdict.gains]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
@@ -112,8 +112,8 @@ class OnModel:
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
         ranked = rank.order([one.attempt for one in evaluated], self._setup.formula.rank)
-        better = [one for one in ranked if one.verdict.kind == "better"]
-        refused = [one for one in self._validated.values() if one.attempt.verdict.kind != "better"]
+        better = [one for one in ranked if one.verdict.gains]
+        refused = [one for one in self._validated.values() if not one.attempt.verdict.gains]
         if not better or len(refused) >= self._setup.options.num_attempts:
             return None
         number = rank.shortest(better).number
@@ -128,7 +128,7 @@ class OnModel:
         known = self._validated.get(number)
         if known is None or known.attempt.candidate != chosen.attempt.candidate:
             known = self._validated[number] = self.validate(chosen)
-        return known if known.attempt.verdict.kind == "better" else None
+        return known if known.attempt.verdict.gains else None
 
     def validate(self, one: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""
@@ -176,7 +176,7 @@ class OnModel:
             verdict=verdict,
             diff=one.edit.diff,
         )
-        if verdict.kind == "better":
+        if verdict.gains:
             attempt = setting.unit_test.judge(attempt, one.edit)
         return Evaluated(one.proved, setting.remember(attempt), one.edit)
 
@@ -327,9 +327,9 @@ class OnGpu:
         self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")
         outcomes = self._run([one], self._runs.confirm)
         judged = self._judge(one, outcomes[one.attempt.number])
-        if judged.attempt.verdict.kind == "better":
+        if judged.attempt.verdict.gains:
             judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
-        return judged if judged.attempt.verdict.kind == "better" else None
+        return judged if judged.attempt.verdict.gains else None
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
@@ -420,8 +420,7 @@ class OnGpu:
 
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""
-        known = (one.attempt for one in self._evaluated.values())
-        timed = [one for one in known if one.verdict.kind == "better"]
+        timed = [one.attempt for one in self._evaluated.values() if one.attempt.verdict.gains]
         return [self._evaluated[one.number] for one in order(timed, self._setup.formula.rank)]
 
     def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:

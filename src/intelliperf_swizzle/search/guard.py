@@ -175,7 +175,12 @@ def _proofs(best: Evaluated, *, tied: bool) -> Iterator[Certificate]:
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied or here):
+    decisive = {
+        name
+        for one in (subject.traced if tied or here else ())
+        for name in one.launch.constants.keys() - {*one.trace.immaterial}
+    }
+    if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
         yield Certificate("the recorded sizes", recorded)
 
 

@@ -113,7 +113,7 @@ def stuck(attempts: Sequence[Attempt], rank: Sequence[str]) -> bool:
     judged = [one for one in attempts if one.fingerprint is not None and not not_judged(one)]
     for _, iteration in itertools.groupby(judged, lambda one: one.candidate.iteration):
         tried = list(iteration)
-        better = [one for one in order(tried, rank) if one.verdict.kind == "better"]
+        better = [one for one in order(tried, rank) if one.verdict.gains]
         idle = 0 if better and beats(better[0], earlier, rank) else idle + 1
         earlier += better
     return idle >= IDLE_ITERATIONS

@@ -167,7 +167,7 @@ class _Conversation:
     def best(self) -> Attempt | None:
         """The best that is better and, if one is, validated, of whatever origin."""
         ranked = order(self.problem.attempts(), self.proposer.formula.rank)
-        better = [one for one in ranked if one.verdict.kind == "better"]
+        better = [one for one in ranked if one.verdict.gains]
         return next((one for one in better if one.validation), next(iter(better), None))
 
     def first_iteration(self) -> int:

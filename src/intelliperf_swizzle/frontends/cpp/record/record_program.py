@@ -229,9 +229,12 @@ def _argument(
     addresses: Mapping[int, int],
     storages: Mapping[int, Storage],
 ) -> Argument:
-    """An argument from its bytes: a number, a buffer, or the bytes themselves as hexadecimal."""
+    """An argument from its bytes: a number, a buffer, or the bytes themselves as hexadecimal.
+
+    An integer that is an address of a buffer is a buffer, as a pointer is.
+    """
     raw = bytes.fromhex(text)
-    if kind.startswith("ptr"):
+    if kind.startswith("ptr") or kind == "i64":
         address = int.from_bytes(raw, "little")
         for number, begin in addresses.items():
             if begin <= address < begin + max(1, storages[number].bytes):
@@ -244,7 +247,8 @@ def _argument(
                     strides=(1,),
                     offset_bytes=address - begin,
                 )
-        return address or None
+        if kind != "i64":
+            return address or None
     if re.match(r"i\d+$", kind):
         return int.from_bytes(raw, "little", signed=True)
     if kind in _FLOATS:

@@ -33,6 +33,6 @@ while [ "$count" -gt 0 ]; do
     *) set -- "$@" "$word" ;;
   esac
 done
-[ "$sources" = 1 ] && set -- ${arch:+"$arch"} $level --rocm-path="$root" "$@"
+[ "$sources" = 1 ] && set -- ${arch:+"$arch"} $level --rocm-path="$root" -include string.h "$@"
 [ "$link" = 1 ] && set -- "$@" --hip-link --rocm-path="$root" ${arch:+"$arch"} -L"$root/lib" -lamdhip64
 exec "$clang" -Wno-unused-command-line-argument "$@"

@@ -191,8 +191,8 @@ def take(asked: Asked, name: str, value: str, left: list[str]) -> None:
         asked.device += ["-fgpu-flush-denormals-to-zero"] if value == "true" else []
     elif name in ("-MF", "-MT", "-MQ"):
         asked.host += [name, value]
-    elif name == "-std":
-        asked.both.append(f"-std={value}")
+    elif name == "-std":  # CUDA 13's own libraries (thrust, cub) need 17
+        asked.both += [f"-std={re.sub('(03|11|14)$', '17', value)}", "-Wno-register"]
     else:
         asked.both += [name, value]
 

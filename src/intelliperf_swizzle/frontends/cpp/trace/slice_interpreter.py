@@ -322,15 +322,7 @@ def _or(step: Step, values: list[Sum]) -> Sum:
 def _extend(step: Step, values: list[Sum]) -> Sum:
     if step.opcode == "sext":
         return values[0] if step.source_bits > 1 else terms.scale(values[0], -1)
-    return (
-        terms.wrap(values[0], step.source_bits, signed=False) if step.source_bits > 1 else values[0]
-    )
-
-
-def _truncate(step: Step, values: list[Sum]) -> Sum:
-    if step.bits > 1:
-        return terms.wrap(values[0], step.bits)
-    return terms.of(values[0].array() & 1)
+    return terms.wrap(values[0], step.source_bits, signed=False)
 
 
 def _element(step: Step, values: list[Sum]) -> Sum:
@@ -352,7 +344,7 @@ _OPERATIONS: Mapping[str, Callable[[Step, list[Sum]], Sum]] = {
     },
     "sext": _extend,
     "zext": _extend,
-    "trunc": _truncate,
+    "trunc": lambda step, v: terms.wrap(v[0], step.bits),
     "icmp": lambda step, v: terms.compare(step.how, v[0], v[1], step.source_bits),
     "select": lambda step, v: terms.choose(*v),
     "getelementptr": _element,

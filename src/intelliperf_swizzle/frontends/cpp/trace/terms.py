@@ -116,7 +116,11 @@ def multiply(a: Sum, b: Sum) -> Sum:
 
 
 def wrap(a: Sum, bits: int, *, signed: bool = True) -> Sum:
-    """The sum as a number of so many bits; itself if its bounds say that nothing overflows."""
+    """The sum as a number of so many bits; itself if its bounds say that nothing overflows.
+
+    A truth value is 0 or 1.
+    """
+    signed = signed and bits > 1
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     if low <= a.lo and a.hi <= high:
         return a
@@ -146,14 +150,7 @@ UNSIGNED = ("lshr", "udiv", "urem")
 
 def bitwise(how: str, a: Sum, b: Sum, bits: int) -> Sum:
     """One of `_BITWISE` on numbers of so many bits."""
-    if (
-        how == "and"
-        and not b.terms
-        and b.c >= 0
-        and b.c & b.c + 1 == 0
-        and a.lo >= 0
-        and a.hi <= b.c
-    ):
+    if how == "and" and not b.terms and b.c & b.c + 1 == 0 and a.lo >= 0 and a.hi <= b.c:
         return a
     if not a.terms and not b.terms:
         low = (1 << bits) - 1

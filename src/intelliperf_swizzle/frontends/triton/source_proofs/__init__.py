@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The remap that a kernel's own source computes from its program ids: is it a permutation?
 
-`observe` executes the kernel's IR in a child process and notes who stores each element,
-`accessed_parts` who accesses which part; `judge` draws the verdict and words it.
+`observe` executes the kernel's IR in a child process and notes who stores each element; `judge`
+draws the verdict and words it.
 """

@@ -21,12 +21,12 @@ from intelliperf_swizzle.frontends.triton.capture.sources import (
     is_jit_function,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
+    Observation,
     RemapVerdict,
     SizesTried,
     judge,
     summarise,
 )
-from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Launch

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,7 @@ import numpy.typing as npt
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.source_proofs.accessed_parts import PartWatch, Site
-from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation, Output
+from intelliperf_swizzle.frontends.triton.source_proofs.judge import Loads, Observation, Output
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
@@ -29,6 +30,8 @@ from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
 
 MOST_ELEMENTS = 1 << 28
 """Elements of all tensors written to that are looked at one by one (1.3 GB)."""
+MOST_BLOCKS = 1 << 22
+"""Blocks that are loaded by programs, which are kept of a launch (100 MB)."""
 
 
 class Written:
@@ -43,20 +46,21 @@ class Written:
         self._memory = memory
         self._views = list(launch.tensors())
         self._writers: dict[int, Writers] = {}
+        self._by: dict[int, set[tuple[str, bool]]] = {}
         self._elements = 0
         self.lanes_outside = 0
 
-    def write(self, block: BlockAccess, programs: Int64Array) -> Bits:
+    def write(self, block: BlockAccess, programs: Int64Array, line: str) -> Bits:
         """The active programs of a batch write; returns which of the batch write at all."""
         wrote = np.zeros(len(programs), np.bool_)
         for rows, lanes, covered in block.lanes():
             wrote[rows] = covered.any(axis=1)
             if covered.any():
-                self._note(block, programs[rows], lanes, covered)
+                self._note(block, programs[rows], lanes, covered, line)
         return wrote
 
     def _note(
-        self, block: BlockAccess, programs: Int64Array, lanes: Int64Array, covered: Bits
+        self, block: BlockAccess, programs: Int64Array, lanes: Int64Array, covered: Bits, line: str
     ) -> None:
         inside = 0
         used = lanes if covered.all() else lanes[covered]
@@ -64,6 +68,7 @@ class Written:
         for place in range(max(0, int(first) - 1), int(last)):
             writers = self._writers_of(place)
             inside += writers.note(block.kind, programs, lanes, covered, block.item_bytes)
+            self._by.setdefault(place, set()).add((line, lanes.shape[1] > 1))
         if self._elements <= MOST_ELEMENTS:  # else nothing is known
             self.lanes_outside += used.size - inside
 
@@ -77,16 +82,27 @@ class Written:
             self._writers[place] = Writers(begin, kept, grain)
         return self._writers[place]
 
-    def outputs(self) -> tuple[Output, ...] | None:
-        """The tensors that were written to; None if they have too many elements."""
+    def outputs(self, loaded: Collection[int]) -> tuple[Output, ...] | None:
+        """The tensors that were written to; None if they have too many elements.
+
+        Args:
+            loaded: places of the storages that are loaded from.
+        """
         if self._elements > MOST_ELEMENTS:
             return None
+        numbers = {self._memory.numbers[place] for place in loaded}
+        lengths = {math.prod(view.shape) for _, view in self._views if view.storage in numbers}
         found = []
         for place, writers in sorted(self._writers.items()):
-            number = self._memory.numbers[place]
+            number, by = self._memory.numbers[place], sorted(self._by[place])
             for name, view in self._views:
                 if view.storage == number:
-                    output = _output(name, view, writers)
+                    output = replace(
+                        _output(name, view, writers),
+                        blocks=any(several for _, several in by),
+                        as_long=math.prod(view.shape) in lengths,
+                        lines=tuple(dict.fromkeys(line for line, _ in by)),
+                    )
                     if output.unwritten < output.elements:
                         found.append(output)
         return tuple(found)
@@ -130,6 +146,54 @@ def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> n
         view.shape,
         tuple(stride * step * array.itemsize for stride in view.strides),
     )
+
+
+class Loaded:
+    """Notes which blocks of tensors are loaded, if these are runs of memory of one length.
+
+    Attributes:
+        places: the storages that are loaded from.
+    """
+
+    def __init__(self, launch: Launch, memory: Memory) -> None:
+        self._launch, self._memory = launch, memory
+        self._begins: dict[int, list[tuple[int, Int64Array, Int64Array]]] = {}
+        self._count = 0
+        self.places: set[int] = set()
+
+    def load(self, block: BlockAccess, programs: Int64Array, *, numbered: bool) -> None:
+        """The active programs of a batch load; `numbered`: by their numbers, not by a list."""
+        rows = np.flatnonzero(block.active)
+        ends = (
+            sum(term.reshape(len(term), -1)[:, at] for term in block.addresses) for at in (0, -1)
+        )
+        first, last = (np.broadcast_to(end, len(programs))[rows] for end in ends)
+        places = np.searchsorted(self._memory.begin, first, side="right") - 1
+        place = int(np.bincount(np.maximum(places, 0)).argmax())
+        self.places.add(place)
+        size = block.item_bytes * math.prod(block.extents)
+        if numbered and (last - first + block.item_bytes == size).all():
+            self._count += len(rows)
+            if self._count <= MOST_BLOCKS:
+                self._begins.setdefault(place, []).append((size, programs[rows], first))
+
+    def left(self) -> tuple[Loads, ...]:
+        """The tensors of which blocks are left."""
+        views = ((view.storage, name) for name, view in self._launch.tensors())
+        names = dict(reversed([*views]))
+        found = []
+        for place, loads in self._begins.items() if self._count <= MOST_BLOCKS else ():
+            (size, *others), (begin, end) = {one[0] for one in loads}, self._bounds(place)
+            programs, first = (np.concatenate([one[n] for one in loads]) for n in (1, 2))
+            pairs = np.unique(np.stack((programs, first - begin)), axis=1)
+            taken = np.unique(pairs[1][(pairs[1] >= 0) & (pairs[1] < end - begin)])
+            blocks = -(-(end - begin) // size)
+            if not others and not (taken % size).any() and len(taken) < blocks == pairs.shape[1]:
+                found.append(Loads(names[self._memory.numbers[place]], blocks, len(taken)))
+        return tuple(found)
+
+    def _bounds(self, place: int) -> tuple[int, int]:
+        return int(self._memory.begin[place]), int(self._memory.end[place])
 
 
 def observe_each(launches: Sequence[Launch], _: Path) -> Iterator[Observation | str]:
@@ -196,11 +260,11 @@ class Watcher(Observer):
 
     def __init__(self, launch: Launch, live: Live, numbers: Mapping[Op, Sequence[str]]) -> None:
         self._live, self._numbers = live, numbers
-        self._written = Written(launch, live.memory)
-        self._parts = PartWatch(launch, live.memory)
+        self._written, self._loaded = Written(launch, live.memory), Loaded(launch, live.memory)
         self._work = np.zeros(launch.programs, np.uint64)
         self._writes = np.zeros(launch.programs, np.bool_)
-        self._sites: dict[Op, Site] = {}
+        self._sources = Sources(live.plan.kernel)
+        self._decides: dict[Op, set[str]] = {}
 
     def begin(self, programs: Int64Array) -> None:
         """A batch begins."""
@@ -218,33 +282,28 @@ class Watcher(Observer):
         for name in self._numbers[op]:
             hashed = _mixed(hashed) * _ODD[1] + _value_hash(self._live.now.values[name])
         self._work[self._programs] = np.where(block.active, _mixed(hashed), hash_)
-        touched = block.active
-        if block.kind != Access.READ:
-            touched = self._written.write(block, self._programs)
-            self._writes[self._programs] |= touched
-        self._parts.access(block, self._programs, self._site(op), touched)
+        if op not in self._decides:
+            decisive = (op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
+            leaves = set[Op]().union(*map(self._sources.leaves, decisive))
+            self._decides[op] = {"tt.load" if x.name in ACCESSES else x.name for x in leaves}
+        if block.kind == Access.READ:
+            decides = self._decides[op] & {"tt.load", "tt.get_program_id"}
+            numbered = decides == {"tt.get_program_id"}
+            self._loaded.load(block, self._programs, numbered=numbered)
+        else:
+            line = self._live.plan.kernel.line(op)
+            self._writes[self._programs] |= self._written.write(block, self._programs, line)
         return 0
-
-    def _site(self, op: Op) -> Site:
-        """What an operation's addresses and masks are computed from."""
-        if op not in self._sites:
-            kernel = self._live.plan.kernel
-            sources, address = Sources(kernel), op.operands[0]
-            numbered = any(x.name == "tt.get_program_id" for x in sources.leaves(address))
-            places = [op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands)]
-            loaded = sources.read_memory([address]), sources.read_memory(places)
-            self._sites[op] = Site(op, kernel.line(op), numbered, *loaded)
-        return self._sites[op]
 
     def observation(self) -> Observation:
         """All that was seen."""
         return Observation(
             work=self._work,
             writes=self._writes,
-            outputs=self._written.outputs(),
+            outputs=self._written.outputs(self._loaded.places),
             lanes_outside=self._written.lanes_outside,
-            places_loaded=any(site.decided for site in self._sites.values()),
-            parts=self._parts.parts(),
+            places_loaded=any("tt.load" in names for names in self._decides.values()),
+            loads=self._loaded.left(),
         )
 
 
