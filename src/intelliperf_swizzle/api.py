@@ -32,6 +32,8 @@ from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
     Ceiling,
+    Constants,
+    Grid,
     Launch,
     Measurement,
     Proof,
@@ -98,11 +100,15 @@ def close_swizzle(swizzle: AnySwizzle, parameters: Mapping[str, int]) -> tuple[s
     return pattern.name, pattern.bind(**bound), set(pattern.parameters)
 
 
-def refuse_unread(name: str, given: Iterable[str], read: Iterable[str]) -> None:
-    """Refuses what the swizzle has no name for; raises UsageError."""
-    unread = sorted(set(given) - set(read))
-    if unread:
-        raise UsageError(f"`{name}` does not read `{unread[0]}`")
+def refuse_unread(
+    name: str, given: Iterable[str], read: Iterable[str], parameters: Iterable[str] = ()
+) -> None:
+    """Refuses a value that a swizzle has no use for."""
+    for unread in sorted({*given} - {*read})[:1]:
+        raise UsageError(
+            f"`{name}` does not read `{unread}`",
+            hint=f"its parameters are: {', '.join(parameters) or 'none'}",
+        )
 
 
 @dataclass(frozen=True)
@@ -177,7 +183,7 @@ def score(
     known = {option.name for option in options_of("score")}
     parameters = {name: value for name, value in given.items() if name not in known}
     name, text, readable = close_swizzle(swizzle, parameters)
-    refuse_unread(name, parameters, readable)
+    refuse_unread(name, parameters, readable, readable)
     options = {name: value for name, value in given.items() if name in known}
     setup = prepare_call("score", command, target, options, progress)
     subject, attempt = run.score(Candidate(text, name, "user"), setup, progress)
@@ -262,16 +268,21 @@ def prove(
     """
     name, text, parameters = close_swizzle(swizzle, constants)
     parsed = parse(text)
-    refuse_unread(name, constants, parameters | parsed.names)
-    gpu = loaded_target(target)
+    refuse_unread(name, constants, parameters | parsed.names, parameters)
     refuse_reserved(constants, INPUTS)
-    extents = grid_of(grid)
     own = {one: value for one, value in constants.items() if one not in parameters}
-    xcds, cus = gpu.num_xcds, gpu.cus_per_xcd
-    proof = mapping.prove(parsed, extents, own, num_xcds=xcds, cus_per_xcd=cus)
+    return prove_parsed(parsed, grid_of(grid), own, loaded_target(target), sizes=sizes)
+
+
+def prove_parsed(
+    swizzle: Swizzle, grid: Grid, constants: Constants, target: Target, *, sizes: bool = True
+) -> Proof | Witness:
+    """The same of a parsed swizzle that reads no other constants."""
+    xcds, cus = target.num_xcds, target.cus_per_xcd
+    proof = mapping.prove(swizzle, grid, constants, num_xcds=xcds, cus_per_xcd=cus)
     if isinstance(proof, Witness) or not sizes:
         return proof
-    return mapping.extend(proof, parsed, num_xcds=xcds, cus_per_xcd=cus)
+    return mapping.extend(proof, swizzle, num_xcds=xcds, cus_per_xcd=cus)
 
 
 def prove_source(

@@ -15,21 +15,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    SECTOR_BYTES,
-    Access,
-    Argument,
-    Int64Array,
-    Launch,
-    Segment,
-    TensorArgument,
-    Trace,
-)
 
 Bits: TypeAlias = npt.NDArray[np.bool_]
-SECTORS = LINE_BYTES // SECTOR_BYTES
+SECTORS = records.LINE_BYTES // records.SECTOR_BYTES
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +34,7 @@ class Dependence:
         unknown: why nothing is known of all this; empty where it is.
     """
 
-    chains: Int64Array
+    chains: records.Int64Array
     waits: bool = False
     tensors: tuple[str, ...] = ()
     unknown: str = ""
@@ -62,7 +52,7 @@ def not_known(reason: str) -> Dependence:
     return Dependence(NO_PAIRS, unknown=reason)
 
 
-def find_dependence(trace: Trace, launch: Launch) -> Dependence:
+def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     """Which tiles of a launch must keep their order.
 
     Two programs depend on each other if they touch the same sector of a tensor of which one reads
@@ -78,7 +68,7 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
     if decisive := [name for name in launch.varying if name not in trace.immaterial]:
         return not_known(f"launches with more values of `{decisive[0]}` were made than recorded")
-    if trace.unresolved and (trace.shape_kind != Access.READ).any():
+    if trace.unresolved and (trace.shape_kind != records.Access.READ).any():
         return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
@@ -88,7 +78,7 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
     return found
 
 
-def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:
+def safe_order(dependence: Dependence, tile: records.Int64Array) -> str | None:
     """Why a permutation may not be used on a launch whose programs depend on each other, or None.
 
     Programs that depend on each other must be launched in the order in which they were. Where
@@ -132,13 +122,13 @@ MOST_REMEMBERED = 64
 
 
 def find_each(
-    launches: Sequence[Launch], trace_one: Callable[[Launch], Trace]
+    launches: Sequence[records.Launch], trace_one: Callable[[records.Launch], records.Trace]
 ) -> Iterator[Dependence]:
     """The dependence of each launch, in order; launches that have the same trace are traced once.
 
     One that cannot be traced (`TraceError`) is not known.
     """
-    known: list[tuple[Launch, Trace, Dependence]] = []
+    known: list[tuple[records.Launch, records.Trace, Dependence]] = []
     for launch in launches:
         found = next((one[2] for one in known if same_trace(one[1], one[0], launch)), None)
         if found is None:
@@ -153,24 +143,24 @@ def find_each(
         del known[:-MOST_REMEMBERED]
 
 
-def _without_accesses(trace: Trace) -> Trace:
+def _without_accesses(trace: records.Trace) -> records.Trace:
     """What `same_trace` needs of it."""
     nothing = np.zeros(0, np.int32)
     return replace(trace, access_base=nothing, access_shape=nothing, tile_arithmetic=None)
 
 
-def same_trace(trace: Trace, launch: Launch, other: Launch) -> bool:
+def same_trace(trace: records.Trace, launch: records.Launch, other: records.Launch) -> bool:
     """Whether another launch has the trace of a launch: it differs in nothing that decides it."""
     return _decisive(launch, trace.immaterial) == _decisive(other, trace.immaterial)
 
 
-def _decisive(launch: Launch, immaterial: tuple[str, ...]) -> Launch:
+def _decisive(launch: records.Launch, immaterial: tuple[str, ...]) -> records.Launch:
     """The launch without what decides no access: values of scalars, contents of tensors."""
     arguments = dict(launch.arguments)
     storages = dict(launch.storages)
     for name in immaterial:
         argument = arguments[name]
-        if isinstance(argument, TensorArgument):
+        if isinstance(argument, records.TensorArgument):
             storages[argument.storage] = replace(storages[argument.storage], contents=None)
         else:
             arguments[name] = _type(argument)
@@ -179,18 +169,18 @@ def _decisive(launch: Launch, immaterial: tuple[str, ...]) -> Launch:
     )
 
 
-def _type(scalar: Argument) -> str:
+def _type(scalar: records.Argument) -> str:
     """Equal for scalars to which Triton gives the same type."""
     bits = scalar.bit_length() if isinstance(scalar, int) else 0
     return f"{type(scalar).__name__} of {bits if bits > 31 else 31} bits"
 
 
 @lru_cache(maxsize=32)
-def _found(trace: Trace) -> Dependence:
+def _found(trace: records.Trace) -> Dependence:
     return Dependence(_chains(trace), trace.waits, trace.shared_writes)
 
 
-def _chains(trace: Trace) -> Int64Array:
+def _chains(trace: records.Trace) -> records.Int64Array:
     """Pairs of tiles (int64[pairs, 2], first < second) whose order implies that of all pairs.
 
     The tiles that share a sector form a chain in the order of their numbers; its links suffice.
@@ -207,25 +197,24 @@ def _chains(trace: Trace) -> Int64Array:
     return np.unique(np.stack([tile[:-1][link], tile[1:][link]], axis=1), axis=0)
 
 
-def _touches(trace: Trace) -> tuple[Int64Array, Int64Array, Bits]:
+def _touches(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Array, Bits]:
     """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
     accesses = np.flatnonzero(_in_shared(trace, trace.access_base.astype(np.int64)))
     which, entry, line = trace.touches(accesses)
     tile = (np.searchsorted(trace.tile_offset, accesses, side="right") - 1)[which]
-    writes = (trace.shape_kind[trace.access_shape[accesses]] != Access.READ)[which]
+    writes = (trace.shape_kind[trace.access_shape[accesses]] != records.Access.READ)[which]
     touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
     return line[touch] * SECTORS + sector, tile[touch], writes[touch]
 
 
-def _in_shared(trace: Trace, line: Int64Array) -> Bits:
+def _in_shared(trace: records.Trace, line: records.Int64Array) -> Bits:
     """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
     every, written = trace.waits, set(trace.shared_writes)
     shared = np.array([every or not written.isdisjoint(s.names) for s in trace.segments], np.bool_)
-    first = np.array([segment.first_line for segment in trace.segments], np.int64)
-    return shared[np.maximum(np.searchsorted(first, line, side="right") - 1, 0)]
+    return shared[trace.segment_of(line)]
 
 
-def touched(trace: Trace, *kinds: Access) -> set[Segment]:
+def touched(trace: records.Trace, *kinds: records.Access) -> set[records.Segment]:
     """The memory of which some program touches a byte so."""
     starts, lines = trace.shape_offset[:-1], trace.shape_line.astype(np.int64)
     lowest, highest = np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
@@ -240,13 +229,19 @@ def touched(trace: Trace, *kinds: Access) -> set[Segment]:
     return {trace.segments[place] for place in places if place >= 0}
 
 
-def touched_storages(launch: Launch, trace: Trace, *kinds: Access) -> frozenset[int]:
+def touched_storages(
+    launch: records.Launch, trace: records.Trace, *kinds: records.Access
+) -> frozenset[int]:
     """Numbers of the storages of which some program touches a byte so, of those in arguments."""
     storages = {name: tensor.storage for name, tensor in launch.tensors()}
     names = (name for segment in touched(trace, *kinds) for name in segment.names)
     return frozenset(storages[name] for name in names if name in storages)
 
 
-def summed_storages(launch: Launch, trace: Trace) -> frozenset[int]:
+def summed_storages(launch: records.Launch, trace: records.Trace) -> frozenset[int]:
     """Numbers of those in which programs update the same elements."""
-    return touched_storages(launch, trace, Access.ATOMIC) if trace.order_matters else frozenset()
+    return (
+        touched_storages(launch, trace, records.Access.ATOMIC)
+        if trace.order_matters
+        else frozenset()
+    )

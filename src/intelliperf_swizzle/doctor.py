@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,11 @@ from intelliperf_swizzle.disk import kept_for_user
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
 from intelliperf_swizzle.hardware import Device, Target, devices, torch_build, unknown
-from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
-from intelliperf_swizzle.hardware.detect import Sources
+from intelliperf_swizzle.hardware.detect import HERE, Machine
 from intelliperf_swizzle.hook import hook_files
 from intelliperf_swizzle.options import PROPOSERS, Options
 from intelliperf_swizzle.profile.choose import first_usable
-from intelliperf_swizzle.profile.installed import HERE as THIS_MACHINE
-from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Machine, Tool, tool_for
+from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, tool_for
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
 from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind
@@ -88,34 +85,29 @@ _FIRST = ("ncu", "rocprofv3")
 """What `auto` takes first on its kind of GPU; the others are no gap if they are missing."""
 
 
-@dataclass(frozen=True)
-class System:
-    """What is examined: a machine, its GPUs, its environment."""
-
-    machine: Machine = THIS_MACHINE
-    sources: Sources = THESE_GPUS
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+TORCH_BUILDS = {"cuda": "cu130", "hip": "rocm7.1"}
 
 
-HERE = System()
-
-
-def diagnose(options: Options, system: System = HERE) -> Diagnosis:
+def diagnose(
+    options: Options, machine: Machine = HERE, environment: Mapping[str, str] = os.environ
+) -> Diagnosis:
     """What is here and what is missing for what is asked for; takes as long as the slowest tool.
 
     Raises:
         UsageError: there is no such target, profiler, proposer or GPU.
     """
-    _check(options)
-    present = devices(system.sources, system.environment)
+    for kind, known in (("profiler", PROFILERS), ("proposer", PROPOSERS)):
+        if (asked := getattr(options, kind)) not in known:
+            raise UsageError(f"there is no {kind} `{asked}`", hint=f"one of: {', '.join(known)}")
+    present = devices(machine, environment)
     target = choose_target(options, Silent(), present=present)
     measuring = choose_device(options, target, present)
     device = next(iter(present[options.device or 0 :]), None)
     with ThreadPoolExecutor(len(KINDS)) as pool:
-        tools = list(pool.map(lambda name: tool_for(name, target, device, system.machine), KINDS))
+        tools = list(pool.map(lambda name: tool_for(name, target, device, machine), KINDS))
     usable = first_usable(tools) if measuring else None
     automatic = usable.name if usable else "model"
-    endpoint = find_endpoint(options.model, options.provider, options.internal, system.environment)
+    endpoint = find_endpoint(options.model, options.provider, options.internal, environment)
     proposer, refusal = options.proposer, None
     try:
         proposer = proposer_kind(options, endpoint)
@@ -124,13 +116,13 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     findings = (
         _python(),
         _torch(options, device),
-        *(_language(one, system) for one in reversed(frontends())),
-        *_c_compiler(options, device, system.machine),
-        *_gpus(options, present, target, system),
+        *(_language(one, machine, environment) for one in reversed(frontends())),
+        *_c_compiler(options, device, machine),
+        *_gpus(options, present, target, machine, environment),
         *_profilers(options, device, tools),
-        *_language_model(endpoint, proposer, refusal, system.environment),
+        *_language_model(endpoint, proposer, refusal, environment),
         _intelliperf(),
-        _cache(system),
+        _cache(environment),
     )
     return Diagnosis(
         findings=findings,
@@ -139,20 +131,6 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
         profiler=automatic if options.profiler == "auto" else options.profiler,
         proposer=proposer,
     )
-
-
-def _check(options: Options) -> None:
-    for kind, value, known in (
-        ("profiler", options.profiler, PROFILERS),
-        ("proposer", options.proposer, PROPOSERS),
-    ):
-        if value not in known:
-            raise UsageError(f"there is no {kind} `{value}`", hint=f"one of: {', '.join(known)}")
-
-
-def _demands_hardware(options: Options) -> bool:
-    """Whether a hardware profiler is asked for by name."""
-    return options.profiler in KINDS
 
 
 # --- software -----------------------------------------------------------------------------------
@@ -170,30 +148,28 @@ def _version(name: str) -> str | None:
 
 def _torch(options: Options, device: Device | None) -> Finding:
     """PyTorch, which applications bring, and whether its build can use the GPU."""
-    version = _version("torch")
+    version, build = _version("torch"), torch_build()
     if version is None:
         return Finding("PyTorch", "none; only applications that import it need it")
-    build = torch_build()
     described = {"cuda": "for CUDA", "hip": "for ROCm", None: "for CPUs alone"}[build]
-    found = f"{version}, built {described}"
+    found = Finding("PyTorch", f"{version}, built {described}")
     if device is None or build == device.backend:
-        return Finding("PyTorch", found)
-    index = "https://download.pytorch.org/whl/" + (
-        "cu130" if device.backend == "cuda" else "rocm7.1"
-    )
-    return Finding(
-        "PyTorch",
+        return found
+    wheels = f"https://download.pytorch.org/whl/{TORCH_BUILDS[device.backend]}"
+    return replace(
         found,
-        f"its build cannot use the {device.product}",
-        f"pip install --force-reinstall torch --index-url {index}",
-        needed=_demands_hardware(options),
+        gap=f"its build cannot use the {device.product}",
+        command=f"pip install --force-reinstall torch --index-url {wheels}",
+        needed=options.profiler in KINDS,
     )
 
 
-def _language(language: KernelLanguage, system: System) -> Finding:
+def _language(
+    language: KernelLanguage, machine: Machine, environment: Mapping[str, str]
+) -> Finding:
     """The compiler of a kernel language; none is needed by the programs of another."""
-    search = {"PATH": system.machine.search} if system.machine.search else {}
-    compiler = language.compiler({**system.environment, **search})
+    search = {"PATH": machine.search} if machine.search else {}
+    compiler = language.compiler({**environment, **search})
     if compiler.found is None:
         none = f"none; only {language.name} programs need it: {compiler.gap}"
         return Finding(language.name, none + (f": {compiler.command}" if compiler.command else ""))
@@ -202,22 +178,19 @@ def _language(language: KernelLanguage, system: System) -> Finding:
 
 def _c_compiler(options: Options, device: Device | None, machine: Machine) -> Iterator[Finding]:
     """What Triton builds its launchers with; only on a machine with a GPU."""
-    if device is None:
-        return
-    found = [shutil.which(name, path=machine.search) for name in ("cc", "gcc", "clang")]
-    if any(found):
-        yield Finding("C compiler", next(filter(None, found)))
-    else:
+    found = [machine.program(name) for name in ("cc", "gcc", "clang")]
+    if device is not None and not any(found):
         gap = "there is none, and Triton needs it to launch kernels"
         needed = options.profiler != "model"
         yield Finding("C compiler", None, gap, "sudo apt install gcc", needed)
+    elif device is not None:
+        yield Finding("C compiler", next(filter(None, found)))
 
 
 def _intelliperf() -> Finding:
+    none = "not installed; only `intelliperf --formula swizzle` needs it"
     if util.find_spec("intelliperf") is None:
-        return Finding(
-            "IntelliPerf", "not installed; only `intelliperf --formula swizzle` needs it"
-        )
+        return Finding("IntelliPerf", none)
     found = f"{_version('intelliperf') or ''} here".strip()
     if hook_files():
         return Finding("IntelliPerf", f"{found}, start-up hook installed")
@@ -225,8 +198,8 @@ def _intelliperf() -> Finding:
     return Finding("IntelliPerf", found, gap, "intelliperf-swizzle install-hook")
 
 
-def _cache(system: System) -> Finding:
-    kept = kept_for_user(system.environment)
+def _cache(environment: Mapping[str, str]) -> Finding:
+    kept = kept_for_user(environment)
     if kept.folder is None:
         return Finding("cache", "off: nothing is kept")
     used = f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}"
@@ -237,19 +210,21 @@ def _cache(system: System) -> Finding:
 
 
 def _gpus(
-    options: Options, present: tuple[Device, ...], target: Target, system: System
+    options: Options,
+    present: tuple[Device, ...],
+    target: Target,
+    machine: Machine,
+    environment: Mapping[str, str],
 ) -> Iterator[Finding]:
-    needed = _demands_hardware(options)
+    needed = options.profiler in KINDS
     if not present:
-        yield _no_gpu(needed, system)
+        yield _no_gpu(needed, machine, environment)
     for device in present:
-        part = f"GPU {device.number}"
-        found = ", ".join(_facts(device, system.machine.root))
+        gap = None
         if device.target is None and options.target is None:
-            fact, hint = unknown(device)
-            yield Finding(part, found, f"{fact}: {hint}", needed=needed)
-        else:
-            yield Finding(part, found)
+            gap = ": ".join(unknown(device))
+        found = ", ".join(_facts(device, machine.root))
+        yield Finding(f"GPU {device.number}", found, gap, needed=bool(gap) and needed)
     chosen = "asked for" if options.target else "the GPU present" if present else "the default"
     domains = _counted(target.num_xcds, "L2")
     yield Finding("target", f"{target.name}: {target.product}, {domains} ({chosen})")
@@ -273,13 +248,13 @@ def _facts(device: Device, root: Path) -> Iterator[str]:
         yield f"ROCm {rocm.read_text(encoding='utf-8', errors='replace').strip()}"
 
 
-def _no_gpu(needed: bool, system: System) -> Finding:
+def _no_gpu(needed: bool, machine: Machine, environment: Mapping[str, str]) -> Finding:
     """No GPU is visible; why, as far as it can be told."""
-    hidden = [name for name in _VISIBLE if name in system.environment]
-    if hidden and devices(system.sources, {}):
-        gap = f"{hidden[0]}={system.environment[hidden[0]]} hides every GPU"
+    hidden = [name for name in _VISIBLE if name in environment]
+    if hidden and devices(machine, {}):
+        gap = f"{hidden[0]}={environment[hidden[0]]} hides every GPU"
         return Finding("GPU", None, gap, f"unset {hidden[0]}", needed)
-    smi = shutil.which("nvidia-smi", path=system.machine.search)
+    smi = machine.program("nvidia-smi")
     if smi:
         gap = f"{smi} is there and shows no GPU: is the driver loaded?"
         return Finding("GPU", None, gap, "sudo modprobe nvidia", needed)
@@ -303,22 +278,21 @@ def _language_model(
     endpoint: Endpoint | None, proposer: str, refusal: str | None, environment: Mapping[str, str]
 ) -> Iterator[Finding]:
     """What would be asked, and where; DSPy, through which it is asked."""
-    version = _version("dspy")
-    wanted = proposer in ("llm", "both")
-    if version or not wanted:
-        yield Finding("DSPy", version or "not installed; only a language model needs it")
-    else:
+    found = _version("dspy") or "not installed; only a language model needs it"
+    if proposer in ("llm", "both") and not _version("dspy"):
         gap = "it is not installed, and a language model is reached through it"
         yield Finding("DSPy", None, gap, "pip install 'intelliperf-swizzle[llm]'", needed=True)
-    if endpoint is not None:
+    else:
+        yield Finding("DSPy", found)
+    if refusal:
+        command = f"export {KEY_VARIABLE}=..."
+        yield Finding("language model", None, refusal, command, needed=True)
+    elif endpoint is None:
+        yield Finding("language model", f"none: {KEY_VARIABLE} is not set")
+    else:
         keys = (name for name, value in environment.items() if value and value == endpoint.key)
         key = next((f"key in {name}" for name in keys), "no key")
         yield Finding("language model", f"{endpoint.describe()}, {key}")
-    elif refusal:
-        command = f"export {KEY_VARIABLE}=..."
-        yield Finding("language model", None, refusal, command, needed=True)
-    else:
-        yield Finding("language model", f"none: {KEY_VARIABLE} is not set")
 
 
 SCHEMA = 1
@@ -328,17 +302,13 @@ _PART_WIDTH = 14
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     """The diagnosis as a JSON object; what is not there is null."""
+    used = asdict(diagnosis)
     return {
         "schema": SCHEMA,
         "version": __version__,
         "works": diagnosis.works,
-        "would_use": {
-            "target": diagnosis.target,
-            "device": diagnosis.device,
-            "profiler": diagnosis.profiler,
-            "proposer": diagnosis.proposer,
-        },
-        "findings": [asdict(finding) for finding in diagnosis.findings],
+        "findings": list(used.pop("findings")),
+        "would_use": used,
     }
 
 
@@ -366,27 +336,17 @@ def _would_use(diagnosis: Diagnosis) -> str:
 
 def _row(part: str, found: str) -> list[str]:
     """A part and what was found of it, in two columns."""
-    room = WIDTH - _PART_WIDTH - 4
-    first, *more = textwrap.wrap(found, room, break_on_hyphens=False) or [""]
-    blank = " " * _PART_WIDTH
-    return [f"  {part:<{_PART_WIDTH}}  {first}", *(f"  {blank}  {line}" for line in more)]
+    return _wrapped(found, f"  {part:<{_PART_WIDTH}}  ", " " * (_PART_WIDTH + 4))
 
 
-def _gap(finding: Finding) -> Iterator[str]:
-    yield from textwrap.wrap(
-        f"{finding.part}: {finding.gap}",
-        WIDTH,
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_on_hyphens=False,
-    )
-    if finding.command:
-        yield from _folded(finding.command)
+def _gap(finding: Finding) -> list[str]:
+    """What is missing, and the command that mends it, over several lines that a shell joins."""
+    command = _wrapped(finding.command, "    $ ", " " * 6, WIDTH - 2) if finding.command else []
+    joined = [f"{line} \\" for line in command[:-1]] + command[-1:]
+    return [*_wrapped(f"{finding.part}: {finding.gap}", "  ", "    "), *joined]
 
 
-def _folded(command: str) -> Iterator[str]:
-    """A command over several lines that a shell reads as one."""
-    lines = textwrap.wrap(command, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
-    for number, line in enumerate(lines):
-        start, end = ("$ " if number == 0 else "  "), (" \\" if number + 1 < len(lines) else "")
-        yield f"    {start}{line}{end}"
+def _wrapped(text: str, first: str, further: str, width: int = WIDTH) -> list[str]:
+    wrapper = textwrap.TextWrapper(width, first, further, break_on_hyphens=False)
+    wrapper.break_long_words = not first.endswith("$ ")  # a command's words stay what they are
+    return wrapper.wrap(text)

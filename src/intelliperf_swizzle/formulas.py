@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -22,8 +23,6 @@ from intelliperf_swizzle.context.sections import COUNTERS, SECTIONS
 from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.rank import RANK
-
-_KEYS = ("name", "summary", "source", "condition", "parameters", "text")
 
 
 @dataclass(frozen=True)
@@ -122,27 +121,23 @@ def load_swizzle(source: str | Path | IO[str]) -> Pattern:
         LanguageError: its text is not a swizzle.
     """
     where = str(source) if isinstance(source, str | Path) else getattr(source, "name", "input")
-    read = _read(source, where)
-    if _begins_with_an_assignment(read):
-        return bare_swizzle(read, Path(where).stem, where)
-    content = _mapping(read, where)
-    text = content.get("text")
-    if not isinstance(text, str):
-        raise UsageError(f"{where}: `text` must be a swizzle, not {text!r}", hint=_example())
-    _parsed(text, where)
-    names = {key: content.get(key) for key in ("name", "summary", "source", "condition")}
-    for key, value in names.items():
-        if value is not None and not isinstance(value, str):
-            raise UsageError(f"{where}: `{key}` must be text, not {value!r}", hint=f"`{key}: '…'`")
-    if names["condition"] is not None:
-        _parsed(f"pid = {names['condition']}", f"{where}: condition")
-    values, defaults = _parameters(content.get("parameters") or {}, where)
+    with _reading(where, "swizzle", _EXAMPLE):
+        text = (
+            source.read() if not isinstance(source, str | Path) else Path(source).read_text("utf-8")
+        )
+        if _begins_with_an_assignment(text):
+            return bare_swizzle(text, Path(where).stem, where)
+        file = decode(_SwizzleFile, {**dict.fromkeys(_OPTIONAL), **_mapping(text)})
+        values, defaults = _parameters(file.parameters or {})
+    _parsed(file.text, where)
+    if file.condition is not None:
+        _parsed(f"pid = {file.condition}", f"{where}: condition")
     return Pattern(
-        name=names["name"] or Path(where).stem,
-        summary=names["summary"] or "",
-        source=names["source"] or "",
-        condition=names["condition"],
-        text=text if text.endswith("\n") else text + "\n",
+        name=file.name or Path(where).stem,
+        summary=file.summary or "",
+        source=file.source or "",
+        condition=file.condition,
+        text=file.text if file.text.endswith("\n") else file.text + "\n",
         parameters=values,
         defaults=defaults,
     )
@@ -181,41 +176,47 @@ def _unknown(kind: str, name: str, known: list[str]) -> UsageError:
     )
 
 
-def _read(source: str | Path | IO[str], where: str) -> str:
+@dataclass(frozen=True)
+class _SwizzleFile:
+    """A file of a swizzle as it is written; None = left out."""
+
+    text: str
+    name: str | None
+    summary: str | None
+    source: str | None
+    condition: str | None
+    parameters: Mapping[str, Any] | None
+
+
+_OPTIONAL = ("name", "summary", "source", "condition", "parameters")
+_EXAMPLE = "a swizzle file is statements, `pid = num_pids - 1 - pid`, or YAML with a key `text`"
+
+
+@contextmanager
+def _reading(where: object, kind: str, hint: str) -> Iterator[None]:
+    """Says of which file, and what it should be, that something is wrong."""
     try:
-        if isinstance(source, str | Path):
-            return Path(source).read_text(encoding="utf-8")
-        return source.read()
+        yield
     except OSError as error:
         raise UsageError(f"{where} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{where} is not text", hint=_example()) from None
-
-
-def _mapping(content: str, where: str) -> Mapping[str, Any]:
-    try:
-        read = yaml.safe_load(content)
+        raise UsageError(f"{where} is not text", hint=hint) from None
+    except RecordError as error:
+        raise UsageError(f"{where} is not a {kind}: {error.fact}", hint=hint) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise UsageError(f"{where} is not YAML: {reason}", hint=_example()) from None
+        raise UsageError(f"{where} is not YAML: {reason}", hint=hint) from None
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    read = yaml.safe_load(text)
     if not isinstance(read, dict):
-        raise UsageError(f"{where} is not a swizzle: a mapping is expected", hint=_example())
-    for key in read:
-        if key not in _KEYS:
-            raise UsageError(
-                f"{where}: unknown key `{key}`", hint=f"the keys are {', '.join(_KEYS)}"
-            )
+        raise RecordError("a mapping is expected")
     return read
 
 
-def _example() -> str:
-    return "a swizzle file is statements, `pid = num_pids - 1 - pid`, or YAML with a key `text`"
-
-
-def _parameters(content: object, where: str) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+def _parameters(content: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
     """Values to try and defaults; a list's first number is the default."""
-    if not isinstance(content, dict):
-        raise UsageError(f"{where}: `parameters` must be a mapping", hint="`group: [8, 4]`")
     values: dict[str, tuple[int, ...]] = {}
     defaults: dict[str, str] = {}
     for name, offered in content.items():
@@ -224,9 +225,8 @@ def _parameters(content: object, where: str) -> tuple[dict[str, tuple[int, ...]]
         elif isinstance(offered, list) and offered and all(type(n) is int for n in offered):
             values[name], defaults[name] = tuple(offered), str(offered[0])
         else:
-            raise UsageError(
-                f"{where}: parameter `{name}` must be a list of integers or an input's name",
-                hint=f"`{name}: [8, 4]` or `{name}: grid_0`",
+            raise RecordError(
+                f"parameter `{name}` must be a list of integers, `[8, 4]`, or an input's name"
             )
     return values, defaults
 
@@ -307,10 +307,8 @@ def load_formula(name_or_path: str | Path) -> Formula:
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
         path = formula(str(name_or_path))
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise RecordError("a mapping is expected")
+    with _reading(path, "formula", f"keys: {', '.join(_DEFAULTS)}"):
+        content = _mapping(path.read_text(encoding="utf-8"))
         read = _filled({**_DEFAULTS, "name": path.stem}, content)
         for key, known in _KNOWN.items():
             names = read[key] if isinstance(read[key], list | dict) else known
@@ -320,13 +318,6 @@ def load_formula(name_or_path: str | Path) -> Formula:
         made = decode(Formula, {**read, "folder": str(path.parent)})
         if missing := [name for name in made.documents if not (path.parent / name).is_file()]:
             raise RecordError(f"documents: there is no file {path.parent / missing[0]}")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    except RecordError as error:
-        keys = ", ".join(_DEFAULTS)
-        raise UsageError(f"{path} is not a formula: {error.fact}", hint=f"keys: {keys}") from None
     return made
 
 

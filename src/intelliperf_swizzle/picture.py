@@ -17,25 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import ReferenceStream, shared_lines, stream_of
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    SECTOR_BYTES,
-    Access,
-    DescriptorArgument,
-    Int64Array,
-    Launch,
-    Picture,
-    Placement,
-    Raster,
-    Segment,
-    TensorAccess,
-    TensorArgument,
-    TensorPicture,
-    TilePicture,
-    Trace,
-)
 
 MOST_CELLS = 64
 """Cells across and down of a picture: 4 kB of result file each, and still some pixels a cell."""
@@ -50,14 +34,14 @@ NOTHING = "."
 
 
 def picture(
-    launch: Launch,
-    trace: Trace,
+    launch: records.Launch,
+    trace: records.Trace,
     target: Target,
     *,
     occupancy: int,
-    tile: Int64Array | None,
+    tile: records.Int64Array | None,
     columns: int | None = None,
-) -> Picture:
+) -> records.Picture:
     """Counts what there is to see of a launch, before and after.
 
     Args:
@@ -77,7 +61,7 @@ def picture(
         _Schedule.of(trace, one, target, workgroups)
         for one in ([unchanged] if tile is None else [unchanged, tile])
     ]
-    return Picture(
+    return records.Picture(
         domains=target.num_xcds,
         workgroups_per_domain=workgroups,
         l2_bytes_per_domain=target.l2_bytes_per_xcd,
@@ -96,11 +80,13 @@ class _Schedule:
         first_wave: bool[tiles]; whether it is among the first workgroups resident on domain 0.
     """
 
-    domain: Int64Array
+    domain: records.Int64Array
     first_wave: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, trace: Trace, tile: Int64Array, target: Target, workgroups: int) -> _Schedule:
+    def of(
+        cls, trace: records.Trace, tile: records.Int64Array, target: Target, workgroups: int
+    ) -> _Schedule:
         domain, in_turn = np.empty(len(tile), np.int64), tile[trace.rounds]
         domain[tile] = target.domain_of(trace.runs_in)
         first_wave = np.zeros(len(tile), np.bool_)
@@ -119,11 +105,11 @@ class _Slice:
     """
 
     title: str
-    tile: Int64Array
+    tile: records.Int64Array
     neighbours: bool = True
 
 
-def _slice(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
+def _slice(launch: records.Launch, trace: records.Trace, columns: int | None) -> _Slice:
     x, y, z = launch.grid
     numbers = np.arange(trace.tiles)
     if y == z == 1:
@@ -135,7 +121,7 @@ def _slice(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
     return _Slice("pid_0 across, pid_1 down, pid_2 = 0", numbers.reshape(z, y, x)[0])
 
 
-def _flat(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
+def _flat(launch: records.Launch, trace: records.Trace, columns: int | None) -> _Slice:
     """A flat grid: each tile where it writes, if that fills a rectangle, else row after row."""
     placed = _placed_by_writes(launch, trace)
     if placed is not None:
@@ -147,13 +133,13 @@ def _flat(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
     return _Slice(f"by number, {across} in a row", tile.reshape(down, across), neighbours=False)
 
 
-def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
+def _placed_by_writes(launch: records.Launch, trace: records.Trace) -> _Slice | None:
     """Tiles by the row and column of all that each writes in a tensor of rows.
 
     A place for every store, with the program that makes it, as persistent kernels make several.
     Where that is no rectangle, by the first that each makes.
     """
-    writes = np.flatnonzero(trace.shape_kind[trace.access_shape] == Access.WRITE)
+    writes = np.flatnonzero(trace.shape_kind[trace.access_shape] == records.Access.WRITE)
     tile = np.searchsorted(trace.tile_offset, writes, side="right") - 1
     _, first = np.unique(tile, return_index=True)
     if len(first) != trace.tiles:
@@ -163,7 +149,12 @@ def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
     )
 
 
-def _placed(launch: Launch, trace: Trace, tile: Int64Array, writes: Int64Array) -> _Slice | None:
+def _placed(
+    launch: records.Launch,
+    trace: records.Trace,
+    tile: records.Int64Array,
+    writes: records.Int64Array,
+) -> _Slice | None:
     """Each tile where it makes these writes; None unless they fill a rectangle."""
     line = trace.access_base[writes].astype(np.int64)
     segments = np.unique(trace.segment_of(line))
@@ -174,8 +165,10 @@ def _placed(launch: Launch, trace: Trace, tile: Int64Array, writes: Int64Array) 
     if row_bytes is None:
         return None
     sectors = trace.shape_sectors[trace.shape_offset[trace.access_shape[writes]]].astype(np.int64)
-    begin = SECTOR_BYTES * np.round(np.log2(np.maximum(sectors & -sectors, 1))).astype(np.int64)
-    row, column = np.divmod((line - segment.first_line) * LINE_BYTES + begin, row_bytes)
+    begin = records.SECTOR_BYTES * np.round(np.log2(np.maximum(sectors & -sectors, 1))).astype(
+        np.int64
+    )
+    row, column = np.divmod((line - segment.first_line) * records.LINE_BYTES + begin, row_bytes)
     rows, row = np.unique(row, return_inverse=True)
     columns, column = np.unique(column, return_inverse=True)
     across, neighbours = len(columns), True
@@ -198,7 +191,7 @@ def _placed(launch: Launch, trace: Trace, tile: Int64Array, writes: Int64Array) 
 
 def _tile_pictures(
     slice_: _Slice, orders: Sequence[_Schedule], num_domains: int
-) -> tuple[TilePicture, ...]:
+) -> tuple[records.TilePicture, ...]:
     """The whole slice, and the first tiles one by one where its cells are more than a tile."""
     down, across = slice_.tile.shape
     cell = (-(-across // MOST_CELLS), -(-down // MOST_CELLS))
@@ -207,7 +200,7 @@ def _tile_pictures(
         detail = slice_.tile[:DETAIL_TILES, :DETAIL_TILES]
         shown.append((_Slice(f"{slice_.title}: the first tiles one by one", detail), (1, 1)))
     return tuple(
-        TilePicture(
+        records.TilePicture(
             title=one.title,
             tiles=(one.tile.shape[1], one.tile.shape[0]),
             tiles_per_cell=size,
@@ -219,8 +212,8 @@ def _tile_pictures(
 
 
 def _placement(
-    tile: Int64Array, tiles_per_cell: tuple[int, int], order: _Schedule, num_domains: int
-) -> Placement:
+    tile: records.Int64Array, tiles_per_cell: tuple[int, int], order: _Schedule, num_domains: int
+) -> records.Placement:
     width, height = tiles_per_cell
     shape = (-(-tile.shape[0] // height), -(-tile.shape[1] // width))
     rows, columns = np.arange(tile.shape[0]) // height, np.arange(tile.shape[1]) // width
@@ -233,14 +226,14 @@ def _placement(
     tiles = counts.sum(axis=1)
     share = counts.max(axis=1) / np.maximum(tiles, 1)
     nothing = tiles == 0
-    return Placement(
+    return records.Placement(
         domain=_raster(counts.argmax(axis=1), nothing, shape),
         share=_raster(np.rint(35 * share), nothing, shape),
         neighbours_together=(_together(tile, order.domain, 1), _together(tile, order.domain, 0)),
     )
 
 
-def _together(tile: Int64Array, domain: Int64Array, axis: int) -> float | None:
+def _together(tile: records.Int64Array, domain: records.Int64Array, axis: int) -> float | None:
     """Of the tiles that are neighbours along an axis, the share that run on one domain."""
     one, other = (tile[:, :-1], tile[:, 1:]) if axis else (tile[:-1], tile[1:])
     pairs = (one >= 0) & (other >= 0)
@@ -251,7 +244,7 @@ def _together(tile: Int64Array, domain: Int64Array, axis: int) -> float | None:
 
 def _raster(
     values: NDArray[np.generic], nothing: NDArray[np.bool_], shape: tuple[int, int]
-) -> Raster:
+) -> records.Raster:
     alphabet = np.array(list(DIGITS + NOTHING))
     digits = np.where(nothing, len(DIGITS), np.minimum(values.astype(np.int64), len(DIGITS) - 1))
     return tuple("".join(row) for row in alphabet[digits].reshape(shape).tolist())
@@ -261,8 +254,8 @@ def _raster(
 
 
 def _tensor_pictures(
-    launch: Launch, trace: Trace, orders: Sequence[_Schedule], shown: _Slice
-) -> tuple[TensorPicture, ...]:
+    launch: records.Launch, trace: records.Trace, orders: Sequence[_Schedule], shown: _Slice
+) -> tuple[records.TensorPicture, ...]:
     stream = stream_of(trace)
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
     touched = np.bincount(segment_of[stream.touches.unit], stream.touches.lines)
@@ -278,7 +271,7 @@ def _tensor_pictures(
     )
 
 
-def _shared(trace: Trace, place: Int64Array, axis: int) -> dict[int, float]:
+def _shared(trace: records.Trace, place: records.Int64Array, axis: int) -> dict[int, float]:
     """By segment, the share of a tile's lines that its neighbour touches, too.
 
     Args:
@@ -294,25 +287,25 @@ def _shared(trace: Trace, place: Int64Array, axis: int) -> dict[int, float]:
 
 
 def _tensor_picture(
-    launch: Launch,
-    segment: Segment,
+    launch: records.Launch,
+    segment: records.Segment,
     stream: ReferenceStream,
     units: NDArray[np.bool_],
     orders: Sequence[_Schedule],
-) -> TensorPicture:
+) -> records.TensorPicture:
     touches = stream.touches.only(units)
     read, written = (
-        bool(touches.kinds[units][:, [kind, Access.ATOMIC]].any())
-        for kind in (Access.READ, Access.WRITE)
+        bool(touches.kinds[units][:, [kind, records.Access.ATOMIC]].any())
+        for kind in (records.Access.READ, records.Access.WRITE)
     )
     before, *after = (
-        TensorAccess(
+        records.TensorAccess(
             domains_per_line=touches.domains_per_line(order.domain),
-            wave_bytes=touches.distinct_lines(order.first_wave[touches.tile]) * LINE_BYTES,
+            wave_bytes=touches.distinct_lines(order.first_wave[touches.tile]) * records.LINE_BYTES,
         )
         for order in orders
     )
-    return TensorPicture(
+    return records.TensorPicture(
         names=segment.names,
         shape=_shape(launch, segment),
         bytes=segment.bytes,
@@ -323,18 +316,18 @@ def _tensor_picture(
     )
 
 
-def _tensor(launch: Launch, segment: Segment) -> TensorArgument | None:
+def _tensor(launch: records.Launch, segment: records.Segment) -> records.TensorArgument | None:
     """The first of the arguments that lie in a segment."""
     for name in segment.names:
         argument = launch.arguments.get(name)
-        if isinstance(argument, DescriptorArgument):
+        if isinstance(argument, records.DescriptorArgument):
             return argument.base
-        if isinstance(argument, TensorArgument):
+        if isinstance(argument, records.TensorArgument):
             return argument
     return None
 
 
-def _row_bytes(launch: Launch, segment: Segment) -> int | None:
+def _row_bytes(launch: records.Launch, segment: records.Segment) -> int | None:
     """Bytes from one row of a tensor to the next; None if it has no rows."""
     tensor = _tensor(launch, segment)
     if tensor is None:
@@ -345,6 +338,6 @@ def _row_bytes(launch: Launch, segment: Segment) -> int | None:
     return strides[0] * max(1, int(bits[0]) // 8) if strides and bits else None
 
 
-def _shape(launch: Launch, segment: Segment) -> str:
+def _shape(launch: records.Launch, segment: records.Segment) -> str:
     tensor = _tensor(launch, segment)
     return f"{' × '.join(map(str, tensor.shape))} {tensor.dtype}" if tensor else ""

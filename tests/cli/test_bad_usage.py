@@ -140,7 +140,7 @@ def test_a_name_that_is_not_utf_8_is_one_clear_error(where: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("pid = pid # \ud800", "cannot be read"),
+        ("pid = pid # \ud800", "lone surrogate"),
         ("pid = pid \0", "null bytes"),
         ("pid = print(pid)", "print"),
         ("pid = pid * 0.5", "float"),

@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle import doctor
-from intelliperf_swizzle.doctor import System, as_json, as_text, diagnose
+from intelliperf_swizzle.doctor import as_json, as_text, diagnose
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware.detect import Sources
+from intelliperf_swizzle.hardware.detect import Machine
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.profile.installed import Machine
 
 H200 = "NVIDIA H200, GPU-eb132614-7621, 580.159.04, 9.0, Disabled"
 
@@ -35,20 +34,8 @@ class Computer:
         self.patience_seconds = 60.0  # a stand-in is a Python
 
     @property
-    def system(self) -> System:
-        root = self.root
-        return System(
-            Machine(root, str(self.bin), self.patience_seconds),
-            Sources(
-                kfd=root / "sys/class/kfd/kfd/topology/nodes",
-                drm=root / "sys/class/drm",
-                modules=root / "sys/module",
-                nvidia=root / "proc/driver/nvidia",
-                nvidia_smi=(str(self.bin / "nvidia-smi"),),
-                limit_seconds=self.patience_seconds,
-            ),
-            self.environment,
-        )
+    def machine(self) -> Machine:
+        return Machine(self.root, str(self.bin), self.patience_seconds)
 
     def install(self, name: str, says: str = "", body: str = "") -> None:
         path = self.bin / name
@@ -60,7 +47,7 @@ class Computer:
         (self.root / file).write_text(text)
 
     def diagnose(self, **wishes):
-        return diagnose(Options(**wishes), self.system)
+        return diagnose(Options(**wishes), self.machine, self.environment)
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.language import Triton
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.hardware.detect import HERE as GPUS
-from intelliperf_swizzle.profile.installed import HERE as PROFILERS
+from intelliperf_swizzle.hardware.detect import HERE
 from intelliperf_swizzle.records import Capture, Interval, Launch, Timing, Trace
 
 NODE = {
@@ -79,13 +78,12 @@ INTERPRETED = Interpreted()
 
 def add_gpu(folder: Path) -> None:
     """Writes the driver's tables, and has all be looked for there."""
-    node = folder / "nodes" / "1"
+    node = folder / "sys/class/kfd/kfd/topology/nodes/1"
     node.mkdir(parents=True, exist_ok=True)
     (node / "properties").write_text("".join(f"{name} {one}\n" for name, one in NODE.items()))
     (folder / "dev").mkdir(exist_ok=True)
     (folder / "dev" / "kfd").touch()
-    for here, name, place in ((GPUS, "kfd", node.parent), (PROFILERS, "root", folder)):
-        object.__setattr__(here, name, place)  # they are the default of every look-up
+    object.__setattr__(HERE, "root", folder)  # it is the default of every look-up
     trials.RACE_SECONDS = 0.0
     ports._loaded["triton"] = INTERPRETED
 

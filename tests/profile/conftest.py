@@ -20,8 +20,8 @@ import pytest
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import frontends
+from intelliperf_swizzle.hardware.detect import Machine
 from intelliperf_swizzle.profile import Application, TracedLaunch
-from intelliperf_swizzle.profile.installed import Machine
 from intelliperf_swizzle.records import Grid, KernelSource, Launch, SourceFunction
 
 APPLICATION = """\

@@ -147,20 +147,17 @@ SWIZZLE = "a pattern's name, the statements themselves, a file of them or of YAM
 """What the verbs take for a swizzle."""
 
 
-def swizzle_of(argument: str, settings: Mapping[str, int]) -> tuple[Pattern, str]:
-    """The named, given, stored or piped swizzle, and its text with the settings bound it knows."""
+def swizzle_of(argument: str) -> Pattern:
+    """The named, given, stored or piped swizzle."""
     from intelliperf_swizzle.formulas import bare_swizzle, load_pattern, load_swizzle
 
     if argument == "-":
-        pattern = load_swizzle(sys.stdin)
-    elif "=" in argument and not is_file(argument):
-        pattern = bare_swizzle(argument)
-    elif Path(argument).suffix in (".yaml", ".yml", ".txt") or is_file(argument):
-        pattern = load_swizzle(argument)
-    else:
-        pattern = load_pattern(argument)
-    bound = {name: value for name, value in settings.items() if name in pattern.parameters}
-    return pattern, pattern.bind(**bound)
+        return load_swizzle(sys.stdin)
+    if "=" in argument and not is_file(argument):
+        return bare_swizzle(argument)
+    if Path(argument).suffix in (".yaml", ".yml", ".txt") or is_file(argument):
+        return load_swizzle(argument)
+    return load_pattern(argument)
 
 
 def is_file(argument: str) -> bool:

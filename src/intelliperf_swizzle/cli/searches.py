@@ -19,7 +19,7 @@ from intelliperf_swizzle.cli import (
     say,
     swizzle_of,
 )
-from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.options import add_options, read_options
 from intelliperf_swizzle.readers import bindings
 
@@ -109,13 +109,8 @@ def score(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.search.run import score
     from intelliperf_swizzle.search.setup import prepare, run_build
 
-    bound = bindings(namespace.set, INPUTS)
-    pattern, text = swizzle_of(namespace.swizzle, bound)
-    for name in bound.keys() - pattern.parameters.keys():
-        raise UsageError(
-            f"`{pattern.name}` has no parameter `{name}`",
-            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
-        )
+    pattern = swizzle_of(namespace.swizzle)
+    text = pattern.bind(**bindings(namespace.set, INPUTS))
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
         run_build(setup)

@@ -222,7 +222,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     return 0 if all(verdict.kind == "permutation" for verdict in verdicts) else 1
 
 
-def _swizzle_parser() -> Parser:
+def _run_swizzle(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog=f"{PROGRAM} prove", usage=PROVE, description="Prove that a swizzle is a permutation."
     )
@@ -232,50 +232,29 @@ def _swizzle_parser() -> Parser:
     )
     parser.add_argument("--target", default=DEFAULT_TARGET, help=f"GPU ({DEFAULT_TARGET})")
     parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
+        "--set", action="append", default=[], metavar="NAME=VALUE",
         help="a parameter of the pattern, or an argument of the kernel",
-    )
-    return parser
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
 
-
-def _run_swizzle(arguments: Sequence[str]) -> int:
-    options = _swizzle_parser().parse_args(arguments)
-
-    from intelliperf_swizzle.hardware import load_target
+    from intelliperf_swizzle.api import loaded_target, prove_parsed, refuse_unread
     from intelliperf_swizzle.language import INPUTS, parse
-    from intelliperf_swizzle.mapping import extend, prove, refusal
+    from intelliperf_swizzle.mapping import refusal
     from intelliperf_swizzle.records import Witness
     from intelliperf_swizzle.report.words import proved
 
-    target = load_target(options.target)
-    extents = grid(options.grid)
+    target, extents = loaded_target(options.target), grid(options.grid)
     settings = bindings(options.set, INPUTS)
-    pattern, text = swizzle_of(options.swizzle, settings)
-    swizzle = parse(text)
-    unread = set(settings) - set(pattern.parameters) - swizzle.names
-    if unread:
-        raise UsageError(
-            f"`{pattern.name}` does not read `{sorted(unread)[0]}`",
-            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
-        )
-    constants = {name: settings[name] for name in set(settings) - set(pattern.parameters)}
-    xcds, cus = target.num_xcds, target.cus_per_xcd
-    verdict = prove(swizzle, extents, constants, num_xcds=xcds, cus_per_xcd=cus)
-    if isinstance(verdict, Witness):
-        if verdict.failure is not None:
-            raise LanguageError(verdict.failure)
-        refused = refusal(
-            verdict,
-            pattern.name,
-            extents,
-            domains=target.domain_count,
-            hint=condition_hint(pattern),
-        )
-        print(f"Refused: {refused}")
-        return 1
-    whole = extend(verdict, swizzle, num_xcds=xcds, cus_per_xcd=cus)
-    print(proved(pattern.name, whole, target.domain_count))
-    return 0
+    pattern = swizzle_of(options.swizzle)
+    own = {name: settings[name] for name in settings.keys() - pattern.parameters.keys()}
+    text = pattern.bind(**{name: settings[name] for name in settings.keys() - own.keys()})
+    refuse_unread(pattern.name, own, parse(text).names, pattern.parameters)
+    verdict = prove_parsed(parse(text), extents, own, target)
+    if not isinstance(verdict, Witness):
+        print(proved(pattern.name, verdict, target.domain_count))
+        return 0
+    if verdict.failure is not None:
+        raise LanguageError(verdict.failure)
+    domains, hint = target.domain_count, condition_hint(pattern)
+    print(f"Refused: {refusal(verdict, pattern.name, extents, domains=domains, hint=hint)}")
+    return 1

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +42,7 @@ MOST_TOLD = 16
 _INTEGER = re.compile(r"u?int(8|16|32|64)")
 
 
-def integer_inputs(launch: Launch, tensors: Sequence[TensorUse]) -> tuple[IntegerInput, ...]:
+def integer_inputs(launch: Launch, tensors: Sequence[TensorUse]) -> Iterator[IntegerInput]:
     """Those of a launch whose contents were recorded.
 
     Args:
@@ -48,19 +50,12 @@ def integer_inputs(launch: Launch, tensors: Sequence[TensorUse]) -> tuple[Intege
         tensors: what its programs touch.
     """
     read_only = {name for one in tensors if not one.writes + one.atomics for name in one.names}
-    return tuple(_read(launch, read_only))
-
-
-def _read(launch: Launch, read_only: Container[str]) -> Iterator[IntegerInput]:
     for name, tensor in launch.tensors():
-        contents = launch.storages[tensor.storage].contents
-        count = int(np.prod(tensor.shape))
-        if contents is None or not _INTEGER.fullmatch(tensor.dtype) or name not in read_only:
+        contents, count = launch.storages[tensor.storage].contents, int(np.prod(tensor.shape))
+        is_read = name in read_only and _INTEGER.fullmatch(tensor.dtype)
+        if contents is None or not is_read or not 0 < count <= MOST_VALUES:
             continue
-        if not 0 < count <= MOST_VALUES:
-            continue
-        raw = np.load(contents, mmap_mode="r")
-        dtype = np.dtype(tensor.dtype)
+        raw, dtype = np.load(contents, mmap_mode="r"), np.dtype(tensor.dtype)
         strides = [stride * dtype.itemsize for stride in tensor.strides]
         values = np.ndarray(tensor.shape, dtype, raw, tensor.offset_bytes, strides)
         yield IntegerInput(name, values.astype(np.int64).ravel())
@@ -110,13 +105,11 @@ def hardware_context(
 
     Cost: about half a second a million references.
     """
-    touches = stream_of(trace).touches
-    domain_of = target.domain_of(trace.runs_in)
-    resident = target.cus_per_xcd * occupancy
+    domain_of, resident = target.domain_of(trace.runs_in), target.cus_per_xcd * occupancy
     if not target.deals_in_turn:  # who meets where is not known, so the L2 is taken for one
         domain_of, resident = np.zeros_like(domain_of), target.cus * occupancy
-    wave_of = _waves(trace, domain_of, resident)
-    tensors = _tensors(trace, touches, domain_of)
+    order = _Order(trace, target, stream_of(trace).touches, domain_of, resident)
+    tensors = _tensors(order)
     return HardwareContext(
         launch=launch,
         launches=tuple(launches) or (launch,),
@@ -124,45 +117,80 @@ def hardware_context(
         baseline=baseline,
         ceiling=ceiling,
         tensors=tensors,
-        integer_inputs=integer_inputs(launch, tensors),
-        reuse=_reuse(touches, target, domain_of, wave_of),
-        wave=_wave(touches, target, domain_of, wave_of, occupancy, resident),
+        integer_inputs=tuple(integer_inputs(launch, tensors)),
+        reuse=_reuse(order),
+        wave=_wave(order, occupancy),
         trace=trace,
-        sampled=touches.step,
+        sampled=order.touches.step,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """Where and when the tiles of a launch run, unmodified.
+
+    Attributes:
+        trace: of the launch.
+        target: the GPU.
+        touches: which tile touches what.
+        domain_of: int64[tiles].
+        resident: workgroups on a domain at once.
+    """
+
+    trace: Trace
+    target: Target
+    touches: Touches
+    domain_of: Int64Array
+    resident: int
+
+    @cached_property
+    def wave_of(self) -> Int64Array:
+        """In which wave of its domain each tile runs: int64[tiles]."""
+        rounds, rank = self.trace.rounds, np.empty(self.trace.tiles, np.int64)
+        order = rounds[np.argsort(self.domain_of[rounds], kind="stable")]
+        domain = self.domain_of[order]
+        rank[order] = np.arange(len(order)) - np.searchsorted(domain, domain)
+        return rank // self.resident
+
+    @cached_property
+    def wave_bytes(self) -> Int64Array:
+        """Distinct bytes of each wave of each domain: int64[domains, waves]."""
+        touches, waves = self.touches, int(self.wave_of.max()) + 1
+        where = (self.domain_of * waves + self.wave_of)[touches.tile]
+        _, once = np.unique(where * (int(touches.unit.max()) + 1) + touches.unit, return_index=True)
+        size = waves * self.target.num_xcds
+        counts = np.bincount(where[once], weights=touches.lines[once], minlength=size)
+        return counts.reshape(-1, waves).astype(np.int64) * touches.step * LINE_BYTES
 
 
 # --- tensors ------------------------------------------------------------------------------------
 
 
-def _tensors(trace: Trace, touches: Touches, domain_of: Int64Array) -> tuple[TensorUse, ...]:
-    stream = stream_of(trace)
+def _tensors(order: _Order) -> tuple[TensorUse, ...]:
+    trace, stream = order.trace, stream_of(order.trace)
     shared = [shared_lines(trace, _neighbours(trace, axis)) for axis in range(len(trace.grid))]
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
     used = [
-        _tensor(trace, touches, domain_of, shared, number, segment_of == number)
-        for number in np.unique(segment_of[touches.unit]).tolist()
+        _tensor(order, shared, number, segment_of == number)
+        for number in np.unique(segment_of[order.touches.unit]).tolist()
     ]
     return tuple(sorted(used, key=lambda one: (-one.traffic_share, one.names)))
 
 
 def _tensor(
-    trace: Trace,
-    touches: Touches,
-    domain_of: Int64Array,
+    order: _Order,
     shared: Sequence[Mapping[int, float]],
     number: int,
     units: npt.NDArray[np.bool_],
 ) -> TensorUse:
-    segment = trace.segments[number]
-    touches = touches.only(units)
+    trace, touches = order.trace, order.touches.only(units)
     unit, tile, lines = touches.unit, touches.tile, touches.lines
     reads, writes, atomics = touches.kinds[units].sum(axis=0).tolist()
     first = np.flatnonzero(np.diff(unit, prepend=-1))
     line_touches = int(lines.sum())
     all_lines = int(stream_of(trace).unit_lines[units].sum())
     return TensorUse(
-        names=segment.names,
+        names=trace.segments[number].names,
         touched_bytes=all_lines * LINE_BYTES,
         tile_bytes=line_touches * touches.step * LINE_BYTES / len(np.unique(tile)),
         reads=reads,
@@ -171,7 +199,7 @@ def _tensor(
         passes=(reads + writes + atomics) / (line_touches * touches.step),
         traffic_share=(reads + writes + atomics) / max(1, int(touches.kinds.sum())),
         tiles_per_line=touches.tiles_per_line,
-        domains_per_line=touches.domains_per_line(domain_of),
+        domains_per_line=touches.domains_per_line(order.domain_of),
         most_tiles_per_line=int(np.diff(np.append(first, len(unit))).max()),
         shared_with_neighbour=tuple(
             one.get(number, 0.0) if extent > 1 else None
@@ -203,56 +231,25 @@ def _next_tiles(unit: Int64Array, tile: Int64Array, lines: Int64Array) -> tuple[
 # --- waves and reuse ----------------------------------------------------------------------------
 
 
-def _waves(trace: Trace, domain: Int64Array, slots: int) -> Int64Array:
-    """In which wave of its domain each tile runs: int64[tiles]."""
-    order = trace.rounds[np.argsort(domain[trace.rounds], kind="stable")]
-    rank = np.empty(trace.tiles, np.int64)
-    begins = np.searchsorted(domain[order], np.arange(domain.max() + 1))
-    rank[order] = np.arange(trace.tiles) - begins[domain[order]]
-    return rank // slots
-
-
-def _domain_waves(
-    touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array
-) -> Int64Array:
-    """Distinct bytes of each wave of each domain: int64[domains, waves]."""
-    waves = int(wave_of.max()) + 1
-    domain = domain_of[touches.tile]
-    cell = (domain * waves + wave_of[touches.tile]) * (int(touches.unit.max()) + 1)
-    _, once = np.unique(cell + touches.unit, return_index=True)
-    where = (domain * waves + wave_of[touches.tile])[once]
-    counts = np.bincount(
-        where, weights=touches.lines[once], minlength=waves * target.num_xcds
-    ).reshape(target.num_xcds, waves)
-    return counts.astype(np.int64) * touches.step * LINE_BYTES
-
-
-def _wave(
-    touches: Touches,
-    target: Target,
-    domain_of: Int64Array,
-    wave_of: Int64Array,
-    occupancy: int,
-    resident: int,
-) -> Wave:
-    per_domain = _domain_waves(touches, target, domain_of, wave_of)
-    units = int(touches.unit.max()) + 1
-    _, once = np.unique(wave_of[touches.tile] * units + touches.unit, return_index=True)
+def _wave(order: _Order, occupancy: int) -> Wave:
+    touches, per_domain = order.touches, order.wave_bytes
+    cell = order.wave_of[touches.tile] * (int(touches.unit.max()) + 1) + touches.unit
+    _, once = np.unique(cell, return_index=True)
     device = int(touches.lines[once].sum()) * touches.step * LINE_BYTES
     return Wave(
         occupancy=occupancy,
-        workgroups_per_domain=resident,
+        workgroups_per_domain=order.resident,
         waves=per_domain.shape[1],
         domain_bytes=float(per_domain[per_domain > 0].mean()),
         device_bytes=device / per_domain.shape[1],
     )
 
 
-def _reuse(touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array) -> Reuse:
-    domain, wave = domain_of[touches.tile], wave_of[touches.tile]
-    order = np.lexsort((touches.tile, domain, touches.unit))
-    unit, lines = touches.unit[order], touches.lines[order]
-    domain, wave, tile = domain[order], wave[order], touches.tile[order]
+def _reuse(order: _Order) -> Reuse:
+    touches = order.touches
+    by_domain = np.lexsort((touches.tile, order.domain_of[touches.tile], touches.unit))
+    unit, lines, tile = (each[by_domain] for each in (touches.unit, touches.lines, touches.tile))
+    domain, wave = order.domain_of[tile], order.wave_of[tile]
     again = np.zeros(len(unit), bool)
     again[1:] = (unit[1:] == unit[:-1]) & (domain[1:] == domain[:-1])
     before = np.concatenate([[0], wave[:-1]])
@@ -261,40 +258,21 @@ def _reuse(touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int
     first = tile == first_tile[unit]
     later = again & (wave > before)
     total = lines.sum()
-    waves = _domain_waves(touches, target, domain_of, wave_of)
-    distance = _distances(waves, domain[later], before[later], wave[later])
+    until = np.cumsum(order.wave_bytes, axis=1)  # each wave's bytes once
+    distance = until[domain, wave][later] - until[domain, before][later]
+    fits = lines[later][distance <= order.target.meeting_l2_bytes].sum()
     shared = np.bincount(unit, minlength=len(first_tile)) > 1
-    fetched = ~again & shared[unit]
+    fetched = ~again & shared[unit]  # an entry a unit and domain
+    _, once = np.unique(unit[fetched], return_index=True)
     return Reuse(
         first=float(lines[first].sum() / total),
         other_domain=float(lines[~again & ~first].sum() / total),
         same_wave=float(lines[again & ~later].sum() / total),
         earlier_wave=float(lines[later].sum() / total),
         distance_bytes=float(np.median(distance)) if len(distance) else None,
-        distance_fits=_fitting(distance, lines[later], target.meeting_l2_bytes),
-        domains_per_shared_line=_mean_domains(unit[fetched], lines[fetched]),
+        distance_fits=float(fits / max(1, lines[later].sum())),
+        domains_per_shared_line=float(lines[fetched].sum() / max(1, lines[fetched][once].sum())),
     )
-
-
-def _distances(
-    per_wave: Int64Array, domain: Int64Array, before: Int64Array, wave: Int64Array
-) -> Int64Array:
-    """Bytes that a domain touches from the wave after `before` to `wave`, each wave's once."""
-    until = np.concatenate(
-        [np.zeros((len(per_wave), 1), np.int64), np.cumsum(per_wave, axis=1)], axis=1
-    )
-    distance: Int64Array = until[domain, wave + 1] - until[domain, before + 1]
-    return distance
-
-
-def _fitting(distance: Int64Array, lines: Int64Array, capacity_bytes: int) -> float:
-    return float(lines[distance <= capacity_bytes].sum() / max(1, lines.sum()))
-
-
-def _mean_domains(unit: Int64Array, lines: Int64Array) -> float:
-    """On how many domains a unit is fetched, on average over lines; an entry a unit and domain."""
-    _, first = np.unique(unit, return_index=True)
-    return float(lines.sum() / lines[first].sum()) if len(unit) else 0.0
 
 
 def placement(

@@ -12,6 +12,7 @@ import csv
 import dataclasses
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -104,39 +105,37 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Sources:
-    """Where GPUs are looked for.
+class Machine:
+    """Where GPUs, tools and permissions are looked for.
 
     Attributes:
-        kfd: the AMD kernel driver's table of devices.
-        drm: the kernel's table of graphics devices.
-        modules: the kernel's table of modules.
-        nvidia: the NVIDIA kernel driver's table.
-        nvidia_smi: the command that prints NVIDIA GPUs.
-        limit_seconds: how long that may take.
+        root: of the file system.
+        search: folders with programs, as in `PATH`; None = those of `PATH`.
+        limit_seconds: a tool that does not answer in this time hangs.
     """
 
-    kfd: Path = Path("/sys/class/kfd/kfd/topology/nodes")
-    drm: Path = Path("/sys/class/drm")
-    modules: Path = Path("/sys/module")
-    nvidia: Path = Path("/proc/driver/nvidia")
-    nvidia_smi: tuple[str, ...] = ("nvidia-smi",)
+    root: Path = Path("/")
+    search: str | None = None
     limit_seconds: float = 10.0
 
+    def program(self, name: str) -> str | None:
+        """The path of a program; None if there is none."""
+        return shutil.which(name, path=self.search)
 
-HERE = Sources()
+
+HERE = Machine()
 
 
 def devices(
-    sources: Sources = HERE, environment: Mapping[str, str] = os.environ
+    machine: Machine = HERE, environment: Mapping[str, str] = os.environ
 ) -> tuple[Device, ...]:
     """The GPUs that a process started here would see, in that order; AMD ones first.
 
     Args:
-        sources: where they are looked for.
+        machine: where they are looked for.
         environment: of that process; `CUDA_VISIBLE_DEVICES` and its like are obeyed.
     """
-    seen = [*_amd(sources, environment), *_nvidia(sources, environment)]
+    seen = [*_amd(machine.root, environment), *_nvidia(machine, environment)]
     return tuple(replace(device, number=number) for number, device in enumerate(seen))
 
 
@@ -155,10 +154,11 @@ _MODES = {1: "SPX", 2: "DPX", 3: "TPX", 4: "QPX"}
 """Name of a partition mode by the number of partitions; as many as XCDs is CPX."""
 
 
-def _amd(sources: Sources, environment: Mapping[str, str]) -> list[Device]:
-    driver = _text(sources.modules / "amdgpu" / "version")
-    present = [_amd_device(node, sources.drm, driver) for node in _gpu_nodes(sources.kfd)]
-    unique = [f"GPU-{node.get('unique_id', 0):016x}" for node in _gpu_nodes(sources.kfd)]
+def _amd(root: Path, environment: Mapping[str, str]) -> list[Device]:
+    driver = _text(root / "sys/module/amdgpu/version")
+    nodes = list(_gpu_nodes(root / "sys/class/kfd/kfd/topology/nodes"))
+    present = [_amd_device(node, root / "sys/class/drm", driver) for node in nodes]
+    unique = [f"GPU-{node.get('unique_id', 0):016x}" for node in nodes]
     for_rocr = _visible(present, unique, environment.get("ROCR_VISIBLE_DEVICES"))
     numbered = [
         replace(device, environment={"HIP_VISIBLE_DEVICES": str(number)})
@@ -232,30 +232,31 @@ def _gfx(version: int) -> str | None:
 _FIELDS = "name,uuid,driver_version,compute_cap,mig.mode.current"
 
 
-def _nvidia(sources: Sources, environment: Mapping[str, str]) -> list[Device]:
-    rows = _nvidia_smi(sources) or list(_nvidia_table(sources))
+def _nvidia(machine: Machine, environment: Mapping[str, str]) -> list[Device]:
+    rows = _nvidia_smi(machine) or list(_nvidia_table(machine.root))
     present = [_nvidia_device(*row) for row in rows]
     unique = [row[1] for row in rows]
     return _visible(present, unique, environment.get("CUDA_VISIBLE_DEVICES"))
 
 
-def _nvidia_smi(sources: Sources) -> list[list[str]]:
+def _nvidia_smi(machine: Machine) -> list[list[str]]:
     """Rows of `_FIELDS`; none where it is missing, fails or hangs."""
-    query = [*sources.nvidia_smi, f"--query-gpu={_FIELDS}", "--format=csv,noheader"]
+    query = (f"--query-gpu={_FIELDS}", "--format=csv,noheader")
     try:
         ran = subprocess.run(
-            query, capture_output=True, text=True, timeout=sources.limit_seconds, check=True
-        )
+            [machine.program("nvidia-smi") or "nvidia-smi", *query],
+            capture_output=True, text=True, timeout=machine.limit_seconds, check=True,
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return []
     rows = csv.reader(ran.stdout.splitlines(), skipinitialspace=True)
     return [row for row in rows if len(row) == len(_FIELDS.split(","))]
 
 
-def _nvidia_table(sources: Sources) -> Iterator[list[str]]:
+def _nvidia_table(root: Path) -> Iterator[list[str]]:
     """The same from the driver's table, which does not know the compute capability."""
-    driver = _text(sources.modules / "nvidia" / "version") or ""
-    for file in sorted(sources.nvidia.glob("gpus/*/information")):
+    driver = _text(root / "sys/module/nvidia/version") or ""
+    for file in sorted(root.glob("proc/driver/nvidia/gpus/*/information")):
         lines = (line.partition(":") for line in (_text(file) or "").splitlines())
         facts = {key.strip(): value.strip() for key, _, value in lines}
         yield [facts.get("Model", ""), facts.get("GPU UUID", ""), driver, "", ""]

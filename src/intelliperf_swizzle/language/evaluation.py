@@ -30,20 +30,6 @@ Values: TypeAlias = "int | Int64Array"
 Truth: TypeAlias = "bool | npt.NDArray[np.bool_]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Lanes:
-    """A value per program, or one for all, and bounds that hold it (not always tight)."""
-
-    values: Values
-    low: int
-    high: int
-
-    def tightened(self) -> _Lanes:
-        if isinstance(self.values, int):
-            return _Lanes(self.values, self.values, self.values)
-        return _Lanes(self.values, int(self.values.min()), int(self.values.max()))
-
-
 @dataclass(frozen=True, eq=False)
 class Owners:
     """The programs that take numbers of which each takes several.
@@ -101,7 +87,7 @@ def evaluate(
     tile = np.empty(programs, np.int64)
     numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
     if owners and "num_programs" in numbers:
-        numbers["num_programs"] = _Lanes(owners.programs, owners.programs, owners.programs)
+        numbers["num_programs"] = owners.programs
     for first in range(0, programs, CHUNK):
         pid = np.arange(first, min(first + CHUNK, programs), dtype=np.int64)
         own = owners.program[first : first + CHUNK].astype(np.int64) if owners else pid
@@ -114,19 +100,19 @@ def _tiles(
     pid: Int64Array,
     own: Int64Array,
     grid: Grid,
-    numbers: Mapping[str, _Lanes],
+    numbers: Mapping[str, Values],
 ) -> Int64Array | int:
     """A tile for each program, or one for all; `own` are the numbers of those that take them."""
     ids = _program_ids(swizzle.names, pid, grid)
     if "program" in swizzle.names:
-        ids["program"] = _Lanes(own, int(own.min()), int(own.max()))
+        ids["program"] = own
     evaluation = _Evaluation({**numbers, **ids})
     try:
         evaluation.run(swizzle.statements)
     except _IllegalValueError as illegal:
         raise illegal.refusal(int(pid[0])) from None
     if swizzle.outputs == ("pid",):
-        return evaluation.variables["pid"].values
+        return evaluation.variables["pid"]
     return _linear(swizzle, evaluation.variables, pid, grid)
 
 
@@ -145,12 +131,12 @@ def outside_axis(
     """
     pid = np.array([program], np.int64)
     numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
-    ids = {**_program_ids(swizzle.names, pid, grid), "program": _Lanes(pid, program, program)}
+    ids = {**_program_ids(swizzle.names, pid, grid), "program": pid}
     evaluation = _Evaluation({**numbers, **ids})
     evaluation.run(swizzle.statements)
     for axis, name in enumerate(syntax.AXES):
         if name in swizzle.outputs:
-            value = int(np.ravel(evaluation.variables[name].values)[0])
+            value = int(np.ravel(evaluation.variables[name])[0])
             if not 0 <= value < grid[axis]:
                 return name, value, grid[axis]
     return None
@@ -158,7 +144,7 @@ def outside_axis(
 
 def _numbers(
     names: frozenset[str], grid: Grid, constants: Constants, num_xcds: int, cus_per_xcd: int
-) -> dict[str, _Lanes]:
+) -> dict[str, Values]:
     """The inputs that are the same for all programs; the language's own come first."""
     numbers = {
         **{name: int(value) for name, value in constants.items()},
@@ -168,25 +154,20 @@ def _numbers(
         "num_xcds": num_xcds,
         "cus_per_xcd": cus_per_xcd,
     }
-    return {
-        name: _Lanes(numbers[name], numbers[name], numbers[name]) for name in names & {*numbers}
-    }
+    return {name: numbers[name] for name in names & {*numbers}}
 
 
-def _program_ids(names: frozenset[str], pid: Int64Array, grid: Grid) -> dict[str, _Lanes]:
+def _program_ids(names: frozenset[str], pid: Int64Array, grid: Grid) -> dict[str, Values]:
     """Those of `pid`, `pid_0`, `pid_1`, `pid_2` that are asked for."""
-    ids = {}
-    if "pid" in names:
-        ids["pid"] = _Lanes(pid, int(pid[0]), int(pid[-1]))
+    ids: dict[str, Values] = {"pid": pid} if "pid" in names else {}
     for axis, name in enumerate(syntax.AXES):
         if name in names:
-            along = _remainder(pid // math.prod(grid[:axis]), grid[axis])
-            ids[name] = _Lanes(along, 0, grid[axis] - 1)
+            ids[name] = _remainder(pid // math.prod(grid[:axis]), grid[axis])
     return ids
 
 
 def _linear(
-    swizzle: syntax.Swizzle, variables: dict[str, _Lanes], pid: Int64Array, grid: Grid
+    swizzle: syntax.Swizzle, variables: dict[str, Values], pid: Int64Array, grid: Grid
 ) -> Int64Array:
     """`pid_0 + grid_0 * (pid_1 + grid_1 * pid_2)`, -1 where a coordinate is out of range."""
     kept = frozenset(syntax.AXES) - {*swizzle.outputs}
@@ -194,7 +175,7 @@ def _linear(
     tile = np.zeros_like(pid)
     inside = np.ones(len(pid), np.bool_)
     for axis, name in enumerate(syntax.AXES):
-        coordinate = along[name].values
+        coordinate = along[name]
         tile += coordinate * math.prod(grid[:axis])
         inside &= (coordinate >= 0) & (coordinate < grid[axis])
     return np.where(inside, tile, -1)
@@ -203,7 +184,7 @@ def _linear(
 class _Evaluation:
     """Runs statements for a chunk of programs; `variables` are the values so far."""
 
-    def __init__(self, inputs: dict[str, _Lanes]) -> None:
+    def __init__(self, inputs: dict[str, Values]) -> None:
         self.variables = inputs
 
     def run(self, statements: tuple[syntax.Statement, ...]) -> None:
@@ -214,42 +195,35 @@ class _Evaluation:
                 for _ in range(statement.count):
                     self.run(statement.body)
 
-    def _number(self, expression: syntax.Expression) -> _Lanes:
+    def _number(self, expression: syntax.Expression) -> Values:
         if isinstance(expression, syntax.Number):
-            return _Lanes(expression.value, expression.value, expression.value)
+            return expression.value
         if isinstance(expression, syntax.Name):
-            return _fits(self.variables[expression.name], expression)
+            value = self.variables[expression.name]
+            return _fits(value, expression) if isinstance(value, int) else value
         if expression.operator in syntax.CONDITIONS:
             truth = self._truth(expression)
-            return _Lanes(truth + 0 if isinstance(truth, bool) else truth.astype(np.int64), 0, 1)
+            return truth + 0 if isinstance(truth, bool) else truth.astype(np.int64)
         if expression.operator == "where":
-            return self._choice(expression)
+            truth = self._truth(expression.operands[0])
+            yes, no = (self._number(operand) for operand in expression.operands[1:])
+            return np.where(truth, yes, no) if isinstance(truth, np.ndarray) else (no, yes)[truth]
         left, right = (self._number(operand) for operand in expression.operands)
-        left, right = _legal(expression, left, right)
-        low, high = _BOUNDS[expression.operator](left, right)
-        return _fits(
-            _Lanes(_VALUES[expression.operator](left.values, right.values), low, high), expression
-        )
-
-    def _choice(self, expression: syntax.Operation) -> _Lanes:
-        truth = self._truth(expression.operands[0])
-        yes, no = (self._number(operand) for operand in expression.operands[1:])
-        if isinstance(truth, bool):
-            return yes if truth else no
-        chosen = np.where(truth, yes.values, no.values)
-        return _Lanes(chosen, min(yes.low, no.low), max(yes.high, no.high))
+        _check_operands(expression, left, right)
+        value = _VALUES[expression.operator](left, right)
+        return _fits(value, expression) if expression.operator in _MAY_OVERFLOW else value
 
     def _truth(self, expression: syntax.Expression) -> Truth:
         if (
             not isinstance(expression, syntax.Operation)
             or expression.operator not in syntax.CONDITIONS
         ):
-            return self._number(expression).values != 0
+            return self._number(expression) != 0
         if expression.operator == "not":
             truth = self._truth(expression.operands[0])
             return not truth if isinstance(truth, bool) else ~truth
         if expression.operator in syntax.COMPARISONS:
-            left, right = (self._number(operand).values for operand in expression.operands)
+            left, right = (self._number(operand) for operand in expression.operands)
             compared: Truth = syntax.COMPARISONS[expression.operator](left, right)
             return compared
         first, second = (self._truth(operand) for operand in expression.operands)
@@ -285,66 +259,42 @@ _VALUES: dict[str, Callable[[Values, Values], Values]] = {
 }
 
 
-def _corners(a: _Lanes, b: _Lanes) -> tuple[int, int]:
-    products = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return min(products), max(products)
+_MAY_OVERFLOW = frozenset(["+", "-", "*", "<<", "&", "|", "^"])
+"""What may leave 31 bits though its operands do not."""
 
 
-def _bits(a: _Lanes, b: _Lanes) -> tuple[int, int]:
-    """Bounds of `|` and `^`, and of `&` where an operand may be negative."""
-    width = max(x.bit_length() for x in (a.low, a.high, b.low, b.high))
-    return (0 if a.low >= 0 and b.low >= 0 else -(1 << width)), (1 << width) - 1
-
-
-_BOUNDS: dict[str, Callable[[_Lanes, _Lanes], tuple[int, int]]] = {
-    "+": lambda a, b: (a.low + b.low, a.high + b.high),
-    "-": lambda a, b: (a.low - b.high, a.high - b.low),
-    "*": _corners,
-    "//": lambda a, b: (a.low // b.high, a.high // b.low),
-    "%": lambda a, b: (0, min(a.high, b.high - 1)),
-    "<<": lambda a, b: (a.low << b.low, a.high << b.high),
-    ">>": lambda a, b: (a.low >> b.high, a.high >> b.low),
-    "&": lambda a, b: (0, min(a.high, b.high)) if a.low >= 0 and b.low >= 0 else _bits(a, b),
-    "|": _bits,
-    "^": _bits,
-    "min": lambda a, b: (min(a.low, b.low), min(a.high, b.high)),
-    "max": lambda a, b: (max(a.low, b.low), max(a.high, b.high)),
-}
-
-
-def _fits(lanes: _Lanes, expression: syntax.Expression) -> _Lanes:
+def _fits(values: Values, expression: syntax.Expression) -> Values:
     """Values below 2**31 in magnitude, or a refusal."""
     reason = "a value of {} overflows 31 bits"
-    return _within(lanes, -LARGEST, LARGEST, expression.place, reason, None)
+    _check(values, -LARGEST, LARGEST, expression.place, reason, None)
+    return values
 
 
-def _legal(expression: syntax.Operation, left: _Lanes, right: _Lanes) -> tuple[_Lanes, _Lanes]:
-    """The operands of an operation, or a refusal where hardware and Python would disagree."""
+def _check_operands(expression: syntax.Operation, left: Values, right: Values) -> None:
+    """Refuses operands of an operation for which hardware and Python would disagree."""
     operator, place = expression.operator, expression.place
     if operator not in ("//", "%", "<<", ">>"):
-        return left, right
+        return
     hint = "both sides of a choice are computed; `max(x, {})` keeps {} legal"
     reason = f"the left operand of `{operator}` is {{}}; it must not be negative"
-    left = _within(left, 0, LARGEST, place, reason, hint.format(0, "an operand"))
-    if operator in ("<<", ">>"):
+    _check(left, 0, LARGEST, place, reason, hint.format(0, "an operand"))
+    if operator in ("//", "%"):
+        reason = f"the divisor of `{operator}` is {{}}; it must be positive"
+        _check(right, 1, LARGEST, place, reason, hint.format(1, "a divisor"))
+    else:
         reason = f"the shift count of `{operator}` is {{}}; it must be from 0 to {LARGEST_SHIFT}"
         hint = "a mask keeps a count legal, as in `x & 15`"
-        return left, _within(right, 0, LARGEST_SHIFT, place, reason, hint)
-    reason = f"the divisor of `{operator}` is {{}}; it must be positive"
-    return left, _within(right, 1, LARGEST, place, reason, hint.format(1, "a divisor"))
+        _check(right, 0, LARGEST_SHIFT, place, reason, hint)
 
 
-def _within(
-    lanes: _Lanes, low: int, high: int, place: syntax.Place, reason: str, hint: str | None
-) -> _Lanes:
-    if lanes.low >= low and lanes.high <= high:
-        return lanes
-    lanes = lanes.tightened()
-    if lanes.low >= low and lanes.high <= high:
-        return lanes
-    worst = lanes.low if lanes.low < low else lanes.high
-    lane = None if isinstance(lanes.values, int) else int(np.argmax(lanes.values == worst))
-    raise _IllegalValueError(place, reason, worst, lane, hint)
+def _check(
+    values: Values, low: int, high: int, place: syntax.Place, reason: str, hint: str | None
+) -> None:
+    ends = (values, values) if isinstance(values, int) else (int(values.min()), int(values.max()))
+    for worst in ends:
+        if not low <= worst <= high:
+            lane = None if isinstance(values, int) else int(np.argmax(values == worst))
+            raise _IllegalValueError(place, reason, worst, lane, hint)
 
 
 class _IllegalValueError(Exception):

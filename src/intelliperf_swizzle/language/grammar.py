@@ -31,17 +31,9 @@ _ONE_AT_A_TIME = threading.Lock()
 """CPython's `ast` counts its depth, and `warnings` keeps its filters, for all threads at once."""
 
 _BINARY = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-}
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _LOGIC = {ast.And: "and", ast.Or: "or"}
 
@@ -108,16 +100,14 @@ def parse_family(text: str) -> syntax.Family:
     for node in declared:
         name, values = reader.parameter(node)
         if name in parameters:
-            raise _refused(_place(node), f"`{name}` has values already", "one line a parameter")
+            raise _refused(node, f"`{name}` has values already", "one line a parameter")
         parameters[name] = values
     statements = reader.block(body[len(declared) :])
     _outputs(statements)
     read = syntax.free_names(statements)
     for node, name in zip(declared, parameters, strict=True):
         if name not in read:
-            raise _refused(
-                _place(node), f"no statement reads the parameter `{name}`", "leave it out"
-            )
+            raise _refused(node, f"no statement reads the parameter `{name}`", "leave it out")
     members = math.prod(len(values) for values in parameters.values())
     rest = _after(text, declared[-1])
     if members > MAX_MEMBERS:
@@ -178,8 +168,9 @@ def _module(text: str) -> ast.Module:
         ) from None
 
 
-def _refused(place: syntax.Place, fact: str, hint: str | None) -> LanguageError:
-    return LanguageError(f"{place[0]}:{place[1]}: {fact}", hint=hint)
+def _refused(at: ast.AST | syntax.Place, fact: str, hint: str | None) -> LanguageError:
+    line, column = _place(at) if isinstance(at, ast.AST) else at
+    return LanguageError(f"{line}:{column}: {fact}", hint=hint)
 
 
 def _place(node: ast.AST) -> syntax.Place:
@@ -200,9 +191,9 @@ def _after(text: str, node: ast.stmt) -> str:
     return "\n".join((lines[line - 1].encode()[column:].decode(), *lines[line:]))
 
 
-def _not_in_language(node: ast.AST, place: syntax.Place, hint: str) -> LanguageError:
-    what, remedy = _REMEDIES.get(type(node), (f"`{type(node).__name__}`", hint))
-    return _refused(place, f"{what} is not part of the swizzle language", remedy)
+def _not_in_language(part: ast.AST, at: ast.AST, hint: str) -> LanguageError:
+    what, remedy = _REMEDIES.get(type(part), (f"`{type(part).__name__}`", hint))
+    return _refused(at, f"{what} is not part of the swizzle language", remedy)
 
 
 def _outputs(statements: tuple[syntax.Statement, ...]) -> tuple[str, ...]:
@@ -239,9 +230,9 @@ class _SyntaxReader:
             case ast.Compare(left=ast.Name() as target, ops=[_], comparators=[first]):
                 name = self._name(target)
             case _:
-                raise _refused(_place(node), "a parameter is one name with its values", _PARAMETERS)
+                raise _refused(node, "a parameter is one name with its values", _PARAMETERS)
         if name in syntax.INPUTS:
-            raise _refused(_place(node), f"`{name}` is the launch's own", "use another name")
+            raise _refused(node, f"`{name}` is the launch's own", "use another name")
         if isinstance(first, ast.Call) and _called(first.func) == "range" and not others:
             return name, self._range(first)
         return name, [self._literal(one) for one in (first, *others)]
@@ -249,16 +240,16 @@ class _SyntaxReader:
     def _range(self, node: ast.Call) -> range:
         bounds = [self._literal(one) for one in node.args]
         if node.keywords or not 1 <= len(bounds) <= 3 or 0 in bounds[2:]:
-            raise _refused(_place(node), "`range` takes one to three integers", _PARAMETERS)
+            raise _refused(node, "`range` takes one to three integers", _PARAMETERS)
         values = range(*bounds)
         if not values:
-            raise _refused(_place(node), f"`{ast.unparse(node)}` has no values", _PARAMETERS)
+            raise _refused(node, f"`{ast.unparse(node)}` has no values", _PARAMETERS)
         return values
 
     def _literal(self, node: ast.expr) -> int:
         if not isinstance(node, ast.Constant):
             raise _refused(
-                _place(node), "the values of a parameter are integers of at least 0", _PARAMETERS
+                node, "the values of a parameter are integers of at least 0", _PARAMETERS
             )
         return self._number(node).value
 
@@ -270,20 +261,16 @@ class _SyntaxReader:
             return self._loop(node)
         if _declares(node):
             raise _refused(
-                _place(node),
-                "only a family has a parameter, before its first statement",
-                _STATEMENTS,
+                node, "only a family has a parameter, before its first statement", _STATEMENTS
             )
-        raise _not_in_language(node, _place(node), _STATEMENTS)
+        raise _not_in_language(node, node, _STATEMENTS)
 
     def _assignment(self, node: ast.Assign) -> syntax.Assignment:
         target = node.targets[0]
         if len(node.targets) > 1 or not isinstance(target, ast.Name):
-            raise _refused(
-                _place(target), "only one plain name can be assigned", "write one per line"
-            )
+            raise _refused(target, "only one plain name can be assigned", "write one per line")
         if self._name(target) in syntax.GRID:
-            raise _refused(_place(target), f"`{target.id}` is the launch's own", "use another name")
+            raise _refused(target, f"`{target.id}` is the launch's own", "use another name")
         value = _used_as_number(self._expression(node.value, 0))
         return syntax.Assignment(target.id, value, _place(node))
 
@@ -299,7 +286,7 @@ class _SyntaxReader:
                 pass
             case _:
                 raise _refused(
-                    _place(node),
+                    node,
                     "the only loop is `for _ in range(CONSTANT)`",
                     "write the number of rounds as an integer of at least 1; use where() to stop",
                 )
@@ -327,7 +314,7 @@ class _SyntaxReader:
 
     def _name(self, node: ast.Name) -> str:
         if not node.id.isascii() or node.id == "_" or node.id in syntax.FUNCTIONS:
-            raise _refused(_place(node), f"`{node.id}` cannot be a variable", "use another name")
+            raise _refused(node, f"`{node.id}` cannot be a variable", "use another name")
         return node.id
 
     def _expression(self, node: ast.expr, depth: int) -> syntax.Expression:
@@ -344,7 +331,7 @@ class _SyntaxReader:
                     _BINARY[type(operator)], [node.left, node.right], node, depth
                 )
             case ast.BinOp(op=operator) | ast.UnaryOp(op=ast.Invert() as operator):
-                raise _not_in_language(operator, place, _EXPRESSIONS)
+                raise _not_in_language(operator, node, _EXPRESSIONS)
             case ast.UnaryOp(op=ast.Not()):
                 return self._operation("not", [node.operand], node, depth)
             case ast.UnaryOp(op=ast.UAdd()):
@@ -360,7 +347,7 @@ class _SyntaxReader:
                 return self._operation("where", [node.test, node.body, node.orelse], node, depth)
             case ast.Call():
                 return self._call(node, depth)
-        raise _not_in_language(node, place, _EXPRESSIONS)
+        raise _not_in_language(node, node, _EXPRESSIONS)
 
     def _number(self, node: ast.Constant) -> syntax.Number:
         value = node.value
@@ -368,12 +355,10 @@ class _SyntaxReader:
             kind = {float: "a float", str: "a string", bool: "a truth value"}.get(
                 type(value), f"`{value!r}`"
             )
-            raise _refused(_place(node), f"{kind} is not an integer", "write integers only")
+            raise _refused(node, f"{kind} is not an integer", "write integers only")
         if value > LARGEST:
             literal = value if value < 2**64 else f"an integer of {value.bit_length()} bits"
-            raise _refused(
-                _place(node), f"{literal} does not fit in 31 bits", f"the largest is {LARGEST}"
-            )
+            raise _refused(node, f"{literal} does not fit in 31 bits", f"the largest is {LARGEST}")
         return syntax.Number(value, _place(node))
 
     def _operation(
@@ -391,7 +376,7 @@ class _SyntaxReader:
         links: list[syntax.Expression] = []
         for operator, left, right in zip(node.ops, sides, sides[1:], strict=False):
             if type(operator) not in _COMPARE:
-                raise _not_in_language(operator, _place(node), _EXPRESSIONS)
+                raise _not_in_language(operator, node, _EXPRESSIONS)
             links.append(self._operation(_COMPARE[type(operator)], [left, right], node, depth))
         return self._chain("and", links, _place(node), depth)
 

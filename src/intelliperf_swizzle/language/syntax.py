@@ -13,27 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-INPUTS = (
-    "pid",
-    "pid_0",
-    "pid_1",
-    "pid_2",
-    "num_pids",
-    "grid_0",
-    "grid_1",
-    "grid_2",
-    "program",
-    "num_programs",
-    "num_xcds",
-    "cus_per_xcd",
-)
-"""Names that every launch binds; further names are the kernel's integer arguments."""
-
 AXES = ("pid_0", "pid_1", "pid_2")
 """The program id along each axis of the grid; as outputs, the alternative to `pid`."""
 
 GRID = ("grid_0", "grid_1", "grid_2")
 """The number of programs along each axis; may be read only, so that outputs stay what they are."""
+
+INPUTS = ("pid", *AXES, "num_pids", *GRID, "program", "num_programs", "num_xcds", "cus_per_xcd")
+"""Names that every launch binds; further names are the kernel's integer arguments."""
 
 ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import Target, devices
+from intelliperf_swizzle.hardware.detect import HERE, Machine
 from intelliperf_swizzle.profile import Application, Profiler, installed
 from intelliperf_swizzle.profile.ncu import NcuProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
@@ -25,7 +26,7 @@ def choose_profiler(
     target: Target,
     application: Application | None = None,
     progress: Progress | None = None,
-    machine: installed.Machine = installed.HERE,
+    machine: Machine = HERE,
 ) -> Profiler | None:
     """The profiler of that name; `auto` is the best that works here; None = the model.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.hardware import Device, Target, targets
+from intelliperf_swizzle.hardware.detect import HERE, Machine
 from intelliperf_swizzle.hardware.target import Backend
 
 ToolName: TypeAlias = Literal["ncu", "rocprofv3"]
@@ -58,9 +58,6 @@ KINDS: Mapping[ToolName, Kind] = {
 PROFILERS = ("auto", "model", *KINDS)
 """What `--profiler` takes."""
 
-LIMIT_SECONDS = 10.0
-"""A tool that does not say its version in this time hangs."""
-
 
 @dataclass(frozen=True)
 class Obstacle:
@@ -87,28 +84,10 @@ class Tool:
     problem: Obstacle | None = None
 
 
-@dataclass(frozen=True)
-class Machine:
-    """Where tools and permissions are looked for.
-
-    Attributes:
-        root: of the file system.
-        search: the `PATH`.
-        limit_seconds: of a tool that is asked for its version.
-    """
-
-    root: Path = Path("/")
-    search: str | None = None
-    limit_seconds: float = LIMIT_SECONDS
-
-
-HERE = Machine()
-
-
 def find_tool(name: ToolName, machine: Machine = HERE) -> Tool:
     """The profiler of that name, its version, and what is in the way of using it."""
     kind = KINDS[name]
-    path = shutil.which(name, path=machine.search) or _elsewhere(kind.elsewhere, machine.root)
+    path = machine.program(name) or _elsewhere(kind.elsewhere, machine.root)
     if path is None:
         return Tool(name, problem=Obstacle(f"{name} is not installed", kind.install))
     said = _ask([path, "--version"], machine.limit_seconds)

@@ -7,33 +7,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from intelliperf_swizzle.records import (
-    Certificate,
-    Change,
-    Cure,
-    CureKind,
-    Cures,
-    EqualWork,
-    Established,
-    Independence,
-    Recommended,
-    Run,
-    SameBytes,
-    Validation,
-)
+from intelliperf_swizzle import records
 from intelliperf_swizzle.units import count, milliseconds, percent, points, size
 
 PROVED = "for all values of what it reads; no 32-bit overflow up to 2**23 programs"
 """What a proof for all sizes says, and its bound."""
 
 
-def establish(run: Run) -> Established:
+def establish(run: records.Run) -> records.Established:
     """What a run has established of its best swizzle, and what it recommends."""
     best, (todo, _) = run.best, recommended(run)
     if best is None:
-        return Established(todo, independence=run.independence)
+        return records.Established(todo, independence=run.independence)
     validation = best.validation
-    return Established(
+    return records.Established(
         todo,
         permutation=best.proof,
         independence=run.independence,
@@ -44,11 +31,11 @@ def establish(run: Run) -> Established:
     )
 
 
-def recommended(run: Run) -> tuple[Recommended, str]:
+def recommended(run: records.Run) -> tuple[records.Recommended, str]:
     """What to do: in one word, and in a sentence."""
     cure = run.cures.cures[0] if run.cures and run.cures.cures else None
     if cure is None or untimed(cure, run):
-        cure = Cure("swizzle", 0.0, 0.0) if run.best is not None else None
+        cure = records.Cure("swizzle", 0.0, 0.0) if run.best is not None else None
     kind = KINDS[cure.kind] if cure else "none"
     if cure is None or (kind == "patch" and run.best is None):
         return "none", "nothing"
@@ -56,21 +43,21 @@ def recommended(run: Run) -> tuple[Recommended, str]:
     return kind, what if kind == "patch" else f"{what} ({change_of(cure, run)})"
 
 
-def untimed(cure: Cure, run: Run) -> bool:
+def untimed(cure: records.Cure, run: records.Run) -> bool:
     """Whether only the model speaks for a change of the call, though a GPU has timed the kernel."""
     return run.baseline.time_ms is not None and KINDS[cure.kind] != "patch"
 
 
-def change_of(cure: Cure, run: Run) -> str:
+def change_of(cure: records.Cure, run: records.Run) -> str:
     """By what part of the modelled time a cure changes it; where nothing is claimed of time, how
     many hits."""
-    before = run.cures or Cures(0.0, math.inf, ())
+    before = run.cures or records.Cures(0.0, math.inf, ())
     if not run.claims_time:
         return f"L2 hit rate {percent(before.before)} → {percent(cure.l2_hit_rate)}"
     return f"modelled time {100 * cure.time_ms / (before.before_ms or math.inf) - 100:+.1f} %"
 
 
-KINDS: Mapping[CureKind, Recommended] = {
+KINDS: Mapping[records.CureKind, records.Recommended] = {
     "parameter": "argument",
     "swizzle": "patch",
     "both": "patch",
@@ -79,7 +66,7 @@ KINDS: Mapping[CureKind, Recommended] = {
 """What a cure is as a recommendation."""
 
 
-def describe_cure(cure: Cure, patched: bool) -> str:
+def describe_cure(cure: records.Cure, patched: bool) -> str:
     """What is to be changed, in words; `patched`: whether a patch carries the swizzle."""
     if cure.arguments:
         given = ", ".join(f"{name}={value}" for name, value in cure.arguments.items())
@@ -95,27 +82,29 @@ def describe_cure(cure: Cure, patched: bool) -> str:
     return f"{swizzle} and {rows}" if cure.kind == "both" else f"{rows}, no patch"
 
 
-def _equal_work(seen: Validation) -> EqualWork:
+def _equal_work(seen: records.Validation) -> records.EqualWork:
     by = seen.method.partition("-")[0]
-    return EqualWork("IR" if by == "ir" else "traces" if by == "traces" else "bytes", seen.tiles)
+    return records.EqualWork(
+        "IR" if by == "ir" else "traces" if by == "traces" else "bytes", seen.tiles
+    )
 
 
-def _same_bytes(seen: Validation) -> SameBytes | None:
+def _same_bytes(seen: records.Validation) -> records.SameBytes | None:
     if not seen.same_bits or not seen.tiles_compared:
         return None
     tolerance = seen.tolerance if seen.rule == "tolerance" else None
     launches = seen.distinct_launches or seen.launches
-    return SameBytes(seen.tiles_compared, seen.tiles, seen.launches, launches,
+    return records.SameBytes(seen.tiles_compared, seen.tiles, seen.launches, launches,
                      "GPU" if seen.method.startswith("gpu") else "CPU", tolerance)  # fmt: skip
 
 
-def _change(run: Run) -> Change | None:
+def _change(run: records.Run) -> records.Change | None:
     before, after = run.baseline, run.best.measurement if run.best else None
     if after is None:
         return None
     timed = before.time_ms is not None and after.time_ms is not None
     times = (before.modelled_time_ms, after.modelled_time_ms) if run.claims_time else (None, None)
-    return Change(
+    return records.Change(
         source="measured" if timed else "modelled",
         gpu=before.device if timed else run.target,
         before_ms=before.time_ms if timed else times[0],
@@ -127,7 +116,7 @@ def _change(run: Run) -> Change | None:
     )
 
 
-def sentences(found: Established) -> list[str]:
+def sentences(found: records.Established) -> list[str]:
     """What was proved, and what was validated and was not: a line each."""
     test = f" Your test passed: `{found.unit_test}`." if found.unit_test else ""
     missing = f" Not established: {', '.join(found.missing)}." if found.missing else ""
@@ -137,7 +126,7 @@ def sentences(found: Established) -> list[str]:
     ]
 
 
-def headline(change: Change | None) -> str:
+def headline(change: records.Change | None) -> str:
     """Time, then hit rate, before and after."""
     if change is None:
         return ""
@@ -156,7 +145,7 @@ def headline(change: Change | None) -> str:
     )
 
 
-def permutation(known: Certificate | None) -> str:
+def permutation(known: records.Certificate | None) -> str:
     """For which sizes a swizzle is a permutation."""
     if known is None:
         return "a permutation of the launch's tiles"
@@ -169,7 +158,7 @@ def permutation(known: Certificate | None) -> str:
     return "a permutation for the recorded values only"
 
 
-def _independence(known: Independence | None) -> str:
+def _independence(known: records.Independence | None) -> str:
     if known is None:
         return ""
     which = f" of {known.launches} launches" if known.launches > 1 else ""
@@ -181,7 +170,7 @@ def _independence(known: Independence | None) -> str:
     return f" {means} (all accesses{which} compared)."
 
 
-def validation(seen: Validation | None) -> str:
+def validation(seen: records.Validation | None) -> str:
     """What was compared of one attempt."""
     if seen is None:
         return "not validated"
@@ -191,7 +180,7 @@ def validation(seen: Validation | None) -> str:
         f"; `{seen.unit_test}` passed" if seen.unit_test else "")  # fmt: skip
 
 
-def _work(work: EqualWork | None, same: SameBytes | None) -> str:
+def _work(work: records.EqualWork | None, same: records.SameBytes | None) -> str:
     """What was compared of tiles."""
     if work is None:
         return "nothing was compared"

@@ -19,31 +19,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 
-from intelliperf_swizzle import __version__
+from intelliperf_swizzle import __version__, records
 from intelliperf_swizzle.codec import Between, decode, encode, loads, members
 from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.readers import read_regular
-from intelliperf_swizzle.records import (
-    Accuracy,
-    Attempt,
-    ByHand,
-    Ceiling,
-    Certificate,
-    Constants,
-    Cures,
-    Established,
-    Grid,
-    KernelSummary,
-    Measurement,
-    Picture,
-    Rate,
-    Run,
-    Sizes,
-    Usage,
-    Validation,
-)
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.terminal import show, summary
@@ -62,8 +43,8 @@ class LargestLaunch:
 
     kernel: str
     file: str
-    grid: Grid
-    constants: Constants
+    grid: records.Grid
+    constants: records.Constants
     distinct: int
 
 
@@ -76,9 +57,9 @@ class NamedAttempt:
     text: str
     origin: Literal["pattern", "search", "llm", "user"]
     fingerprint: str | None
-    proof: Certificate
-    validation: Validation | None
-    measurement: Measurement
+    proof: records.Certificate
+    validation: records.Validation | None
+    measurement: records.Measurement
 
 
 @dataclass(frozen=True)
@@ -97,26 +78,26 @@ class OwnPart:
     proposer: str
     seed: int
     launch: LargestLaunch
-    kernels: tuple[KernelSummary, ...]
-    baseline: Measurement
-    predicted: Measurement | None
-    ceiling_l2_hit_rate: Rate
+    kernels: tuple[records.KernelSummary, ...]
+    baseline: records.Measurement
+    predicted: records.Measurement | None
+    ceiling_l2_hit_rate: records.Rate
     ceiling_derivation: str
     nothing_to_gain: bool
     interrupted: bool
     best: NamedAttempt | None
-    established: Established
-    cures: Cures | None
-    sizes: Sizes | None
-    accuracy: Accuracy | None
-    by_hand: tuple[ByHand, ...]
-    attempts: tuple[Attempt, ...]
+    established: records.Established
+    cures: records.Cures | None
+    sizes: records.Sizes | None
+    accuracy: records.Accuracy | None
+    by_hand: tuple[records.ByHand, ...]
+    attempts: tuple[records.Attempt, ...]
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
-    usage: Usage | None
+    usage: records.Usage | None
     history: str
     invocation: str
-    picture: Picture | None
+    picture: records.Picture | None
 
 
 @dataclass(frozen=True)
@@ -157,7 +138,7 @@ class ResultFile:
     swizzle: OwnPart
 
 
-def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
+def result(run: records.Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
     """The result as a JSON object.
 
     Args:
@@ -190,11 +171,13 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
     return fields
 
 
-SHARED = {one.name for one in fields(OwnPart)} & {one.name for one in fields(Run)} - {"best"}
+SHARED = {one.name for one in fields(OwnPart)} & {one.name for one in fields(records.Run)} - {
+    "best"
+}
 """What a run has, and our part of the file has as it is."""
 
 
-def _own(run: Run) -> OwnPart:
+def _own(run: records.Run) -> OwnPart:
     return OwnPart(
         schema=SCHEMA,
         launch=LargestLaunch(run.kernel, run.file, run.grid, run.constants, run.launches),
@@ -207,12 +190,12 @@ def _own(run: Run) -> OwnPart:
     )
 
 
-def _named(best: Attempt) -> NamedAttempt:
+def _named(best: records.Attempt) -> NamedAttempt:
     fields = encode(best)
     return decode(NamedAttempt, {one.name: fields[one.name] for one in members(NamedAttempt)})
 
 
-def _percent(measured: Measurement | None) -> float | None:
+def _percent(measured: records.Measurement | None) -> float | None:
     return None if measured is None else round(100 * measured.l2_hit_rate, 3)
 
 
@@ -220,7 +203,7 @@ LARGEST_BYTES = 64 << 20
 """A result with thousands of attempts is far smaller."""
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> records.Run:
     """The run of a result file.
 
     Raises:
@@ -238,7 +221,7 @@ def read_run(path: Path) -> Run:
         raise UsageError(f"{path}: {error.fact}", hint=error.hint) from error
 
 
-def run_of(fields: object) -> Run:
+def run_of(fields: object) -> records.Run:
     """The run of a result as `result` makes it.
 
     Raises:
@@ -256,13 +239,13 @@ def run_of(fields: object) -> Run:
     own = whole.swizzle
     if own.picture is not None:
         _check_shapes(own.picture)
-    return Run(
+    return records.Run(
         kernel=own.launch.kernel,
         formula=whole.formula,
         grid=own.launch.grid,
         constants=own.launch.constants,
         launches=own.launch.distinct,
-        ceiling=Ceiling(own.ceiling_l2_hit_rate, own.ceiling_derivation),
+        ceiling=records.Ceiling(own.ceiling_l2_hit_rate, own.ceiling_derivation),
         best=_best(own),
         file=own.launch.file,
         independence=own.established.independence if own.established else None,
@@ -270,7 +253,7 @@ def run_of(fields: object) -> Run:
     )
 
 
-def _check_shapes(picture: Picture) -> None:
+def _check_shapes(picture: records.Picture) -> None:
     """Refuses pictures whose parts are of different sizes."""
     for i, tiles in enumerate(picture.tiles):
         both = [one for one in (tiles.before, tiles.after) if one]
@@ -280,7 +263,7 @@ def _check_shapes(picture: Picture) -> None:
             raise RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
 
 
-def _best(own: OwnPart) -> Attempt | None:
+def _best(own: OwnPart) -> records.Attempt | None:
     if own.best is None:
         return None
     for attempt in own.attempts:
@@ -303,7 +286,7 @@ class Finished(Protocol):
     """What is written: a run, its edit (None if nothing is to be changed), the old source."""
 
     @property
-    def run(self) -> Run:
+    def run(self) -> records.Run:
         """What was tried and what came of it."""
 
     @property
@@ -443,7 +426,7 @@ def _render(fields: Mapping[str, Any], ending: str) -> str:
 ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".txt": "text"}
 
 
-def plain(run: Run) -> str:
+def plain(run: records.Run) -> str:
     """The run as the terminal shows it, not wrapped and without colours."""
     stream = io.StringIO()
     show(summary(run), stream)

@@ -17,17 +17,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.formulas import Pattern
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Silent, compiling
 from intelliperf_swizzle.rank import order
-from intelliperf_swizzle.records import (
-    Attempt,
-    Ceiling,
-    KernelSummary,
-    Measurement,
-    Run,
-)
 from intelliperf_swizzle.report import why, words
 from intelliperf_swizzle.units import count, percent, size
 
@@ -64,7 +58,7 @@ def _whole(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
-def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> RenderableType:
+def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -> RenderableType:
     """The end of a run: kernels, before and after, the swizzle, what was written where.
 
     Args:
@@ -114,13 +108,13 @@ def _table(
     return table
 
 
-def _by_hand(run: Run) -> Table:
+def _by_hand(run: records.Run) -> Table:
     """What people use without a search, beside the best."""
     rows = words.by_hand(run)
     return _table(words.BY_HAND, words.BY_HAND[::3], rows, title="by hand", title_justify="left")
 
 
-def attempts(run: Run, most: int | None = None) -> Table:
+def attempts(run: records.Run, most: int | None = None) -> Table:
     """The attempts: the winner, what was evaluated, best first, then the others by screened rate.
 
     All of them, or the first few.
@@ -148,7 +142,7 @@ def _rate(rate: float | None) -> str:
     return "" if rate is None else percent(rate)
 
 
-def kernels(rows: Sequence[KernelSummary]) -> Table:
+def kernels(rows: Sequence[records.KernelSummary]) -> Table:
     """The table of recorded kernels, what saves most time first."""
     names = ("kernel", "launches", "share", "hit rate", "ceiling", "best", "saved", "verdict")
     texts = (
@@ -170,9 +164,9 @@ def kernels(rows: Sequence[KernelSummary]) -> Table:
 
 def scored(
     kernel: str,
-    baseline: Measurement,
-    ceiling: Ceiling,
-    attempt: Attempt,
+    baseline: records.Measurement,
+    ceiling: records.Ceiling,
+    attempt: records.Attempt,
     cautions: Sequence[str] = (),
     accuracy: str = "",
 ) -> RenderableType:
@@ -226,7 +220,7 @@ def gpus(targets: Sequence[Target]) -> Table:
 
 
 def _comparison(
-    title: str, rows: Sequence[words.Row], ceiling: Ceiling, *, with_after: bool
+    title: str, rows: Sequence[words.Row], ceiling: records.Ceiling, *, with_after: bool
 ) -> Table:
     """A table of numbers; where some are modelled and some measured, it says which."""
     sources = {row.source for row in rows if row.before is not None}

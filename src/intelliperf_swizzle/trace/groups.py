@@ -151,33 +151,21 @@ class Grouping:
         if found is not None and found[0].shape == term.shape and found[0].strides == term.strides:
             return found[1]
         rows = term if selected is None or len(term) == 1 else term[selected]
-        groups = self._of_bits(rows) if term.dtype == np.bool_ else self._of_numbers(rows)
+        groups = self._of(rows)
         while len(self._remembered) >= _REMEMBERED_TERMS:
             del self._remembered[next(iter(self._remembered))]
         self._remembered[key] = (term, groups)
         return groups
 
-    def _of_numbers(self, rows: npt.NDArray[np.int64]) -> Groups:
-        """Rows that differ by a constant are in one group."""
-        flat = np.ascontiguousarray(rows.reshape(len(rows), -1))
-        if flat.shape[1] == 1 or len(flat) == 1:
-            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
-        else:
-            group, chosen = group_rows(flat)
-        patterns = tuple(rows[at : at + 1] - flat[at, 0] for at in chosen)
-        found = Groups(flat[:, 0], group, (), patterns)
-        return replace(found, patterns=self._number(patterns)) if found.regular else found
-
-    def _of_bits(self, rows: npt.NDArray[np.bool_]) -> Groups:
-        """Only equal rows are in one group (a leading 0 keeps all 0 apart from all 1)."""
+    def _of(self, rows: npt.NDArray[Any]) -> Groups:
+        """Rows of numbers that differ by a constant are in one group; of masks, equal ones."""
         flat = rows.reshape(len(rows), -1)
-        if len(flat) == 1 or flat.all():
-            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
-        else:
-            zeros = np.zeros((len(flat), 1), np.int64)
-            group, chosen = group_rows(np.concatenate((zeros, flat), axis=1))
-        patterns = tuple(rows[at : at + 1] for at in chosen)
-        return Groups(np.zeros(1, np.int64), group, self._number(patterns), patterns)
+        first = np.zeros(1, np.int64) if rows.dtype == np.bool_ else flat[:, 0]
+        relative = flat if rows.dtype == np.bool_ else flat - flat[:, :1]
+        group, chosen = group_rows(relative)
+        patterns = tuple(relative[at].reshape(1, *rows.shape[1:]) for at in chosen)
+        found = Groups(first, group, (), patterns)
+        return replace(found, patterns=self._number(patterns)) if found.regular else found
 
     def _number(self, patterns: Sequence[npt.NDArray[Any]]) -> tuple[int, ...]:
         return tuple(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,6 @@ from intelliperf_swizzle.records import (
     Access,
     Int32Array,
     Int64Array,
-    UInt8Array,
 )
 
 _UInt16Array: TypeAlias = npt.NDArray[np.uint16]
@@ -31,7 +31,7 @@ NO_SHAPE = -1
 _THREAD_BYTES = 16
 """What a thread loads at most with one instruction; compilers give each thread so much of a row."""
 _MOST_PASSES_LOG2 = 3
-_LATE, _PASSES = 4, 8
+_LATE, _PASSES, _MARK_BITS = 4, 8, 16
 """Where a mark (uint16) of a line holds, above its sectors, the late ones and log2 of its passes.
 """
 
@@ -148,185 +148,59 @@ def _log2_of_ones(word: int) -> np.uint16:
     return np.uint16(log2)
 
 
-@jit
-def _intern(
-    offset: Int64Array,
-    line: Int64Array,
-    mark: _UInt16Array,
-    kind: int,
-    shape_count: int,
-    shape_offset: Int64Array,
-    shape_line: Int32Array,
-    shape_mark: _UInt16Array,
-    shape_kind: UInt8Array,
-    table: Int32Array,
-) -> tuple[int, Int32Array]:
-    """Find or add each row's shape; the arrays are long enough. Returns new count, shape ids."""
-    ids = np.full(offset.size - 1, NO_SHAPE, np.int32)
-    size = table.size
-    for row in range(offset.size - 1):
-        begin, end = offset[row], offset[row + 1]
-        if begin == end:
-            continue
-        base = line[begin]
-        key = np.uint64(kind + 1)
-        for at in range(begin, end):
-            key = (key ^ np.uint64((line[at] - base) * 16 + mark[at])) * _MULTIPLIER
-            key ^= key >> np.uint64(29)
-        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
-        while True:
-            found = table[slot]
-            if found < 0:
-                start = shape_offset[shape_count]
-                for at in range(begin, end):
-                    shape_line[start + at - begin] = line[at] - base
-                    shape_mark[start + at - begin] = mark[at]
-                shape_offset[shape_count + 1] = start + end - begin
-                shape_kind[shape_count] = kind
-                table[slot] = shape_count
-                ids[row] = shape_count
-                shape_count += 1
-                break
-            start = shape_offset[found]
-            same = shape_offset[found + 1] - start == end - begin and shape_kind[found] == kind
-            if same:
-                for at in range(begin, end):
-                    if (
-                        shape_line[start + at - begin] != line[at] - base
-                        or shape_mark[start + at - begin] != mark[at]
-                    ):
-                        same = False
-                        break
-            if same:
-                ids[row] = found
-                break
-            slot = (slot + 1) & (size - 1)
-    return shape_count, ids
-
-
-@jit
-def _rehash(
-    count: int,
-    shape_offset: Int64Array,
-    shape_line: Int32Array,
-    shape_mark: _UInt16Array,
-    shape_kind: UInt8Array,
-    size: int,
-) -> Int32Array:
-    table = np.full(size, -1, np.int32)
-    for shape in range(count):
-        key = np.uint64(np.int64(shape_kind[shape]) + 1)
-        for at in range(shape_offset[shape], shape_offset[shape + 1]):
-            key = (key ^ np.uint64(np.int64(shape_line[at]) * 16 + shape_mark[at])) * _MULTIPLIER
-            key ^= key >> np.uint64(29)
-        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
-        while table[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        table[slot] = shape
-    return table
-
-
 class ShapeTable:
     """All distinct shapes of a trace, numbered in the order in which they were first met."""
 
     def __init__(self) -> None:
-        self._count = 0
-        self._offset = np.zeros(257, np.int64)
-        self._line = np.empty(4096, np.int32)
-        self._mark = np.empty(4096, np.uint16)
-        self._kind = np.empty(256, np.uint8)
-        self._table = np.full(1024, -1, np.int32)
+        self._numbers: dict[tuple[int, bytes], int] = {}
 
     def add(
         self, kind: Access, offset: Int64Array, line: Int64Array, mark: _UInt16Array
     ) -> tuple[Int64Array, Int32Array]:
         """First line and shape of each row of `touched_lines`; `NO_SHAPE` for empty rows."""
-        self._grow(len(offset) - 1, len(line))
-        self._count, ids = _intern(
-            offset, line, mark, int(kind), self._count,
-            self._offset, self._line, self._mark, self._kind, self._table,
-        )  # fmt: skip
-        first = np.zeros(len(ids), np.int64)
-        first[ids >= 0] = line[offset[:-1][ids >= 0]]
+        count = np.diff(offset)
+        touching = np.flatnonzero(count)
+        first, ids = np.zeros(len(count), np.int64), np.full(len(count), NO_SHAPE, np.int32)
+        first[touching] = line[offset[touching]]
+        codes = (line - np.repeat(first, count) << _MARK_BITS | mark).tobytes()
+        ends = (offset[np.append(touching, len(count))] * 8).tolist()
+        known, own = self._numbers, int(kind)
+        ids[touching] = [
+            known.setdefault((own, codes[begin:end]), len(known))
+            for begin, end in itertools.pairwise(ends)
+        ]
         return first, ids
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays of a trace that describe its shapes, by their names there."""
-        offset = self._offset[: self._count + 1].copy()
-        lines = int(offset[-1])
-        mark = self._mark[:lines]
+        codes = np.frombuffer(b"".join(codes for _, codes in self._numbers), np.int64)
+        counts = [len(codes) // 8 for _, codes in self._numbers]
+        mark = codes & (1 << _MARK_BITS) - 1
         return {
-            "shape_offset": offset,
-            "shape_line": self._line[:lines].copy(),
+            "shape_offset": np.cumsum([0, *counts], dtype=np.int64),
+            "shape_line": (codes >> _MARK_BITS).astype(np.int32),
             "shape_sectors": (mark & _ALL_SECTORS).astype(np.uint8),
-            "shape_kind": self._kind[: self._count].copy(),
+            "shape_kind": np.array([kind for kind, _ in self._numbers], np.uint8),
             "shape_late": (mark >> _LATE & _ALL_SECTORS).astype(np.uint8),
             "shape_passes": (1 << (mark >> _PASSES)).astype(np.uint8),
         }
 
-    def _grow(self, rows: int, lines: int) -> None:
-        self._offset = _longer(self._offset, self._count + rows + 1)
-        self._kind = _longer(self._kind, self._count + rows)
-        used = int(self._offset[self._count])
-        self._line = _longer(self._line, used + lines)
-        self._mark = _longer(self._mark, used + lines)
-        size = table_size(self._count + rows)
-        if size > self._table.size:
-            self._table = _rehash(
-                self._count, self._offset, self._line, self._mark, self._kind, size
-            )
 
-
-def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
-    if len(array) >= length:
-        return array
-    longer = np.empty(max(length, 2 * len(array)), array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
-@jit
-def group_rows(rows: Int64Array) -> tuple[Int32Array, Int64Array]:
-    """Group rows that are equal up to a constant.
+def group_rows(rows: npt.NDArray[Any]) -> tuple[Int32Array, Int64Array]:
+    """Group equal rows.
 
     Args:
-        rows: int64[n, lanes].
+        rows: [n, lanes].
 
     Returns:
         group int32[n], representative int64[groups] (the first row of each group).
     """
-    count, lanes = rows.shape
-    group = np.zeros(count, np.int32)
-    representative = np.empty(count, np.int64)
-    size = table_size(count)
-    table = np.full(size, -1, np.int32)
-    groups = 0
-    for row in range(count):
-        if groups > 0 and _same_up_to_constant(rows, row, representative[group[row - 1]]):
-            group[row] = group[row - 1]
-            continue
-        key = np.uint64(0)
-        for lane in range(1, lanes):
-            key = (key ^ np.uint64(rows[row, lane] - rows[row, 0])) * _MULTIPLIER
-            key ^= key >> np.uint64(29)
-        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
-        while table[slot] >= 0 and not _same_up_to_constant(rows, row, representative[table[slot]]):
-            slot = (slot + 1) & (size - 1)
-        if table[slot] < 0:
-            table[slot] = groups
-            representative[groups] = row
-            groups += 1
-        group[row] = table[slot]
-    return group, representative[:groups].copy()
-
-
-@jit
-def _same_up_to_constant(rows: Int64Array, row: int, other: int) -> bool:
-    difference = rows[row, 0] - rows[other, 0]
-    for lane in range(1, rows.shape[1]):
-        if rows[row, lane] - rows[other, lane] != difference:
-            return False
-    return True
+    if (rows == rows[0]).all():
+        return np.zeros(len(rows), np.int32), np.zeros(1, np.int64)
+    known: dict[bytes, int] = {}
+    group = [known.setdefault(row.tobytes(), len(known)) for row in rows]
+    _, representative = np.unique(group, return_index=True)
+    return np.array(group, np.int32), representative
 
 
 @jit
