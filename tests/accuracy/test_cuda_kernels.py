@@ -15,7 +15,7 @@ import pytest
 import cuda_kernels
 from cuda_kernels import ORDERS, SOURCES, Kernel, half
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import find_toolchain
+from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
 
 pytestmark = pytest.mark.hip
 TINY = (Kernel("stencil_2d", 512), Kernel("transpose", 512))
@@ -51,7 +51,7 @@ SMI = "print('NVIDIA H200, GPU-1, 580, 9.0, Disabled')"
 def verb(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Runs a verb in one folder, on two tiny kernels; returns the folder."""
     try:
-        find_toolchain()
+        CudaToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     folder = tmp_path_factory.mktemp("cuda")

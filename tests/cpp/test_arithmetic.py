@@ -53,7 +53,7 @@ int main() {
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     try:
-        tools.find_toolchain()
+        tools.CudaToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     folder = tmp_path_factory.mktemp("arithmetic")

@@ -39,7 +39,7 @@ EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "cuda"
 @pytest.fixture(scope="module", autouse=True)
 def toolchain() -> tools.CudaToolchain:
     try:
-        return tools.find_toolchain()
+        return tools.CudaToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
 
@@ -210,7 +210,7 @@ def test_a_target_of_another_vendor_is_refused(tmp_path: Path) -> None:
 def _probe(folder: Path) -> Path:
     """A program that was built, by the user."""
     (folder / "probe.cu").write_text(PROBES["CUDA"], encoding="utf-8")
-    toolchain = tools.find_toolchain()
+    toolchain = tools.CudaToolchain.find()
     build = [str(toolchain.root / "bin" / "nvcc"), "probe.cu", "-o", "probe"]
     environment = toolchain.build_environment(os.environ)
     subprocess.run(build, cwd=folder, env=environment, check=True)
@@ -225,10 +225,10 @@ def test_an_environment_that_goes_takes_no_toolchain_of_others_along(
     python = Path(sys.executable)
     (tmp_path / "python").symlink_to(python)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    theirs = tools.find_toolchain()
+    theirs = tools.CudaToolchain.find()
     (tmp_path / "python").unlink()
     monkeypatch.setattr(sys, "executable", str(python))
-    assert tools.find_toolchain().root != theirs.root
+    assert tools.CudaToolchain.find().root != theirs.root
     _probe(tmp_path)
 
 

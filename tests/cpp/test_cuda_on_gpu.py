@@ -12,7 +12,7 @@ import pytest
 
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import CppOnGpu
+from intelliperf_swizzle.frontends.cpp.gpu_trials import CppOnGpu
 from intelliperf_swizzle.frontends.cpp.language import CUDA
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import RecordRequest

@@ -19,9 +19,8 @@ from standin_machine import STANDIN, as_hip, machine
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
+from intelliperf_swizzle.frontends.cpp import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
-from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
-from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
@@ -100,7 +99,7 @@ class Bed:
 def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bed:
     language: Cpp = request.param
     try:
-        FLAVOURS[language.name].find_toolchain(os.environ)
+        language.tools.find(os.environ)
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     folder = tmp_path_factory.mktemp("bed")

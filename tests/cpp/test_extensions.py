@@ -21,9 +21,8 @@ from standin_machine import STANDIN, machine
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import CaptureError, SwizzleError, ValidationError
+from intelliperf_swizzle.frontends.cpp import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp import language
-from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
-from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import RecordRequest
@@ -79,7 +78,7 @@ class Bed:
 def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bed:
     language: Cpp = request.param
     try:
-        toolchain = FLAVOURS[language.name].find_toolchain(os.environ)
+        toolchain = language.tools.find(os.environ)
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     if shutil.which("ninja") is None:
@@ -188,7 +187,7 @@ def test_a_profiler_sees_the_extension_of_the_copy(bed: Bed, tmp_path: Path) -> 
 def test_without_a_gpu_it_says_what_is_needed(bed: Bed, tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="recorded on a GPU only") as caught:
         bed.language.record(bed.request(tmp_path / "capture", device=None))
-    assert f"{FLAVOURS[bed.language.name].compiler} and g++" in (caught.value.hint or "")
+    assert f"{bed.language.tools.name_of_compiler} and g++" in (caught.value.hint or "")
 
 
 def test_source_in_a_string_is_refused_by_name(bed: Bed, tmp_path: Path) -> None:

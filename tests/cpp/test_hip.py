@@ -47,7 +47,7 @@ PROMPT_MI300X = replace(load_target("mi300x"), launch_us=0.0)
 @pytest.fixture(scope="module", autouse=True)
 def toolchain() -> tools.Toolchain:
     try:
-        return tools.find_toolchain()
+        return tools.HipToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
 
@@ -326,7 +326,7 @@ def test_a_stripped_program_keeps_what_is_needed(tmp_path: Path) -> None:
 
 def test_without_a_clang_the_remedy_is_named(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="and there is none") as refused:
-        tools.find_toolchain({"PATH": str(tmp_path), "ROCM_PATH": str(tmp_path)})
+        tools.HipToolchain.find({"PATH": str(tmp_path), "ROCM_PATH": str(tmp_path)})
     assert refused.value.hint == tools.APT
 
 
@@ -385,7 +385,7 @@ def test_a_test_that_fails_with_the_swizzle_refuses_it(tmp_path: Path) -> None:
 
 def test_without_a_build_command_nothing_is_edited(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "stencil.hip.cpp", tmp_path)
-    environment = tools.find_toolchain().build_environment(os.environ)
+    environment = tools.HipToolchain.find().build_environment(os.environ)
     build = ["hipcc", *FLAGS.split(), "stencil.hip.cpp", "-o", "stencil"]
     subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
     launches = record(tmp_path, tmp_path / "records", ["./stencil", "64", "1"], None).capture

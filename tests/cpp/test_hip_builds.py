@@ -66,7 +66,7 @@ def toolchain() -> None:
     if shutil.which("cmake") is None:
         pytest.skip("there is no cmake")
     try:
-        found = tools.find_toolchain()
+        found = tools.HipToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     if found.has_vendors:

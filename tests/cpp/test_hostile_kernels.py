@@ -17,10 +17,10 @@ import pytest
 
 from intelliperf_swizzle.edit import Edit, unified_diff
 from intelliperf_swizzle.errors import SpliceError, TraceError
-from intelliperf_swizzle.frontends.cpp.compare import validate as gates
-from intelliperf_swizzle.frontends.cpp.compare.compare_execution import compare_bytes
+from intelliperf_swizzle.frontends.cpp import validate as gates
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited
+from intelliperf_swizzle.frontends.cpp.validate import compare_bytes
 from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import find_toolchain
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import HipToolchain
 
 pytestmark = [pytest.mark.hip, pytest.mark.long]
 EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "hip"
@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "hip"
 
 def test_a_hip_program_is_built_patched_and_tested(any_host, tmp_path, read_result):
     try:
-        find_toolchain()
+        HipToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     for name in ("stencil.hip.cpp", "Makefile"):

@@ -13,7 +13,7 @@ from openai_endpoint import Endpoint, answer
 
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import find_toolchain
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import HipToolchain
 from intelliperf_swizzle.hardware import load_target
 
 pytestmark = pytest.mark.hip
@@ -26,7 +26,7 @@ CONTIGUOUS = "pid = pid % num_xcds * (num_pids // num_xcds) + pid // num_xcds"
 
 def test_a_models_answer_is_refused_or_becomes_cpp(endpoint: Endpoint, tmp_path: Path) -> None:
     try:
-        find_toolchain()
+        HipToolchain.find()
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     project = tmp_path / "project"

@@ -33,7 +33,7 @@ from intelliperf_swizzle.records import LINE_BYTES, Float64Array, Int32Array, In
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.cache.compiled.latencies import Clocks, Stages
-    from intelliperf_swizzle.cache.compiled.lines import Asked, Caches, DomainTraffic
+    from intelliperf_swizzle.cache.compiled.lines import Domain
 
 ROUNDS = 1024
 """Rounds of the cycle, about; twice what the longest-lived workgroups of the kernels at hand take.
@@ -222,30 +222,27 @@ def replay_in_rounds(
 
     Cost and memory: see `model.replay`.
     """
-    from intelliperf_swizzle.cache.compiled.lines import Asked
-
     target = traffic.as_stored(stream, target)
-    per_miss = traffic.misses_per_line(target)
-    caches = _caches(stream, target, physics)
-    asked = Asked(*tensors, requests_per_line(target), per_miss)
     tiles = _tiles_of_domains(tile, target, physics)
-    domains = _domains(stream, tiles, target, occupancy, physics, caches, asked)
-    clocks = np.array([one.clocks for one in domains])
+    domains, ends = _domains(stream, tiles, target, occupancy, physics, tensors)
+    clocks = np.array(ends)
     if target.clocks_llc and clocks.any() and len(domains) == target.num_xcds <= len(tile):
-        clocks = _waited(stream, domains, tiles, target, occupancy)
+        clocks = _waited(stream, domains, clocks, tiles, target, occupancy)
     hits = 0
     if physics.llc and target.llc_bytes is not None:
         hits = _llc_hits(domains, target.llc_bytes)
     requested = np.stack([one.requests for one in domains])
     missed = np.stack([one.misses for one in domains])
+    l1_hits, written, _ = np.sum([one.totals for one in domains], axis=0).tolist()
+    per_request, per_miss = domains[0].weights
     return Traffic(
-        requests=requested @ requests_per_line(target),
+        requests=requested @ per_request,
         misses=missed @ per_miss,
         l2_bytes=int((requested @ traffic.bytes_per_line(target)).sum()),
-        l1_hit_lines=sum(one.l1_hits for one in domains),
+        l1_hit_lines=l1_hits,
         fill_lines=int(missed[:, np.arange(64) >> 4 != records.Access.WRITE].sum()),
         llc_hit_lines=hits,
-        written_bytes=sum(one.written_sectors for one in domains) * records.SECTOR_BYTES,
+        written_bytes=written * records.SECTOR_BYTES,
         distinct_lines=len(stream.unit_line),
         causes=_causes(domains, tensors),
         clocks=float(clocks.max()),
@@ -254,7 +251,8 @@ def replay_in_rounds(
 
 def _waited(
     stream: ReferenceStream,
-    domains: Sequence[DomainTraffic],
+    domains: Sequence[Domain],
+    clocks: Float64Array,
     tiles: Sequence[Int32Array],
     target: AmdGpu,
     occupancy: int,
@@ -268,7 +266,8 @@ def _waited(
     from intelliperf_swizzle.cache.compiled.latencies import PIECE_LINES
 
     unit = np.repeat(np.arange(stream.units), -(-stream.unit_lines // PIECE_LINES))
-    fetched = [np.bincount(unit[one.log[1]], minlength=stream.units) > 0 for one in domains]
+    logs = [_log(one) for one in domains]
+    fetched = [np.bincount(unit[log[1]], minlength=stream.units) > 0 for log in logs]
     touches, alone = stream.touches, np.sum(fetched, axis=0) == 1
     read = touches.lines * (touches.kinds[touches.unit, 0] > 0)
     every = np.maximum(np.bincount(touches.tile, read, stream.tiles), 1.0)
@@ -276,17 +275,17 @@ def _waited(
     computing, ends = arithmetic(stream, target), []
     slots, fill = target.cus_per_xcd * occupancy, clocks_of(target).fill
     sooner = 1 - (target.clocks_llc or 0.0) / target.clocks_memory
-    for one, of_domain in zip(domains, tiles, strict=True):
-        busy = fill * int(one.log[2].sum())
+    for end, log, of_domain in zip(clocks, logs, tiles, strict=True):
+        busy = fill * int(log[2].sum())
         if computing is not None:
             turns = -(-len(of_domain) // target.cus_per_xcd)
             busy = max(busy, turns * float(computing[of_domain].mean()))
         shared = 1 - np.maximum.reduceat(part[of_domain], np.arange(0, len(of_domain), slots))
-        ends.append(one.clocks - max(one.clocks - busy, 0.0) * sooner * float(shared.mean()))
+        ends.append(end - max(end - busy, 0.0) * sooner * float(shared.mean()))
     return np.array(ends)
 
 
-def _causes(domains: list[DomainTraffic], tensors: Tensors) -> Int64Array:
+def _causes(domains: Sequence[Domain], tensors: Tensors) -> Int64Array:
     """The causes of all domains. Of a unit's first misses, one in each domain, that of the earliest
     round is compulsory, in a round that of the first domain, and the others are another domain's.
     """
@@ -308,20 +307,6 @@ def _causes(domains: list[DomainTraffic], tensors: Tensors) -> Int64Array:
     return counted
 
 
-def _caches(stream: ReferenceStream, target: AmdGpu, physics: Physics) -> Caches:
-    from intelliperf_swizzle.cache.compiled.lines import Caches
-
-    if not physics.sets:
-        target = dataclasses.replace(target, l2_channel_bits=None, l2_set_bits=None)
-    return Caches(
-        l2_sets(stream, target),
-        target.l2_ways,
-        target.l2_lines_per_xcd,
-        target.l1_bytes // LINE_BYTES if physics.l1 else 0,
-        target.cus_per_xcd,
-    )
-
-
 def _tiles_of_domains(tile: Int64Array, target: AmdGpu, physics: Physics) -> list[Int32Array]:
     """The tiles of each domain's workgroups, in launch order."""
     index = np.arange(len(tile))
@@ -338,33 +323,61 @@ def _domains(
     target: AmdGpu,
     occupancy: int,
     physics: Physics,
-    caches: Caches,
-    asked: Asked,
-) -> list[DomainTraffic]:
-    """Each domain by itself, on all cores."""
-    from intelliperf_swizzle.cache.compiled.latencies import replay_in_time
-    from intelliperf_swizzle.cache.compiled.lines import References, replay_domain
+    tensors: Tensors,
+) -> tuple[list[Domain], list[float]]:
+    """Each domain by itself, on all cores; and when it ends, 0 where rounds stand for time."""
+    from intelliperf_swizzle.cache.compiled.causes import watch
+    from intelliperf_swizzle.cache.compiled.latencies import PIECE_LINES, replay_in_time
+    from intelliperf_swizzle.cache.compiled.lines import Domain, References, replay_domain
 
-    slots = target.cus_per_xcd * occupancy
+    cus, capacity, lines = target.cus_per_xcd, target.l2_lines_per_xcd, stream.unit_lines
+    slots = cus * occupancy
     turns = drift(target, slots, physics.seed) if physics.drift else lockstep(target, slots)
     refs = References(stream.tile_offset, stream.ref_unit, stream.ref_code, stream.unit_offset)
     in_time = is_pipelined(stream, target, physics)
     clocks, stages = clocks_of(target), stages_of(stream, target)
+    hashed = dataclasses.replace(target, l2_channel_bits=None, l2_set_bits=None)
+    set_of = l2_sets(stream, target if physics.sets else hashed)
+    weights = np.stack((requests_per_line(target), traffic.misses_per_line(target)))
+    l1_lines = target.l1_bytes // LINE_BYTES if physics.l1 else 0
+    pieces = np.append(0, np.cumsum(-(-lines // PIECE_LINES)[stream.plain_units]))
+    logged = np.diff(pieces[stream.tile_offset])
 
-    def one(d: int) -> DomainTraffic:
+    def one(d: int) -> tuple[Domain, float]:
+        domain = Domain(
+            unit_lines=lines,
+            recent=np.empty((cus, max(1, l1_lines)), np.int32),
+            counts=np.zeros((cus, 2), np.int64),
+            l1_lines=l1_lines,
+            set_of=set_of,
+            held=np.full((set_of.max(initial=0) + 1, target.l2_ways), -1, np.int64),
+            weights=weights,
+            causes=watch(*tensors, lines, 1, capacity),
+            requests=np.zeros(64, np.int64),
+            misses=np.zeros(64, np.int64),
+            totals=np.zeros(3, np.int64),
+            log=np.empty((3, logged[tiles[d]].sum()), np.int32),
+        )
         if in_time:
-            return replay_in_time(tiles[d], slots, refs, caches, clocks, stages, asked)
-        return replay_domain(tiles[d], refs, caches, turns, d, asked)
+            return domain, replay_in_time(tiles[d], slots, refs, domain, clocks, stages)
+        replay_domain(tiles[d], refs, domain, turns, d)
+        return domain, 0.0
 
     with ThreadPoolExecutor(cores()) as pool:
-        return list(pool.map(one, range(len(tiles))))
+        domains, ends = zip(*pool.map(one, range(len(tiles))), strict=True)
+    return list(domains), list(ends)
 
 
-def _llc_hits(domains: list[DomainTraffic], capacity_bytes: int) -> int:
+def _log(domain: Domain) -> Int32Array:
+    """Its read misses."""
+    return domain.log[:, : domain.totals[-1]]
+
+
+def _llc_hits(domains: Sequence[Domain], capacity_bytes: int) -> int:
     """Merge the domains' logs by time and run them through the shared cache."""
     from intelliperf_swizzle.cache.compiled.lines import llc_hits
 
-    rounds, unit, lines = np.concatenate([one.log for one in domains], axis=1)
+    rounds, unit, lines = np.concatenate([_log(one) for one in domains], axis=1)
     order = np.argsort(rounds, kind="stable")
     units = int(unit.max(initial=-1)) + 1
     return int(llc_hits(unit[order], lines[order], units, capacity_bytes // LINE_BYTES))

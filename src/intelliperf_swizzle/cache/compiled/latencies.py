@@ -8,26 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled.causes import Causes, explain_unit, watch
 from intelliperf_swizzle.cache.compiled.lines import (
-    L1_HITS,
-    WRITTEN,
-    Asked,
-    Caches,
-    Counts,
-    DomainTraffic,
-    L1s,
+    Domain,
     References,
-    Sets,
-    cold,
-    domain_traffic,
+    count,
     in_l1,
     log_misses,
-    no_counts,
-    touch,
+    look_up,
 )
-from intelliperf_swizzle.cache.compiled.sectors import POPULATION
-from intelliperf_swizzle.cache.compiled.slots import Events, pop, push
+from intelliperf_swizzle.cache.compiled.slots import Events, Slots, no_events, occupied, pop, push
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array
 
@@ -68,30 +57,16 @@ class Stages(NamedTuple):
     work: Float64Array
 
 
-class _Resident(NamedTuple):
-    """The resident workgroups; an entry a slot.
+class _Replay(NamedTuple):
+    """What a replay works with: of each slot, and of what the workgroups share.
 
     Attributes:
-        state: int64[slots, 6]; the TILE, the reference AT which it is, where they END, lines of it
-            ASKED for, those that MISSED, and LOADS made.
+        refs, domain, clocks, stages: as of `replay_in_time`.
+        slots: of resident workgroups.
+        state: int64[slots, 3]; lines ASKED for of the reference that is next, those of them that
+            MISSED, and LOADS that the workgroup has made.
         arrival: float64[slots]; when the data of the stage that is being loaded are there.
         computed: float64[slots, 2]; when the latest stage will be, and the one before it.
-    """
-
-    state: Int64Array
-    arrival: Float64Array
-    computed: Float64Array
-
-
-_TILE, _AT, _END, _ASKED, _MISSED, _LOADS = range(6)
-
-
-class _Domain(NamedTuple):
-    """What the workgroups of a domain share.
-
-    Attributes:
-        l1s: of its CUs.
-        l2: what it holds.
         port: float64[cus]; when a CU's L1 is free, and
         matrix: float64[cus]; when its matrix units are.
         fetched: float64[1]; when the L2 can fetch again.
@@ -99,8 +74,14 @@ class _Domain(NamedTuple):
         arriving: float64[pieces]; when what was fetched last is there, 0 = nothing was.
     """
 
-    l1s: L1s
-    l2: Sets
+    refs: References
+    domain: Domain
+    clocks: Clocks
+    stages: Stages
+    slots: Slots
+    state: Int64Array
+    arrival: Float64Array
+    computed: Float64Array
     port: Float64Array
     matrix: Float64Array
     fetched: Float64Array
@@ -108,17 +89,7 @@ class _Domain(NamedTuple):
     arriving: Float64Array
 
 
-class _Replay(NamedTuple):
-    """What a replay works with; `asked` of `causes`, the rest as of `replay_in_time`."""
-
-    groups: _Resident
-    domain: _Domain
-    refs: References
-    clocks: Clocks
-    stages: Stages
-    counts: Counts
-    asked: Asked
-    causes: Causes
+_ASKED, _MISSED, _LOADS = range(3)
 
 
 @jit
@@ -126,74 +97,63 @@ def replay_in_time(
     tiles: Int32Array,
     slots: int,
     refs: References,
-    caches: Caches,
+    domain: Domain,
     clocks: Clocks,
     stages: Stages,
-    asked: Asked,
-) -> DomainTraffic:
-    """Replay one domain's workgroups, from cold, in the order of time.
+) -> float:
+    """Replay one domain's workgroups, from cold, in the order of time; when the last one is done.
 
     Args:
         tiles: of the workgroups, in launch order.
-        slots: for resident workgroups; slot `s` is on CU `s % cus`.
+        slots: for resident workgroups.
         refs: what tiles refer to.
-        caches: of the domain.
+        domain: with nothing in its caches.
         clocks: what takes how long.
         stages: how loops are pipelined.
-        asked: of the causes of misses.
     """
-    domain = _idle(refs, caches)
-    pieces = 0
-    for tile in tiles:
-        for r in range(refs.tile_offset[tile], refs.tile_offset[tile + 1]):
-            u = refs.ref_unit[r] if refs.ref_unit[r] >= 0 else ~refs.ref_unit[r]
-            pieces += domain.first_piece[u + 1] - domain.first_piece[u]
-    counts = no_counts(pieces)
-    causes = watch(asked.tensor, asked.tensors, domain.l1s.unit_lines, 1, caches.lines)
-    groups = _Resident(np.zeros((slots, 6), np.int64), np.zeros(slots), np.zeros((slots, 2)))
-    events = Events(np.empty(slots), np.empty(slots, np.int64), np.zeros(1, np.int64))
-    for s in range(slots):
-        push(events, float(s), s)
-    run = _Replay(groups, domain, refs, clocks, stages, counts, asked, causes)
-    end = _run(run, tiles, events)
-    return domain_traffic(counts, causes, end)
-
-
-@jit
-def _idle(refs: References, caches: Caches) -> _Domain:
-    """A domain with nothing in its caches."""
-    l1s, l2 = cold(refs, caches)
     first_piece = np.zeros(len(refs.unit_offset), np.int64)
-    for u in range(len(l1s.unit_lines)):
-        first_piece[u + 1] = first_piece[u] + -(-l1s.unit_lines[u] // PIECE_LINES)
-    return _Domain(
-        l1s,
-        l2,
-        np.zeros(caches.cus),
-        np.zeros(caches.cus),
+    for u in range(len(domain.unit_lines)):
+        first_piece[u + 1] = first_piece[u] + -(-domain.unit_lines[u] // PIECE_LINES)
+    cus = len(domain.recent)
+    ends = np.zeros(slots, np.int64)
+    run = _Replay(
+        refs,
+        domain,
+        clocks,
+        stages,
+        Slots(tiles, np.zeros(1, np.int64), refs.tile_offset, ends.copy(), ends, ends.copy()),
+        np.zeros((slots, 3), np.int64),
+        np.zeros(slots),
+        np.zeros((slots, 2)),
+        np.zeros(cus),
+        np.zeros(cus),
         np.zeros(1),
         first_piece,
         np.zeros(first_piece[-1]),
     )
+    events = no_events(slots)
+    for s in range(slots):
+        push(events, float(s), s)
+    return _run(run, events)
 
 
 @loop
-def _run(run: _Replay, tiles: Int32Array, events: Events) -> float:
+def _run(run: _Replay, events: Events) -> float:
     """Let all happen that is to happen; when the last workgroup is done."""
-    groups, domain = run.groups, run.domain
-    taken = 0
     end = 0.0
     while events.size[0] > 0:
         now, s = pop(events)
-        if groups.state[s, _AT] == groups.state[s, _END]:
-            if taken < len(tiles):
-                _take(groups, run.refs, s, tiles[taken], now)
-                taken += 1
-                push(events, now, s)
+        taken = run.slots.taken[0]
+        if not occupied(run.slots, s):
             continue
-        cu = s % len(domain.port)
-        if domain.port[cu] > now:
-            push(events, domain.port[cu], s)
+        if run.slots.taken[0] > taken:
+            run.state[s, _ASKED] = run.state[s, _MISSED] = run.state[s, _LOADS] = 0
+            run.arrival[s] = run.computed[s, 0] = run.computed[s, 1] = now
+            push(events, now, s)
+            continue
+        cu = s % len(run.port)
+        if run.port[cu] > now:
+            push(events, run.port[cu], s)
             continue
         goes_on = _turn(run, s, cu, now)
         end = max(end, goes_on)
@@ -202,51 +162,32 @@ def _run(run: _Replay, tiles: Int32Array, events: Events) -> float:
 
 
 @loop
-def _take(groups: _Resident, refs: References, s: int, tile: int, now: float) -> None:
-    """Put a workgroup into a slot."""
-    state = groups.state[s]
-    state[_TILE] = tile
-    state[_AT] = refs.tile_offset[tile]
-    state[_END] = refs.tile_offset[tile + 1]
-    state[_ASKED] = state[_MISSED] = state[_LOADS] = 0
-    groups.arrival[s] = groups.computed[s, 0] = groups.computed[s, 1] = now
-
-
-@loop
 def _turn(run: _Replay, s: int, cu: int, now: float) -> float:
     """Ask for the next piece of what a slot refers to; when the slot goes on."""
-    groups, domain, refs, counts = run.groups, run.domain, run.refs, run.counts
-    state = groups.state[s]
-    place = state[_AT]
+    refs, state = run.refs, run.state[s]
+    place = run.slots.at[s]
     last = refs.ref_unit[place] >= 0
     u = refs.ref_unit[place] if last else ~refs.ref_unit[place]
     code = refs.ref_code[place]
     kind = code >> 4
-    lines = domain.l1s.unit_lines[u]
+    lines = run.domain.unit_lines[u]
     begin = state[_ASKED]
-    if begin == 0 and kind == 0 and domain.l1s.capacity > 0 and in_l1(domain.l1s, cu, u):
-        counts.totals[L1_HITS] += lines
+    if begin == 0 and kind == 0 and in_l1(run.domain, cu, u):
         state[_ASKED] = lines
     else:
         end = min(lines, begin + PIECE_LINES)
         missed, ready = _ask(run, u, begin, end, code, now)
         if kind == 0:
-            groups.arrival[s] = max(groups.arrival[s], ready)
+            run.arrival[s] = max(run.arrival[s], ready)
         now += (end - begin) * run.clocks.line
-        domain.port[cu] = now
+        run.port[cu] = now
         state[_ASKED] = end
         state[_MISSED] += missed
         if end == lines:
-            missed = state[_MISSED]
-            counts.requests[code] += lines
-            counts.misses[code] += missed
-            if len(run.causes.tensor) > 0:
-                requested = lines * run.asked.requests[code]
-                missing = missed * run.asked.misses[code]
-                explain_unit(run.causes, u, requested, missing, np.int64(now))
+            count(run.domain, u, code, state[_MISSED], np.int64(now))
     if state[_ASKED] == lines:
         state[_ASKED] = state[_MISSED] = 0
-        state[_AT] = place + 1
+        run.slots.at[s] = place + 1
         if last:
             return _advance(run, s, cu, kind, now)
     return now
@@ -259,19 +200,18 @@ def _advance(run: _Replay, s: int, cu: int, kind: int, now: float) -> float:
     The loads of a stage are issued while the one before is computed. Stores wait for all that is
     computed, and so does the workgroup that comes next.
     """
-    groups, matrix, stages = run.groups, run.domain.matrix, run.stages
-    state, computed = groups.state[s], groups.computed[s]
+    slots, stages, computed = run.slots, run.stages, run.computed[s]
     if kind == 0:
-        state[_LOADS] += 1
-        if state[_LOADS] % stages.loads[state[_TILE]] == 0:
-            begins = max(groups.arrival[s], max(computed[0], matrix[cu]))
+        run.state[s, _LOADS] += 1
+        if run.state[s, _LOADS] % stages.loads[slots.tile[s]] == 0:
+            begins = max(run.arrival[s], max(computed[0], run.matrix[cu]))
             computed[1] = computed[0]
-            computed[0] = begins + stages.work[state[_TILE]]
-            matrix[cu] = computed[0]
+            computed[0] = begins + stages.work[slots.tile[s]]
+            run.matrix[cu] = computed[0]
             now = max(now, computed[1])
-    ends = state[_AT] == state[_END]
-    if ends or (kind == 0 and run.refs.ref_code[state[_AT]] >> 4 != 0):
-        now = max(now, max(computed[0], groups.arrival[s]))
+    ends = slots.at[s] == slots.end[s]
+    if ends or (kind == 0 and run.refs.ref_code[slots.at[s]] >> 4 != 0):
+        now = max(now, max(computed[0], run.arrival[s]))
     return now + run.clocks.start if ends else now
 
 
@@ -280,20 +220,13 @@ def _ask(
     run: _Replay, u: int, begin: int, end: int, code: Integer, now: float
 ) -> tuple[int, float]:
     """Ask the L2 for some lines of a unit: how many miss, and when all are there."""
-    domain, clocks, counts = run.domain, run.clocks, run.counts
-    kind = code >> 4
-    sectors = code & 15 if kind != 0 else 0
-    missed = 0
-    first = run.refs.unit_offset[u]
-    for line in range(first + begin, first + end):
-        before = touch(domain.l2.held[domain.l2.set_of[line]], line, sectors)
-        missed += before < 0
-        counts.totals[WRITTEN] += POPULATION[sectors & ~max(before, 0)]
-    piece = domain.first_piece[u] + begin // PIECE_LINES
-    if missed == 0 or kind == 1:
-        return missed, max(now + clocks.hit, domain.arriving[piece])
-    log_misses(counts, np.int64(now), piece, missed)
-    domain.fetched[0] = max(domain.fetched[0], now) + missed * clocks.fill
-    known = domain.arriving[piece] > 0
-    domain.arriving[piece] = domain.fetched[0] + (clocks.again if known else clocks.first)
-    return missed, domain.arriving[piece]
+    clocks, first = run.clocks, run.refs.unit_offset[u]
+    missed = look_up(run.domain, first + begin, first + end, code)
+    piece = run.first_piece[u] + begin // PIECE_LINES
+    if missed == 0 or code >> 4 == 1:
+        return missed, max(now + clocks.hit, run.arriving[piece])
+    log_misses(run.domain, np.int64(now), piece, missed)
+    run.fetched[0] = max(run.fetched[0], now) + missed * clocks.fill
+    known = run.arriving[piece] > 0
+    run.arriving[piece] = run.fetched[0] + (clocks.again if known else clocks.first)
+    return missed, run.arriving[piece]

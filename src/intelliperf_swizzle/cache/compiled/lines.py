@@ -10,7 +10,7 @@ import numpy as np
 
 from intelliperf_swizzle.cache.amd_replay import Drift
 from intelliperf_swizzle.cache.compiled import mix
-from intelliperf_swizzle.cache.compiled.causes import Causes, explain_unit, watch
+from intelliperf_swizzle.cache.compiled.causes import Causes, explain_unit
 from intelliperf_swizzle.cache.compiled.sectors import POPULATION
 from intelliperf_swizzle.cache.compiled.slots import ELAPSED, Rounds, end_turn, next_turn, rounds
 from intelliperf_swizzle.jit import Integer, jit, loop
@@ -60,129 +60,36 @@ class References(NamedTuple):
     unit_offset: Int64Array
 
 
-class Caches(NamedTuple):
-    """The caches of a domain.
+class Domain(NamedTuple):
+    """The caches of a domain, and what was counted there.
 
     Attributes:
-        set_of: int32[lines touched]; the L2 set of each line of `unit_line`.
-        ways: of the L2.
-        lines: that the L2 holds.
+        unit_lines: int32[units]; lines of each.
+        recent: int32[cus, lines]; the units that each L1 holds, newest first. LRU over whole units
+            is LRU over their lines, which are always touched together. Slot `s` is on CU `s % cus`.
+        counts: int64[cus, 2]; how many units these are, and their lines.
         l1_lines: that an L1 holds; 0 = there is none.
-        cus: CUs, each with an L1; slot `s` is on CU `s % cus`.
-    """
-
-    set_of: Int32Array
-    ways: int
-    lines: int
-    l1_lines: int
-    cus: int
-
-
-class DomainTraffic(NamedTuple):
-    """What was counted in one domain.
-
-    Attributes:
+        set_of: int32[lines touched]; the L2 set of each line of `unit_line`.
+        held: int64[sets, ways]; `line << 4 | sectors written`, newest first; -1 = nothing.
+        weights: int64[2, 64]; L2 requests of a line, and those of them that miss where the line
+            does, by reference code.
+        causes: of the misses, but for each unit's first, which needs a look at all domains.
         requests: int64[64]; lines requested of the L2, by reference code.
         misses: int64[64]; those that were not there.
-        l1_hits: lines that reads found in an L1.
-        written_sectors: sectors that are written back.
+        totals: int64[3]; lines that reads found in an L1, L1_HITS, sectors that are written back,
+            WRITTEN, and entries LOGGED.
         log: of read misses: round, unit and lines of each reference with misses, or clock, piece
             of a unit and lines, int32[3, n].
-        causes: of the misses, but for each unit's first, which needs a look at all domains.
-        clocks: until the last workgroup was done; 0 where rounds stand for time.
     """
 
-    requests: Int64Array
-    misses: Int64Array
-    l1_hits: int
-    written_sectors: int
-    log: Int32Array
-    causes: Causes
-    clocks: float
-
-
-class Asked(NamedTuple):
-    """What is asked of the causes of misses.
-
-    Attributes:
-        tensor: int32[units]; the tensor of each; empty = nothing is asked.
-        tensors: how many there are.
-        requests: int64[64]; L2 requests of a line, by reference code.
-        misses: int64[64]; those of them that miss where the line does.
-    """
-
-    tensor: Int32Array
-    tensors: int
-    requests: Int64Array
-    misses: Int64Array
-
-
-class L1s(NamedTuple):
-    """The units that each L1 holds. LRU over whole units is LRU over their lines, which are always
-    touched together.
-
-    Attributes:
-        recent: int32[cus, lines]; newest first.
-        counts: int64[cus, 2]; how many units these are, and their lines.
-        unit_lines: int32[units]; lines of each unit.
-        capacity: in lines.
-    """
-
+    unit_lines: Int32Array
     recent: Int32Array
     counts: Int64Array
-    unit_lines: Int32Array
-    capacity: int
-
-
-class Sets(NamedTuple):
-    """An L2, line by line; lines as numbered in `unit_line`.
-
-    Attributes:
-        set_of: int32[lines].
-        held: int64[sets, ways]; `line << 4 | sectors written`, newest first; -1 = nothing.
-    """
-
+    l1_lines: int
     set_of: Int32Array
     held: Int64Array
-
-
-@jit
-def replay_domain(
-    tiles: Int32Array, refs: References, caches: Caches, drift: Drift, domain: int, asked: Asked
-) -> DomainTraffic:
-    """Replay one domain's workgroups through its L1s and its L2, line by line, from cold.
-
-    `tiles` are those of the domain's workgroups, in launch order.
-    """
-    l1s, l2 = cold(refs, caches)
-    references = 0
-    for tile in tiles:
-        references += refs.tile_offset[tile + 1] - refs.tile_offset[tile]
-    counts = no_counts(references)
-    causes = watch(asked.tensor, asked.tensors, l1s.unit_lines, 1, caches.lines)
-    turns = rounds(tiles, refs.tile_offset, drift, domain)
-    _replay(turns, refs, l1s, l2, counts, asked, causes)
-    return domain_traffic(counts, causes, 0.0)
-
-
-@jit
-def no_counts(most: int) -> Counts:
-    """Nothing counted, and room for so many entries of the log."""
-    zeros = np.zeros(64, np.int64)
-    return Counts(zeros, zeros.copy(), np.zeros(3, np.int64), np.empty((3, most), np.int32))
-
-
-@jit
-def domain_traffic(counts: Counts, causes: Causes, clocks: float) -> DomainTraffic:
-    """What was counted, by the end."""
-    l1_hits, written, logged = counts.totals[L1_HITS], counts.totals[WRITTEN], counts.totals[LOGGED]
-    log = counts.log[:, :logged].copy()
-    return DomainTraffic(counts.requests, counts.misses, l1_hits, written, log, causes, clocks)
-
-
-class Counts(NamedTuple):
-    """What `DomainTraffic` is made of; `totals` are L1_HITS, sectors WRITTEN and entries LOGGED."""
-
+    weights: Int64Array
+    causes: Causes
     requests: Int64Array
     misses: Int64Array
     totals: Int64Array
@@ -192,16 +99,19 @@ class Counts(NamedTuple):
 L1_HITS, WRITTEN, LOGGED = range(3)
 
 
-@loop
-def _replay(
-    turns: Rounds,
-    refs: References,
-    l1s: L1s,
-    l2: Sets,
-    counts: Counts,
-    asked: Asked,
-    causes: Causes,
+@jit
+def replay_domain(
+    tiles: Int32Array, refs: References, domain: Domain, drift: Drift, number: int
 ) -> None:
+    """Replay the workgroups of a domain through its L1s and its L2, line by line.
+
+    `tiles` are those of the domain's workgroups, in launch order.
+    """
+    _replay(rounds(tiles, refs.tile_offset, drift, number), refs, domain)
+
+
+@loop
+def _replay(turns: Rounds, refs: References, domain: Domain) -> None:
     s = next_turn(turns)
     while s >= 0:
         place = turns.slots.at[s]
@@ -212,73 +122,72 @@ def _replay(
             if not last:
                 u = ~u
             code = refs.ref_code[place]
-            kind = code >> 4
             place += 1
-            lines = l1s.unit_lines[u]
-            if kind == 0 and l1s.capacity > 0 and in_l1(l1s, s % len(l1s.recent), u):
-                counts.totals[L1_HITS] += lines
+            if code >> 4 == 0 and in_l1(domain, s % len(domain.recent), u):
                 continue
-            sectors = code & 15 if kind != 0 else 0
-            missed = 0
-            for line in range(refs.unit_offset[u], refs.unit_offset[u + 1]):
-                before = touch(l2.held[l2.set_of[line]], line, sectors)
-                missed += before < 0
-                counts.totals[WRITTEN] += POPULATION[sectors & ~max(before, 0)]
-            counts.requests[code] += lines
-            counts.misses[code] += missed
-            if len(causes.tensor) > 0:
-                requested, missing = lines * asked.requests[code], missed * asked.misses[code]
-                explain_unit(causes, u, requested, missing, turns.state[ELAPSED])
-            if missed > 0 and kind != 1:
-                log_misses(counts, turns.state[ELAPSED], u, missed)
+            missed = look_up(domain, refs.unit_offset[u], refs.unit_offset[u + 1], code)
+            count(domain, u, code, missed, turns.state[ELAPSED])
+            if missed > 0 and code >> 4 != 1:
+                log_misses(domain, turns.state[ELAPSED], u, missed)
         end_turn(turns, s, place)
         s = next_turn(turns)
 
 
 @loop
-def log_misses(counts: Counts, now: Integer, u: Integer, missed: int) -> None:
-    """Note when lines of a unit, or of a piece of one, were fetched."""
-    entry = counts.totals[LOGGED]
-    counts.log[0, entry] = now
-    counts.log[1, entry] = u
-    counts.log[2, entry] = missed
-    counts.totals[LOGGED] += 1
-
-
-@jit
-def cold(refs: References, caches: Caches) -> tuple[L1s, Sets]:
-    """The caches with nothing in them."""
-    units = len(refs.unit_offset) - 1
-    unit_lines = np.empty(units, np.int32)
-    for u in range(units):
-        unit_lines[u] = refs.unit_offset[u + 1] - refs.unit_offset[u]
-    recent = np.empty((caches.cus, max(1, caches.l1_lines)), np.int32)
-    l1s = L1s(recent, np.zeros((caches.cus, 2), np.int64), unit_lines, caches.l1_lines)
-    lines = len(caches.set_of)
-    sets = 1
-    for k in range(lines):
-        sets = max(sets, caches.set_of[k] + 1)
-    return l1s, Sets(caches.set_of, np.full((sets, caches.ways), -1, np.int64))
+def look_up(domain: Domain, begin: int, end: int, code: Integer) -> int:
+    """Touches lines in the L2; how many were not there."""
+    sectors = code & 15 if code >> 4 != 0 else 0
+    missed = 0
+    for line in range(begin, end):
+        before = _touch(domain.held[domain.set_of[line]], line, sectors)
+        missed += before < 0
+        domain.totals[WRITTEN] += POPULATION[sectors & ~max(before, 0)]
+    return missed
 
 
 @loop
-def in_l1(l1s: L1s, cu: int, unit: int) -> bool:
+def count(domain: Domain, u: int, code: Integer, missed: int, now: Integer) -> None:
+    """Counts a reference to a unit of which so many lines were not there."""
+    lines = domain.unit_lines[u]
+    domain.requests[code] += lines
+    domain.misses[code] += missed
+    if len(domain.causes.tensor) > 0:
+        requested, missing = lines * domain.weights[0, code], missed * domain.weights[1, code]
+        explain_unit(domain.causes, u, requested, missing, now)
+
+
+@loop
+def log_misses(domain: Domain, now: Integer, u: Integer, missed: int) -> None:
+    """Note when lines of a unit, or of a piece of one, were fetched."""
+    entry = domain.totals[LOGGED]
+    domain.log[0, entry] = now
+    domain.log[1, entry] = u
+    domain.log[2, entry] = missed
+    domain.totals[LOGGED] += 1
+
+
+@loop
+def in_l1(domain: Domain, cu: int, unit: int) -> bool:
     """Whether a CU's L1 holds a unit; it then is its newest, the oldest ones making room."""
-    recent, counts = l1s.recent[cu], l1s.counts[cu]
+    if domain.l1_lines == 0:
+        return False
+    recent, counts, lines = domain.recent[cu], domain.counts[cu], domain.unit_lines
     found = 0
-    count = counts[0]
-    while found < count and recent[found] != unit:
+    units = counts[0]
+    while found < units and recent[found] != unit:
         found += 1
-    hit = found < count
+    hit = found < units
     if not hit:
-        if l1s.unit_lines[unit] > l1s.capacity:
+        if lines[unit] > domain.l1_lines:
             return False
-        counts[1] += l1s.unit_lines[unit]
-        while counts[1] > l1s.capacity:
-            count -= 1
-            counts[1] -= l1s.unit_lines[recent[count]]
-        found = count
-        counts[0] = count + 1
+        counts[1] += lines[unit]
+        while counts[1] > domain.l1_lines:
+            units -= 1
+            counts[1] -= lines[recent[units]]
+        found = units
+        counts[0] = units + 1
+    else:
+        domain.totals[L1_HITS] += lines[unit]
     while found > 0:
         recent[found] = recent[found - 1]
         found -= 1
@@ -287,7 +196,7 @@ def in_l1(l1s: L1s, cu: int, unit: int) -> bool:
 
 
 @loop
-def touch(held: Int64Array, line: int, sectors: Integer) -> int:
+def _touch(held: Int64Array, line: int, sectors: Integer) -> int:
     """Makes a line the newest of its set, with more sectors written; -1 if it was not there, else
     those that were written before."""
     before = -1

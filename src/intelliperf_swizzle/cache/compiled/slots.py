@@ -142,6 +142,12 @@ class Events(NamedTuple):
     size: Int64Array
 
 
+@jit
+def no_events(slots: int) -> Events:
+    """An empty heap, with room for an event of each slot."""
+    return Events(np.empty(slots), np.empty(slots, np.int64), np.zeros(1, np.int64))
+
+
 @loop
 def push(events: Events, time: float, slot: int) -> None:
     """Add an event."""

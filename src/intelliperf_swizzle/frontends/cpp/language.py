@@ -10,18 +10,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.compare.validate import validate
-from intelliperf_swizzle.frontends.cpp.compile import flavours
 from intelliperf_swizzle.frontends.cpp.compile.building import programs_of, sources
+from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
 from intelliperf_swizzle.frontends.cpp.compile.extensions import loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import APT, find_gap
-from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import CppOnGpu
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
+    APT,
+    HipToolchain,
+    Toolchain,
+    find_gap,
+)
+from intelliperf_swizzle.frontends.cpp.gpu_trials import CppOnGpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
-from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace, trace_each
-from intelliperf_swizzle.frontends.cpp.trace.other_sizes import resize
+from intelliperf_swizzle.frontends.cpp.trace import find_dependences, resize, trace, trace_each
+from intelliperf_swizzle.frontends.cpp.validate import validate
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.hardware import torch_build
 from intelliperf_swizzle.hardware.target import Backend
@@ -35,7 +39,7 @@ class Cpp:
     """Kernels of HIP or CUDA C++; as of `frontends.ports.KernelLanguage`.
 
     Args:
-        flavour: which of them.
+        tools: what its programs are built with.
     """
 
     build_copy = staticmethod(build_copy)
@@ -48,10 +52,10 @@ class Cpp:
     validate = staticmethod(validate)
     on_gpu = CppOnGpu
 
-    def __init__(self, flavour: flavours.Flavour):
-        self._flavour = flavour
-        self.name, self.default_target = flavour.name, flavour.default_target
-        self.backend = flavour.backend
+    def __init__(self, tools: type[Toolchain]):
+        self.tools = tools
+        self.name, self.default_target = tools.language, tools.default_target
+        self.backend = tools.backend
 
     @property
     def measures(self) -> bool:
@@ -61,7 +65,7 @@ class Cpp:
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
         """The clang++ that is found, tried on ten lines."""
         try:
-            toolchain = self._flavour.find_toolchain(environment)
+            toolchain = self.tools.find(environment)
             return Compiler(str(toolchain), find_gap(toolchain, environment), APT)
         except SwizzleError as error:
             return Compiler(None, error.fact, error.hint)
@@ -81,12 +85,12 @@ class Cpp:
     def has_kernel(self, kernel: str, project: Path) -> bool:
         """Whether a source of CUDA, or of HIP, alone has a kernel of that name."""
         pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel)}\s*\(")
-        return any(pattern.search(text) for _, text in sources(project, self._flavour.sources))
+        return any(pattern.search(text) for _, text in sources(project, self.tools.sources))
 
     def record(self, request: RecordRequest) -> Capture:
         """Builds and runs a program on the stand-in."""
-        return capture(request, self._flavour)
+        return capture(request, self.tools)
 
 
-HIP = Cpp(flavours.HIP)
-CUDA = Cpp(flavours.CUDA)
+HIP = Cpp(HipToolchain)
+CUDA = Cpp(CudaToolchain)

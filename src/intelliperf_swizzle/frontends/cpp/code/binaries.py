@@ -36,19 +36,15 @@ _METADATA_NOTE = 32
 
 @dataclass(frozen=True)
 class Parameter:
-    """One explicit argument of a kernel, as it lies in the kernel's argument block.
+    """One explicit argument of a kernel.
 
     Attributes:
         name: as in the source; `argN` where the build has kept no names.
-        offset: of its first byte.
         bytes: its size.
-        pointer: whether it is a pointer to global memory.
     """
 
     name: str
-    offset: int
     bytes: int
-    pointer: bool
 
 
 @dataclass(frozen=True)
@@ -244,12 +240,7 @@ def _kernel(described: Mapping[str, Any]) -> KernelCode:
     return KernelCode(
         symbol=described[".name"],
         parameters=tuple(
-            Parameter(
-                one.get(".name", f"arg{number}").removesuffix(".coerce"),
-                one[".offset"],
-                one[".size"],
-                one[".value_kind"] == "global_buffer",
-            )
+            Parameter(one.get(".name", f"arg{number}").removesuffix(".coerce"), one[".size"])
             for number, one in enumerate(explicit)
         ),
         registers=described[".vgpr_count"],

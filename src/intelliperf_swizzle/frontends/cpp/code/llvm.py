@@ -7,8 +7,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal, Protocol, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
 
@@ -24,56 +24,13 @@ _OLDEST = 22
 """LLVM of llvmlite 0.50; it reads what this and older clangs write."""
 
 
-class Value(Protocol):
-    """A value of LLVM: an argument, an instruction, a block, a constant."""
-
-    name: str
-    type: Any
-    value_kind: Any
-    is_constant: bool
-    attributes: Iterable[bytes]
-
-
-class Instruction(Value, Protocol):
-    """An instruction; its operands are values, not instructions (compare them by `identity`)."""
-
-    opcode: str
-    operands: Iterable[Value]
-    incoming_blocks: Iterable[Value]
-
-
-class BasicBlock(Value, Protocol):
-    """A basic block."""
-
-    instructions: Iterable[Instruction]
-
-
-class Function(Value, Protocol):
-    """A function."""
-
-    is_declaration: bool
-    linkage: Any
-    blocks: Iterable[BasicBlock]
-    arguments: Iterable[Value]
-
-
-class Module(Protocol):
-    """A module."""
-
-    functions: Iterable[Function]
-    global_variables: Iterable[Any]
-    struct_types: Iterable[Any]
-    data_layout: str
-    triple: str
-
-    def as_bitcode(self) -> bytes:
-        """As bitcode."""
-
-    def get_function(self, name: str) -> Function:
-        """The function of a name."""
-
-    def verify(self) -> None:
-        """Raises RuntimeError if it is no module."""
+Module: TypeAlias = Any
+Function: TypeAlias = Any
+BasicBlock: TypeAlias = Any
+Instruction: TypeAlias = Any
+"""Its operands are values, not instructions (compare them by `identity`)."""
+Value: TypeAlias = Any
+"""An argument, an instruction, a block, a constant."""
 
 
 @functools.cache
@@ -101,7 +58,7 @@ def binding() -> Any:
 
 def identity(value: Value) -> int:
     """The same for the same value, however it was come by."""
-    return int(ctypes.cast(cast(Any, value)._ptr, ctypes.c_void_p).value or 0)
+    return int(ctypes.cast(value._ptr, ctypes.c_void_p).value or 0)
 
 
 def is_block(value: Value) -> bool:
@@ -111,7 +68,7 @@ def is_block(value: Value) -> bool:
 
 def assemble(text: str) -> bytes:
     """Bitcode of a module in text."""
-    return parse(text).as_bitcode()
+    return bytes(parse(text).as_bitcode())
 
 
 def parse(code: str | bytes) -> Module:
@@ -123,7 +80,7 @@ def parse(code: str | bytes) -> Module:
     llvm = binding()
     try:
         read = llvm.parse_assembly if isinstance(code, str) else llvm.parse_bitcode
-        return cast(Module, read(code))
+        return read(code)
     except RuntimeError as error:
         version = ".".join(map(str, llvm.llvm_version_info))
         said = ": ".join(str(error).splitlines()[:2])[:300]
@@ -173,7 +130,7 @@ def head(function: Function) -> str:
 
 def link(module: Module, other: Module) -> None:
     """Puts what a module uses of another one into it."""
-    cast(Any, module).link_in(other)
+    module.link_in(other)
 
 
 def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Instruction | None]]:
@@ -188,3 +145,73 @@ def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, I
         else:
             inside = re.match(r"  switch .*\[$", line) is not None
             yield plain, next(left)
+
+
+# --- order of blocks ------------------------------------------------------------------------------
+
+
+def order_of(blocks: Sequence[BasicBlock]) -> tuple[dict[int, int], set[int]]:
+    """The order in which threads that have parted go on: those that are behind come first.
+
+    Returns:
+        How many loops each block is in, in an order in which every loop is contiguous, its header
+        first and what follows it later; and these headers.
+    """
+    depths: dict[int, int] = {}
+    headers: set[int] = set()
+    successors: dict[int, list[int]] = {}
+    for block in blocks:
+        *_, last = block.instructions
+        successors[identity(block)] = [identity(o) for o in last.operands if is_block(o)]
+
+    def arrange(nodes: list[int], cut: frozenset[tuple[int, int]], depth: int) -> None:
+        for component in reversed(_components(nodes, successors, cut)):
+            first = component[0]
+            if len(component) == 1 and (first not in successors[first] or (first, first) in cut):
+                depths[first] = depth
+                continue
+            members = set(component)
+            entered = [b for p in nodes if p not in members for b in successors[p] if b in members]
+            header = entered[0] if entered else nodes[0]
+            headers.add(header)
+            inner = [header, *(node for node in component if node != header)]
+            arrange(inner, cut | {(node, header) for node in component}, depth + 1)
+
+    arrange([identity(block) for block in blocks], frozenset(), 0)
+    return depths, headers
+
+
+def _components(
+    nodes: list[int], successors: Mapping[int, list[int]], cut: frozenset[tuple[int, int]]
+) -> list[list[int]]:
+    """Strongly connected components, those that are left last come first (Tarjan's algorithm)."""
+    inside = set(nodes)
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    found: list[list[int]] = []
+    for root in nodes:
+        if root in index:
+            continue
+        work = [(root, iter(successors[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        while work:
+            node, left = work[-1]
+            following = next(left, None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    at = stack.index(node)
+                    found.append(stack[at:])
+                    del stack[at:]
+            elif following in inside and (node, following) not in cut:
+                if following not in index:
+                    index[following] = low[following] = len(index)
+                    stack.append(following)
+                    work.append((following, iter(successors[following])))
+                elif following in stack:
+                    low[node] = min(low[node], index[following])
+    return found

@@ -92,7 +92,7 @@ def retargeted(bitcode: bytes, arch: str) -> bytes:
     text = _KERNEL.sub(lambda found: _with_copies(found, sizes), text)
     whole = llvm.parse(text)
     llvm.link(whole, llvm.parse(llvm.MODULE_HEAD + nvvm.definitions()))
-    return whole.as_bitcode()
+    return bytes(whole.as_bitcode())
 
 
 def _reflected(text: str, arch: str) -> str:

@@ -6,24 +6,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
-_ENTRY = re.compile(r"(?m)^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
+_ENTRY = re.compile(r"(?m)^!(\d+) = (?:distinct )?!DI\w+\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|(\d+))')
 _FUNCTION = re.compile(r'(?m)^define [^\n]*@([\w.$]+|"[^"]+")\([^\n]*?!dbg !(\d+)')
 
 _HEADERS = ("/include/hip/", "/cuda-toolkit-", "/lib/clang/")
 """Parts of paths of files that are not the user's."""
-
-
-@dataclass(frozen=True)
-class _Entry:
-    kind: str
-    fields: Mapping[str, str]
 
 
 class DebugInfo:
@@ -35,8 +28,8 @@ class DebugInfo:
 
     def __init__(self, text: str):
         self._entries = {
-            number: _Entry(kind, {m[1]: m[2] or m[3] or m[4] or "" for m in _FIELD.finditer(body)})
-            for number, kind, body in _ENTRY.findall(text)
+            number: {m[1]: m[2] or m[3] or m[4] or "" for m in _FIELD.finditer(body)}
+            for number, body in _ENTRY.findall(text)
         }
         self._functions = {name.strip('"'): number for name, number in _FUNCTION.findall(text)}
 
@@ -44,18 +37,18 @@ class DebugInfo:
         """`file:line` of an instruction by its text; where a header of the vendor's was called."""
         found = re.search(r"!dbg !(\d+)", instruction)
         entry = self._entries.get(found[1]) if found else None
-        while entry is not None and "line" in entry.fields:
-            file = self._file(entry.fields.get("scope")) or ""
+        while entry is not None and "line" in entry:
+            file = self._file(entry.get("scope")) or ""
             if not any(part in file for part in _HEADERS):
-                return f"{file}:{entry.fields['line']}"
-            entry = self._entries.get(entry.fields.get("inlinedAt", ""))
+                return f"{file}:{entry['line']}"
+            entry = self._entries.get(entry.get("inlinedAt", ""))
         return None
 
     def function(self, symbol: str) -> tuple[str, str, int, int] | None:
         """Name without template arguments, file, and lines of the name and of the body's brace."""
-        number = self._functions.get(symbol)
-        fields = self._entries[number].fields if number in self._entries else {}
-        if number is None or "line" not in fields:
+        number = self._functions.get(symbol, "")
+        fields = self._entries.get(number, {})
+        if "line" not in fields:
             return None
         line = int(fields["line"])
         name = fields.get("name", "").partition("<")[0]
@@ -63,8 +56,7 @@ class DebugInfo:
 
     def instance(self, symbol: str) -> str:
         """The name of a function with its template arguments."""
-        number = self._functions.get(symbol, "")
-        return self._entries[number].fields.get("name", "") if number in self._entries else ""
+        return self._entries.get(self._functions.get(symbol, ""), {}).get("name", "")
 
     def is_users(self, symbol: str) -> bool:
         """Whether a function is the user's, and not of HIP's, CUDA's or the compiler's headers."""
@@ -93,9 +85,9 @@ class DebugInfo:
 
     def _file(self, scope: str | None) -> str | None:
         while scope is not None and scope in self._entries:
-            fields = self._entries[scope].fields
+            fields = self._entries[scope]
             if "file" in fields:
-                file = self._entries[fields["file"]].fields
+                file = self._entries[fields["file"]]
                 path = Path(file.get("directory", ""), file.get("filename", ""))
                 return os.path.normpath(path)
             scope = fields.get("scope")

@@ -26,9 +26,9 @@ from intelliperf_swizzle.frontends.cpp.code.binaries import (
     read_code_objects,
     section_names,
 )
+from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
 from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda
-from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import HipToolchain, Toolchain
 from intelliperf_swizzle.frontends.ssa import reached
 
 PROJECT = PLACE
@@ -69,9 +69,9 @@ class Recipe:
         return bool(self.build_command) or self.build_files is not None
 
     @property
-    def flavour(self) -> Flavour:
-        """What its language is like."""
-        return FLAVOURS[self.language]
+    def toolchain(self) -> type[Toolchain]:
+        """Of its language."""
+        return CudaToolchain if self.language == "CUDA" else HipToolchain
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def built(
         SwizzleError: the build failed.
         CaptureError: there is no device code, or none with bitcode.
     """
-    command, flavour = recipe.command, recipe.flavour
+    command = recipe.command
     place, files, notes = Path(recipe.project), [], []
     builds = recipe.builds
     if builds:
@@ -121,9 +121,9 @@ def built(
         try:
             files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
         except SwizzleError as error:
-            hinted = _with_hint(error, toolchain, flavour)
-            programs = programs_of(moved_command(command, Path(recipe.project), place), place,
-                              flavour.name)  # fmt: skip
+            hinted = _with_hint(error, toolchain)
+            made = moved_command(command, Path(recipe.project), place)
+            programs = programs_of(made, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
                 raise hinted from None
             failed = as_build_error(
@@ -135,16 +135,16 @@ def built(
             if copied is None or copied.read_bytes() != text.encode():
                 raise BuildError(f"the build makes {file} anew: a patch of it is lost")
     moved = tuple(moved_command(command, Path(recipe.project), place))
-    files = files or device_files(moved, place, flavour, below=builds)
+    files = files or device_files(moved, place, recipe.language, below=builds)
     if not files:
-        hint = f"{flavour.compiler} builds one" if builds else _REBUILD
+        hint = f"{toolchain.name_of_compiler} builds one" if builds else _REBUILD
         raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
     objects, without = _read(files, recipe.arch)
     if not objects:
         raise CaptureError(
             f"{', '.join(sorted(without))} was built without device bitcode"
             + (", although the build was asked to keep it" if builds else ""),
-            hint=flavour.keeping if builds else _REBUILD,
+            hint=toolchain.keeping if builds else _REBUILD,
         )
     notes += [f"{name} was built without device bitcode" for name in sorted(without)]
     return Built(place, moved, tuple(objects), tuple(notes))
@@ -190,14 +190,14 @@ def as_build_error(error: SwizzleError, fact: str, place: Path) -> BuildError:
     return BuildError(f"{fact}: {said}", details=error.details)
 
 
-def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> SwizzleError:
+def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     """The error of a build that wants what is not here, with a hint that says so."""
     said = "\n".join(error.details)
     call = re.search(r"undefined reference to `((?:cuda|hip|cu)[A-Z]\w+)'", said)
     missing = _MISSING.search(said)
     wanted = missing[missing.lastindex or 0] if missing else ""
-    vendors, name = flavour.vendors, flavour.name
-    whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
+    name, compiler = toolchain.language, toolchain.name_of_compiler
+    whole = re.search(rf"(/\S+/{compiler}): (?:No such file|not found)", said)
     package = _install(wanted, name)
     known = whole or call or package or "omp" in wanted
     if not known and (toolchain.has_vendors or not missing):
@@ -207,13 +207,16 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
             f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
         )
     elif whole:
-        hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
+        hint = f"the build calls {whole[1]} by its whole path: let it call `{compiler}`"
     elif package:
         hint = f"{package}, which has `{wanted}`"
     elif "omp" in wanted:
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
     else:
-        hint = f"if `{wanted}` is of {vendors}, install it: Triton has {name}'s main headers alone"
+        hint = (
+            f"if `{wanted}` is of {toolchain.vendors}, install it: Triton has {name}'s main "
+            "headers alone"
+        )
     return SwizzleError(error.fact, hint=hint, details=error.details)
 
 
@@ -265,17 +268,15 @@ def sources(project: Path, suffixes: Sequence[str] = _SOURCES) -> Iterator[tuple
             yield file, file.read_text(encoding="utf-8", errors="replace")
 
 
-def device_files(
-    command: Sequence[str], place: Path, flavour: Flavour, *, below: bool
-) -> list[Path]:
+def device_files(command: Sequence[str], place: Path, language: str, *, below: bool) -> list[Path]:
     """Programs and libraries with device code that a command names, or are in its folder.
 
     Another program than the one that the command names is none of its business.
     """
-    found = list(programs_of(command, place, flavour.name))
+    found = list(programs_of(command, place, language))
     if below:
         alone = any(".interp" in section_names(one) for one in found)
-        built = sorted(built_files(place, flavour.name))
+        built = sorted(built_files(place, language))
         others = (one.resolve() for one in built if _is_linked(one))
         found += (one for one in others if not alone or ".interp" not in section_names(one))
     return list(dict.fromkeys(found))

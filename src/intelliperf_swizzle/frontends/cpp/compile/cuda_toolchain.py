@@ -17,14 +17,16 @@ from collections.abc import Iterator, Mapping
 from importlib import util
 from pathlib import Path
 
-from intelliperf_swizzle.disk import cache_folder
+from intelliperf_swizzle import children
+from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.frontends.cpp.code import llvm
+from intelliperf_swizzle.frontends.cpp.code.binaries import KernelCode, Parameter
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
     RUNTIME,
     Toolchain,
     build_standin,
-    digest_of,
-    find_clang,
-    make_once,
     triton_folder,
 )
 
@@ -35,7 +37,12 @@ _ABSENT = ("curand_mtgp32_kernel.h",)
 class CudaToolchain(Toolchain):
     """CUDA's."""
 
-    runtime, language = "libcudart.so", "CUDA"
+    language, name_of_compiler, backend, default_target = "CUDA", "nvcc", "cuda", "h200"
+    vendors, sources, runtime = "the CUDA toolkit", (".cu", ".cuh"), "libcudart.so"
+    keeping = (
+        "the build must call `nvcc` by this name or as $CUDA_PATH/bin/nvcc, not by another path, "
+        "so that it finds ours"
+    )
 
     def __str__(self) -> str:
         whose = "the user's" if self.has_vendors else "Triton's"
@@ -60,20 +67,42 @@ class CudaToolchain(Toolchain):
         own = dict.fromkeys(("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDAToolkit_ROOT"), root)
         return {**environment, **path, **own, "CUDACXX": f"{root}/bin/nvcc"}
 
+    @classmethod
+    def _find_headers(cls, environment: Mapping[str, str]) -> tuple[Path, bool]:
+        toolkit = next(_toolkits(environment), None)
+        return toolkit or triton_folder("nvidia", "CUDA"), toolkit is not None
 
-def find_toolchain(environment: Mapping[str, str] = os.environ) -> CudaToolchain:
-    """The user's toolchain, with a root made once per version in the cache folder.
-
-    Raises:
-        CaptureError: there is no clang that can do it, or Triton or llvmlite is missing.
-    """
-    clang, version = find_clang("CUDA", environment)
-    toolkit = next(_toolkits(environment), None)
-    headers = toolkit or triton_folder("nvidia", "CUDA")
-    digest = digest_of(clang, headers, Path(__file__))
-    root = cache_folder(environment) / f"cuda-toolkit-{digest}"
-    make_once(root, lambda partial: _make(partial, clang, headers))
-    return CudaToolchain(clang, version, root, toolkit is not None)
+    @classmethod
+    def _make(cls, root: Path, clang: str, headers: Path) -> None:
+        for folder in ("bin", "lib", "llvm", "nvvm/libdevice", "more"):
+            (root / folder).mkdir(parents=True)
+        (root / "llvm" / "clang++").symlink_to(clang)
+        (root / "include").symlink_to(headers / "include")
+        (root / "lib64").symlink_to("lib")
+        library = _libdevice(headers)
+        if library:
+            (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
+        for name in _ABSENT:
+            (root / "more" / name).touch()
+        shutil.copy(RUNTIME / "cuda_host.h", root / "more")
+        text = (RUNTIME / "nvcc.py").read_text(encoding="utf-8")
+        (root / "bin" / "nvcc").write_text(f"#!{sys.executable} -SE\n{text}", encoding="utf-8")
+        (root / "bin" / "nvcc").chmod(0o755)
+        for name in ("clang++", Path(clang).name):
+            (root / "bin" / name).unlink(missing_ok=True)
+            (root / "bin" / name).symlink_to("nvcc")
+        text = (root / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"#define CUDA_VERSION (\d+)", text)
+        digits = int(found[1]) if found else 0
+        number = f"{digits // 1000}.{digits % 1000 // 10}"
+        (root / "version").write_text(number, encoding="utf-8")
+        major = "11.0" if number.startswith("11.") else number.partition(".")[0]
+        soname = f"libcudart.so.{major}"
+        build_standin("CUDA", clang, RUNTIME / "cuda.cpp", root / "lib" / soname)
+        for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
+            (root / "lib" / name).symlink_to(soname)
+        (root / "lib" / "libcudart_static.a").write_text("INPUT(-lcudart)\n", encoding="utf-8")
+        (root / "lib" / "libcudadevrt.a").write_bytes(b"!<arch>\n")
 
 
 def _toolkits(environment: Mapping[str, str]) -> Iterator[Path]:
@@ -99,33 +128,68 @@ def _libdevice(folder: Path) -> Path | None:
     return next((one for one in places if one.is_file()), None)
 
 
-def _make(root: Path, clang: str, headers: Path) -> None:
-    for folder in ("bin", "lib", "llvm", "nvvm/libdevice", "more"):
-        (root / folder).mkdir(parents=True)
-    (root / "llvm" / "clang++").symlink_to(clang)
-    (root / "include").symlink_to(headers / "include")
-    (root / "lib64").symlink_to("lib")
-    library = _libdevice(headers)
-    if library:
-        (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
-    for name in _ABSENT:
-        (root / "more" / name).touch()
-    shutil.copy(RUNTIME / "cuda_host.h", root / "more")
-    text = (RUNTIME / "nvcc.py").read_text(encoding="utf-8")
-    (root / "bin" / "nvcc").write_text(f"#!{sys.executable} -SE\n{text}", encoding="utf-8")
-    (root / "bin" / "nvcc").chmod(0o755)
-    for name in ("clang++", Path(clang).name):
-        (root / "bin" / name).unlink(missing_ok=True)
-        (root / "bin" / name).symlink_to("nvcc")
-    text = (root / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
-    found = re.search(r"#define CUDA_VERSION (\d+)", text)
-    digits = int(found[1]) if found else 0
-    number = f"{digits // 1000}.{digits % 1000 // 10}"
-    (root / "version").write_text(number, encoding="utf-8")
-    major = "11.0" if number.startswith("11.") else number.partition(".")[0]
-    soname = f"libcudart.so.{major}"
-    build_standin("CUDA", clang, RUNTIME / "cuda.cpp", root / "lib" / soname)
-    for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
-        (root / "lib" / name).symlink_to(soname)
-    (root / "lib" / "libcudart_static.a").write_text("INPUT(-lcudart)\n", encoding="utf-8")
-    (root / "lib" / "libcudadevrt.a").write_bytes(b"!<arch>\n")
+# --- what kernels take ----------------------------------------------------------------------------
+
+
+_VERSION = "+ptx80"
+"""Of PTX: the oldest that has all of `sm_90`; else LLVM takes a GPU's oldest, and aborts."""
+_REPORT = re.compile(
+    r"Compiling entry function '([^']+)'.*?(\d+) bytes stack frame.*?Used (\d+) registers([^\n]*)",
+    re.DOTALL,
+)
+"""What ptxas says of each kernel."""
+
+
+def read_kernels(bitcode: bytes, arch: str, retargeted: llvm.Module) -> dict[str, KernelCode]:
+    """The kernels of a module by symbol.
+
+    Args:
+        bitcode: clang's, before optimisation.
+        arch: `sm_90`.
+        retargeted: the same as `nvptx.retargeted` has it.
+
+    Raises:
+        CaptureError: ptxas refuses it.
+    """
+    module = llvm.parse(bitcode)
+    machine = llvm.optimise(module, "nvptx64-nvidia-cuda", arch, level=3, features=_VERSION)
+    used = _resources(machine.emit_assembly(module), arch)
+    return {
+        one.name: KernelCode(one.name, _parameters(one, retargeted), *used[one.name], 32)
+        for one in llvm.kernels(retargeted)
+    }
+
+
+def _resources(text: str, arch: str) -> dict[str, tuple[int, None, int, int]]:
+    """Registers, scalar registers (none), bytes of stack and of static shared memory."""
+    assembler = str(triton_folder("nvidia", "CUDA") / "bin" / "ptxas")
+    with temporary_folder("ptx") as folder:
+        (folder / "kernels.ptx").write_text(text, "utf-8")
+        words = ["--verbose", f"--gpu-name={arch}", "kernels.ptx", "--output-file=kernels.cubin"]
+        ended = children.run([assembler, *words], cwd=folder)
+    said = ended.output
+    if ended.exit_code != 0:
+        raise CaptureError(
+            f"ptxas cannot assemble the kernels for {arch}",
+            hint="compile them for another GPU: -arch=sm_90",
+            details=tuple(said.splitlines()[:8]),
+        )
+    found = {}
+    for symbol, stack, registers, rest in _REPORT.findall(said):
+        shared = re.search(r"(\d+) bytes smem", rest)
+        found[symbol] = (int(registers), None, int(stack), int(shared[1]) if shared else 0)
+    return found
+
+
+def _parameters(kernel: llvm.Function, module: llvm.Module) -> tuple[Parameter, ...]:
+    layout = llvm.binding().create_target_data(module.data_layout)
+    structures = {one.name: one for one in module.struct_types}
+    found: list[Parameter] = []
+    for argument in kernel.arguments:
+        by_value = re.search(r"byref\((.*?)\)(?= |$)", b" ".join(argument.attributes).decode())
+        kind = by_value[1] if by_value else ""
+        sized = structures.get(kind.strip('%"')) if by_value else argument.type
+        size = size_of(kind) if sized is None else int(layout.get_abi_size(sized))
+        name = argument.name.removesuffix(".in").removesuffix(".coerce")
+        found.append(Parameter(name or f"arg{len(found)}", size))
+    return tuple(found)

@@ -153,7 +153,7 @@ def _build(
         files = _build_extension(recipe, command, folder, environment, parts=parts)
     else:
         build_copy(str(recipe.build_command), project, place, environment)
-        files = device_files(command, place, recipe.flavour, below=True)
+        files = device_files(command, place, recipe.language, below=True)
     code = [binary for file in files for binary in read_fat_binaries(file)]
     if not code:
         raise BuildError(f"the build for the GPU has left no device code in {place}")

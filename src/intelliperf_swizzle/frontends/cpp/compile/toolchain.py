@@ -24,6 +24,7 @@ from intelliperf_swizzle.disk import cache_folder, temporary_folder
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_code_objects
 from intelliperf_swizzle.frontends.cpp.code.llvm import MODULE_HEAD, assemble
+from intelliperf_swizzle.hardware.target import Backend
 
 APT = "sudo apt install clang-22 clang-tools-22 lld-22"
 """Debian's and Ubuntu's; https://apt.llvm.org has them for older releases."""
@@ -45,16 +46,56 @@ class Toolchain:
         version: its major version.
         root: headers, device libraries, a `hipcc` or `nvcc`, and the stand-in runtime in `lib`.
         has_vendors: whether the user has a hipcc of his own on the path, or a CUDA toolkit.
-        runtime: the file name of the runtime that the stand-in stands for.
         language: `HIP` or `CUDA`.
+        name_of_compiler: as a user calls it.
+        backend: of the targets that its programs run on.
+        default_target: where no GPU is named and none is there.
+        vendors: what the vendor's own software is called.
+        sources: of files that are of this language alone.
+        keeping: why a build may not have kept bitcode.
+        runtime: the file name of the runtime that the stand-in stands for.
     """
 
     clang: str
     version: int
     root: Path
     has_vendors: bool
-    runtime: ClassVar[str]
     language: ClassVar[str]
+    name_of_compiler: ClassVar[str]
+    backend: ClassVar[Backend]
+    default_target: ClassVar[str]
+    vendors: ClassVar[str]
+    sources: ClassVar[tuple[str, ...]]
+    keeping: ClassVar[str]
+    runtime: ClassVar[str]
+
+    @classmethod
+    def find(cls, environment: Mapping[str, str] = os.environ) -> Toolchain:
+        """The user's toolchain, with a root made once per version in the cache folder.
+
+        Raises:
+            CaptureError: there is no clang that can do it, or Triton or llvmlite is missing.
+        """
+        clang, version = _find_clang(cls.language, environment)
+        headers, has_vendors = cls._find_headers(environment)
+        kind = {"HIP": "rocm", "CUDA": "cuda-toolkit"}[cls.language]
+        root = cache_folder(environment) / f"{kind}-{_digest_of(clang, headers)}"
+        _make_once(root, lambda partial: cls._make(partial, clang, headers))
+        return cls(clang, version, root, has_vendors)
+
+    @classmethod
+    def _find_headers(cls, environment: Mapping[str, str]) -> tuple[Path, bool]:
+        """The folder with the language's headers, and whether the user has the vendor's software.
+
+        Raises:
+            CaptureError: there are none.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def _make(cls, root: Path, clang: str, headers: Path) -> None:
+        """Makes a root, which is not there yet."""
+        raise NotImplementedError
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build, in which bitcode is kept."""
@@ -73,7 +114,12 @@ class Toolchain:
 class HipToolchain(Toolchain):
     """HIP's."""
 
-    runtime, language = "libamdhip64.so", "HIP"
+    language, name_of_compiler, backend, default_target = "HIP", "hipcc", "hip", "mi300x"
+    vendors, sources, runtime = "ROCm", (".hip",), "libamdhip64.so"
+    keeping = (
+        "CCC_OVERRIDE_OPTIONS must reach clang, which must be 18 or newer and not link device code "
+        "itself (-fgpu-rdc)"
+    )
 
     def __str__(self) -> str:
         hipcc = "the user's hipcc" if self.has_vendors else "its own hipcc, no ROCm"
@@ -97,6 +143,51 @@ class HipToolchain(Toolchain):
             added["HIP_CLANG"] = self.clang
         return {**environment, **added}
 
+    @classmethod
+    def _find_headers(cls, environment: Mapping[str, str]) -> tuple[Path, bool]:
+        hipcc = shutil.which("hipcc", path=environment.get("PATH"))
+        return triton_folder("amd", "HIP"), hipcc is not None
+
+    @classmethod
+    def _make(cls, root: Path, clang: str, headers: Path) -> None:
+        for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode", "include/hip", "llvm/bin"):
+            (root / folder).mkdir(parents=True)
+        for folder in ("include", "include/hip"):
+            for header in (headers / folder).iterdir():
+                if not (root / folder / header.name).exists():
+                    (root / folder / header.name).symlink_to(header)
+        hip = root / "include" / "hip"
+        if not (hip / "hip_fp16.h").exists():
+            shutil.copy(RUNTIME / "hip_fp16.h", hip)
+            (hip / "hip_bf16.h").write_text("#include <hip/hip_fp16.h>\n", encoding="utf-8")
+        for package in ("hip-lang", "hip"):  # of CMake: its language HIP, and `find_package(hip)`
+            (root / "lib" / "cmake" / package).mkdir(parents=True)
+            config = root / "lib" / "cmake" / package / f"{package}-config.cmake"
+            shutil.copy(RUNTIME / "hip-lang-config.cmake", config)
+        for name in ("clang++", "clang"):
+            (root / "llvm" / "bin" / name).symlink_to(clang)
+        version = (headers / "include" / "hip" / "hip_version.h").read_text(encoding="utf-8")
+        numbers = re.findall(r"#define (HIP_VERSION_(?:MAJOR|MINOR|PATCH)) (\d+)", version)
+        text = "".join(f"{name}={number}\n" for name, number in numbers)
+        for place in ("share/hip/version", "bin/.hipVersion"):
+            (root / place).write_text(text, encoding="utf-8")
+        libraries = root / "amdgcn" / "bitcode"
+        for name in ("ocml", "ockl", "asanrtl"):
+            (libraries / f"{name}.bc").symlink_to(headers / "lib" / f"{name}.bc")
+        for name, module in _small_modules():
+            (libraries / f"{name}.bc").write_bytes(module)
+        for name in ("hipcc", "hipconfig"):
+            shutil.copy(RUNTIME / f"{name}.sh", root / "bin" / name)
+        (root / "bin" / "ar").write_text(_archiver(), encoding="utf-8")
+        for name in (agents := ("rocm_agent_enumerator", "rocminfo")):
+            (root / "bin" / name).write_text("#!/bin/sh\necho gfx942\n", encoding="utf-8")
+        for name in ("hipcc", "hipconfig", "ar", *agents):
+            (root / "bin" / name).chmod(0o755)
+        flags = ["-D__HIP_PLATFORM_AMD__"]
+        build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)
+        for name in _SONAMES[:-1]:
+            (root / "lib" / name).symlink_to(_SONAMES[-1])
+
 
 FLAGS = (
     "-Xclang",
@@ -116,21 +207,7 @@ def _appended(environment: Mapping[str, str], name: str, value: str) -> str:
     return f"#{given} {value[1:]}" if given else value
 
 
-def find_toolchain(environment: Mapping[str, str] = os.environ) -> HipToolchain:
-    """The user's toolchain, with a root made once per version in the cache folder.
-
-    Raises:
-        CaptureError: there is no clang that can do it, or Triton or llvmlite is missing.
-    """
-    clang, version = find_clang("HIP", environment)
-    hipcc = shutil.which("hipcc", path=environment.get("PATH"))
-    triton = triton_folder("amd", "HIP")
-    root = cache_folder(environment) / f"rocm-{digest_of(clang, triton, Path(__file__))}"
-    make_once(root, lambda partial: _make(partial, clang, triton))
-    return HipToolchain(clang, version, root, hipcc is not None)
-
-
-def find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int]:
+def _find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int]:
     """ROCm's clang++, else the newest on the path.
 
     Raises:
@@ -175,22 +252,17 @@ def triton_folder(backend: str, language: str) -> Path:
     return folder
 
 
-def digest_of(clang: str, headers: Path, maker: Path) -> str:
-    """Changes with whatever a root is made of.
-
-    Args:
-        clang: path of clang++.
-        headers: their folder.
-        maker: the file that makes the root.
-    """
+def _digest_of(clang: str, headers: Path) -> str:
+    """Changes with whatever a root is made of: clang, headers, and what makes it."""
     versions = (headers / "include" / name for name in ("hip/hip_version.h", "cuda.h"))
-    parts = [clang.encode(), sys.executable.encode(), bytes(headers), maker.read_bytes()]
+    parts = [clang.encode(), sys.executable.encode(), bytes(headers)]
+    parts += [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*toolchain.py"))]
     parts += [file.read_bytes() for file in versions if file.is_file()]
     parts += [file.read_bytes() for file in sorted(RUNTIME.iterdir()) if file.is_file()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 
-def make_once(root: Path, make: Callable[[Path], None]) -> None:
+def _make_once(root: Path, make: Callable[[Path], None]) -> None:
     """Makes a root, unless it is there; beside its place first, so that it is whole.
 
     Raises:
@@ -209,46 +281,6 @@ def make_once(root: Path, make: Callable[[Path], None]) -> None:
             raise CaptureError(f"{root} cannot be made: {error}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _make(root: Path, clang: str, triton: Path) -> None:
-    for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode", "include/hip", "llvm/bin"):
-        (root / folder).mkdir(parents=True)
-    for folder in ("include", "include/hip"):
-        for header in (triton / folder).iterdir():
-            if not (root / folder / header.name).exists():
-                (root / folder / header.name).symlink_to(header)
-    headers = root / "include" / "hip"
-    if not (headers / "hip_fp16.h").exists():
-        shutil.copy(RUNTIME / "hip_fp16.h", headers)
-        (headers / "hip_bf16.h").write_text("#include <hip/hip_fp16.h>\n", encoding="utf-8")
-    for package in ("hip-lang", "hip"):  # of CMake: its language HIP, and `find_package(hip)`
-        (root / "lib" / "cmake" / package).mkdir(parents=True)
-        config = root / "lib" / "cmake" / package / f"{package}-config.cmake"
-        shutil.copy(RUNTIME / "hip-lang-config.cmake", config)
-    for name in ("clang++", "clang"):
-        (root / "llvm" / "bin" / name).symlink_to(clang)
-    version = (triton / "include" / "hip" / "hip_version.h").read_text(encoding="utf-8")
-    numbers = re.findall(r"#define (HIP_VERSION_(?:MAJOR|MINOR|PATCH)) (\d+)", version)
-    text = "".join(f"{name}={number}\n" for name, number in numbers)
-    for place in ("share/hip/version", "bin/.hipVersion"):
-        (root / place).write_text(text, encoding="utf-8")
-    libraries = root / "amdgcn" / "bitcode"
-    for name in ("ocml", "ockl", "asanrtl"):
-        (libraries / f"{name}.bc").symlink_to(triton / "lib" / f"{name}.bc")
-    for name, module in _small_modules():
-        (libraries / f"{name}.bc").write_bytes(module)
-    for name in ("hipcc", "hipconfig"):
-        shutil.copy(RUNTIME / f"{name}.sh", root / "bin" / name)
-    (root / "bin" / "ar").write_text(_archiver(), encoding="utf-8")
-    for name in (agents := ("rocm_agent_enumerator", "rocminfo")):
-        (root / "bin" / name).write_text("#!/bin/sh\necho gfx942\n", encoding="utf-8")
-    for name in ("hipcc", "hipconfig", "ar", *agents):
-        (root / "bin" / name).chmod(0o755)
-    flags = ["-D__HIP_PLATFORM_AMD__"]
-    build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)
-    for name in _SONAMES[:-1]:
-        (root / "lib" / name).symlink_to(_SONAMES[-1])
 
 
 def _archiver() -> str:

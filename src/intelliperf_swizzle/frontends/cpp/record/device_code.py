@@ -15,14 +15,13 @@ from pathlib import Path
 from intelliperf_swizzle import children
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
-from intelliperf_swizzle.frontends.cpp.code import llvm, nvptx
+from intelliperf_swizzle.frontends.cpp.code import llvm, native, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import VARIABLES
+from intelliperf_swizzle.frontends.cpp.code.slicing import AddressSlice, optimised, slice_kernel
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
-from intelliperf_swizzle.frontends.cpp.compile import ptx
-from intelliperf_swizzle.frontends.cpp.execute import native
-from intelliperf_swizzle.frontends.cpp.slice.slicing import AddressSlice, optimised, slice_kernel
+from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain as ptx
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"

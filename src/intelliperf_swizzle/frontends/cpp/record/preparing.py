@@ -9,7 +9,9 @@ import os
 import shutil
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
@@ -22,17 +24,31 @@ from intelliperf_swizzle.frontends.cpp.compile.building import (
     as_build_error,
     built,
 )
+from intelliperf_swizzle.frontends.cpp.compile.extensions import MODULE, read_build_files
+from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
+    GPU_BUILDS,
+    build_program,
+    build_shim,
+    gpu_environment,
+    preloaded,
+)
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
     STANDIN,
     PreparationRequest,
+    contents_of,
     read_kernel,
     read_kernels,
     recording_of,
+    refuse_shared_names,
 )
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.records import Launch
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.frontends.ports import RecordRequest
+
 
 _RECIPE = "recipe.json"
 _LIMIT_SECONDS = 900.0
@@ -91,7 +107,7 @@ def make_edited(recording: Path, edit: Edit) -> Path:
         folder.mkdir()
         try:
             recipe = recipe_of(recording)
-            make(recipe, folder, recipe.flavour.find_toolchain(os.environ), os.environ, edit)
+            make(recipe, folder, recipe.toolchain.find(os.environ), os.environ, edit)
         except SwizzleError as error:
             fact = "the swizzled program does not build"
             raise as_build_error(error, fact, folder / PROJECT) from None
@@ -121,3 +137,51 @@ def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Buil
         num_warps=-(-x * y * z // target.warp_size),
         seconds=0.0,
     )
+
+
+# --- extensions of PyTorch ------------------------------------------------------------------------
+
+
+def make_on_gpu(
+    request: RecordRequest, recipe: Recipe, folder: Path
+) -> tuple[Built, Mapping[str, str]]:
+    """Builds an extension for the GPU and for its bitcode; what to run, and its environment.
+
+    Raises:
+        SwizzleError: it does not build.
+        CaptureError: there is no GPU to run it on, or nothing that could be patched.
+    """
+    if request.device is None:
+        raise CaptureError(
+            f"`{' '.join(request.command)}` builds a C++ extension of PyTorch ({MODULE}), which is "
+            "recorded on a GPU only: without one PyTorch itself launches no kernel",
+            hint=f"run it where the target GPU is, with {recipe.toolchain.name_of_compiler} and "
+            "g++ on the path, and without --profiler model",
+        )
+    toolchain = recipe.toolchain.find(request.environment)
+    recipe = replace(recipe, build_files={})
+    environment = gpu_environment(recipe, request.variables)
+    program = build_program(recipe, folder / GPU_BUILDS, environment)
+    build = recipe.build_command or " ".join(request.command)
+    known = read_build_files(program.folder, Path(recipe.project), build)
+    recipe = replace(recipe, build_files=known)
+    built = make(recipe, folder, toolchain, request.environment)
+    refuse_shared_names(folder)
+    (folder / "order.txt").write_text("\n".join(_order(folder)), "utf-8")
+    shim = build_shim(recipe.language, folder, environment)
+    variables = {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
+    ready = replace(built, folder=program.folder, command=program.command)
+    return ready, preloaded(shim, variables)
+
+
+def _order(folder: Path) -> list[str]:
+    """Which kernels' launches are to be written down, a line each, and all device variables."""
+    lines: list[str] = []
+    variables: dict[str, tuple[int, int]] = {}
+    for symbol, (_, kernel) in read_kernels(folder).items():
+        if kernel.source is not None:
+            sizes = " ".join(str(one.bytes) for one in kernel.code.parameters)
+            plain = kernel.source.entry.name
+            lines.append(f"kernel {symbol} {plain} {contents_of(kernel.slice)} {sizes}")
+        variables |= kernel.variables
+    return [*lines, *(f"variable {name} {at} {size}" for name, (at, size) in variables.items()), ""]

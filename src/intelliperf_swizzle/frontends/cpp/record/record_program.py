@@ -23,10 +23,9 @@ from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, programs_of
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
-from intelliperf_swizzle.frontends.cpp.compile.flavours import Flavour
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernels
-from intelliperf_swizzle.frontends.cpp.record.gpu_recording import make_on_gpu
-from intelliperf_swizzle.frontends.cpp.record.preparing import make
+from intelliperf_swizzle.frontends.cpp.record.preparing import make, make_on_gpu
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
@@ -46,12 +45,12 @@ _DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
 
 
-def capture(request: RecordRequest, flavour: Flavour) -> Capture:
+def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
     """Builds and runs a program that launches kernels of C++, and records the launches.
 
     Args:
         request: the command; its folder also gets the copy that is built, and `app.log`.
-        flavour: of its C++.
+        tools: of its language.
 
     Raises:
         SwizzleError: the build failed.
@@ -62,21 +61,21 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     folder = folder.resolve()
-    if request.target and request.target.backend != flavour.backend:
+    if request.target and request.target.backend != tools.backend:
         raise CaptureError(
-            f"{flavour.name} programs do not run on the target {request.target.name}",
-            hint=f"--target {flavour.default_target}",
+            f"{tools.language} programs do not run on the target {request.target.name}",
+            hint=f"--target {tools.default_target}",
         )
-    arch = str((request.target or load_target(flavour.default_target)).arch)
+    arch = str((request.target or load_target(tools.default_target)).arch)
     project = str(request.cwd.resolve())
-    recipe = Recipe(tuple(request.command), project, request.build_command, arch, flavour.name)
+    recipe = Recipe(tuple(request.command), project, request.build_command, arch, tools.language)
     program, environment = _make(request, recipe, folder)
     journal = _LaunchJournal(Journal(folder, LAUNCHES))
     ending = _run(request, program, folder, environment, journal, begun)
     kernels = read_kernels(folder)
     launches = tuple(_launches(journal, kernels, folder))
     if not launches:
-        raise _no_launch(flavour, journal, ending)
+        raise _no_launch(tools, journal, ending)
     return Capture(
         launches=launches,
         ended_by=ending.ended_by,
@@ -97,7 +96,7 @@ def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, 
     named = any(programs_of(request.command, request.cwd, recipe.language))
     if not named and runs_extension(request.command, request.cwd):
         return make_on_gpu(request, recipe, folder)
-    toolchain = recipe.flavour.find_toolchain(request.environment)
+    toolchain = recipe.toolchain.find(request.environment)
     variables = {
         "SWIZZLE_HIP_FOLDER": str(folder),
         "SWIZZLE_HIP_COMPUTE": request.compute,
@@ -299,7 +298,7 @@ _MISSING = (
 
 
 def _no_launch(
-    flavour: Flavour,
+    tools: type[Toolchain],
     journal: _LaunchJournal,
     ending: Ending,
 ) -> CaptureError:
@@ -307,7 +306,7 @@ def _no_launch(
         found = re.search(pattern, "\n".join(ending.last_lines))
         if found:
             return CaptureError(
-                fact.format(found[1], flavour.name), hint=remedy, details=ending.last_lines
+                fact.format(found[1], tools.language), hint=remedy, details=ending.last_lines
             )
     hint = None
     if journal.refused:
@@ -321,7 +320,7 @@ def _no_launch(
     elif ending.exit_code:
         hint = "it failed before its first launch; its last lines are above"
     return CaptureError(
-        f"no {flavour.name} launch was recorded: {ending.sentence}",
+        f"no {tools.language} launch was recorded: {ending.sentence}",
         hint=hint or (None if journal.notes else "it launched no kernel"),
         details=(*ending.last_lines, *journal.notes),
     )

@@ -8,6 +8,7 @@
 
 #define API(name) cuda##name
 #define REGISTER(name) __cuda##name
+#define ATTRIBUTE_OF(name) cudaDevAttr##name
 #define cudaErrorOutOfMemory cudaErrorMemoryAllocation
 constexpr uint32_t kWave = 32;
 constexpr int kVersion = CUDART_VERSION;
@@ -80,53 +81,27 @@ EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 // --- the device
 // ------------------------------------------------------------------------------------------
 
-namespace {
-constexpr const char* kName = "NVIDIA H200 (stand-in)";
-constexpr size_t kMemory = 141ull << 30;
-}  // namespace
 // Attributes, the fields of the properties that say the same, and what they are.
-#define DEVICE(SAYS)                                                         \
-  SAYS(MaxThreadsPerBlock, maxThreadsPerBlock, 1024)                         \
-  SAYS(MaxBlockDimX, maxThreadsDim[0], 1024)                                 \
-  SAYS(MaxBlockDimY, maxThreadsDim[1], 1024)                                 \
+#define OWN(SAYS)                                                            \
   SAYS(MaxBlockDimZ, maxThreadsDim[2], 64)                                   \
-  SAYS(MaxGridDimX, maxGridSize[0], 2147483647)                              \
-  SAYS(MaxGridDimY, maxGridSize[1], 65535)                                   \
-  SAYS(MaxGridDimZ, maxGridSize[2], 65535)                                   \
   SAYS(MaxSharedMemoryPerBlock, sharedMemPerBlock, 49152)                    \
   SAYS(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin, 232448)         \
   SAYS(MaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor, 233472) \
   SAYS(ReservedSharedMemoryPerBlock, reservedSharedMemPerBlock, 1024)        \
   SAYS(TotalConstantMemory, totalConstMem, 65536)                            \
-  SAYS(WarpSize, warpSize, kWave)                                            \
-  SAYS(MaxRegistersPerBlock, regsPerBlock, 65536)                            \
   SAYS(MaxRegistersPerMultiprocessor, regsPerMultiprocessor, 65536)          \
   SAYS(GlobalMemoryBusWidth, memoryBusWidth, 6144)                           \
   SAYS(MultiProcessorCount, multiProcessorCount, 132)                        \
-  SAYS(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor, 2048)       \
   SAYS(MaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor, 32)           \
   SAYS(L2CacheSize, l2CacheSize, 60 << 20)                                   \
-  SAYS(ComputeCapabilityMajor, major, 9)                                     \
-  SAYS(ConcurrentKernels, concurrentKernels, 1)                              \
-  SAYS(UnifiedAddressing, unifiedAddressing, 1)                              \
-  SAYS(ManagedMemory, managedMemory, 1)                                      \
-  SAYS(ConcurrentManagedAccess, concurrentManagedAccess, 1)                  \
-  SAYS(CanMapHostMemory, canMapHostMemory, 1)                                \
   SAYS(StreamPrioritiesSupported, streamPrioritiesSupported, 1)
 CALL(DeviceGetAttribute)(int* value, enum cudaDeviceAttr which, int) {
-#define ATTRIBUTE(name, field, is) \
-  if (which == cudaDevAttr##name) return put(value, is);
   DEVICE(ATTRIBUTE)
   if (which == cudaDevAttrClockRate) return put(value, 1980000);
   return put(value, which == cudaDevAttrMemoryClockRate ? 3201000 : 0);
 }
 CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
-  if (device) return failed(cudaErrorInvalidDevice);
-  memset((void*)p, 0, sizeof *p);
-  strcpy(p->name, kName);
-  p->totalGlobalMem = kMemory;
-#define FIELD(name, field, is) p->field = is;
-  DEVICE(FIELD)
+  DESCRIBE("NVIDIA H200 (stand-in)", 141ull << 30)
 #if CUDART_VERSION < 13000
   p->clockRate = 1980000, p->memoryClockRate = 3201000;
 #endif

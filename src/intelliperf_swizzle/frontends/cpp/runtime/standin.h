@@ -20,7 +20,6 @@
 // SWIZZLE_HIP_COMPUTE is auto, always or never; SWIZZLE_HIP_BUDGET the seconds that auto may take;
 // SWIZZLE_HIP_LINES a file for the lines of each executed workgroup.
 #include <dlfcn.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -408,7 +407,7 @@ EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   if (noting_ && kind) noting_->add(at, bytes);
   if (lines_ < 0) return;
   for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++)
-    touched_.note(line << 2 | kind);
+    touched_.insert(line << 2 | kind);
 }
 EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) {
   sw_move(address, bytes, kind);

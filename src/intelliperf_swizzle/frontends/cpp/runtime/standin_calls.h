@@ -130,6 +130,33 @@ CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t
 // --- the device
 // ---------------------------------------------------------------------------------------------------------
 
+// Attributes, as of `OWN`, that are named and are alike.
+#define DEVICE(SAYS)                                                   \
+  OWN(SAYS)                                                            \
+  SAYS(MaxThreadsPerBlock, maxThreadsPerBlock, 1024)                   \
+  SAYS(MaxBlockDimX, maxThreadsDim[0], 1024)                           \
+  SAYS(MaxBlockDimY, maxThreadsDim[1], 1024)                           \
+  SAYS(MaxGridDimX, maxGridSize[0], 2147483647)                        \
+  SAYS(MaxGridDimY, maxGridSize[1], 65535)                             \
+  SAYS(MaxGridDimZ, maxGridSize[2], 65535)                             \
+  SAYS(WarpSize, warpSize, kWave)                                      \
+  SAYS(MaxRegistersPerBlock, regsPerBlock, 65536)                      \
+  SAYS(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor, 2048) \
+  SAYS(ComputeCapabilityMajor, major, 9)                               \
+  SAYS(ConcurrentKernels, concurrentKernels, 1)                        \
+  SAYS(UnifiedAddressing, unifiedAddressing, 1)                        \
+  SAYS(ManagedMemory, managedMemory, 1)                                \
+  SAYS(ConcurrentManagedAccess, concurrentManagedAccess, 1)            \
+  SAYS(CanMapHostMemory, canMapHostMemory, 1)
+#define ATTRIBUTE(name, field, is) \
+  if (which == ATTRIBUTE_OF(name)) return put(value, is);
+#define FIELD(name, field, is) p->field = is;
+#define DESCRIBE(name_is, memory_is)                  \
+  if (device) return failed(API(ErrorInvalidDevice)); \
+  memset((void*)p, 0, sizeof *p);                     \
+  strcpy(p->name, name_is);                           \
+  p->totalGlobalMem = memory_is;                      \
+  DEVICE(FIELD)
 CALL(GetDeviceCount)(int* count) { return put(count, 1); }
 CALL(GetDevice)(int* device) { return put(device, 0); }
 CALL(SetDevice)(int device) { return device ? failed(API(ErrorInvalidDevice)) : kSuccess; }

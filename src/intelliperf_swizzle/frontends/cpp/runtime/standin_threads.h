@@ -135,33 +135,11 @@ void run_fibers(uint32_t threads, dim3 block) {
 // --- the lines that a workgroup touches
 // --------------------------------------------------------------------
 
-struct Lines {  // distinct (line, kind) of one workgroup
-  std::vector<uint64_t> slots = std::vector<uint64_t>(1 << 12), found;
-  std::vector<uint32_t> stamps = std::vector<uint32_t>(1 << 12);
-  uint32_t stamp = 0;
-
-  void note(uint64_t key) {
-    size_t mask = slots.size() - 1, at = (key * 0x9E3779B97F4A7C15ull >> 32) & mask;
-    for (; stamps[at] == stamp; at = (at + 1) & mask)
-      if (slots[at] == key) return;
-    stamps[at] = stamp;
-    slots[at] = key;
-    found.push_back(key);
-    if (2 * found.size() > slots.size()) grow();
-  }
-  void grow() {
-    std::vector<uint64_t> keys = found;
-    slots.assign(2 * slots.size(), 0);
-    stamps.assign(slots.size(), stamp - 1);
-    found.clear();
-    for (uint64_t key : keys) note(key);
-  }
-} touched_;
+std::set<uint64_t> touched_;  // line and kind of one workgroup's accesses
 
 void write_lines(int64_t ordinal, int64_t group) {
-  std::sort(touched_.found.begin(), touched_.found.end());
-  std::vector<int64_t> row{ordinal, group, (int64_t)touched_.found.size()};
-  row.insert(row.end(), touched_.found.begin(), touched_.found.end());
+  std::vector<int64_t> row{ordinal, group, (int64_t)touched_.size()};
+  row.insert(row.end(), touched_.begin(), touched_.end());
   write_line(lines_, std::string((const char*)row.data(), row.size() * 8));
 }
 
@@ -248,8 +226,7 @@ std::string execute(const Kernel& kernel, const Configuration& how, void** argum
   const int64_t groups = (int64_t)how.grid.x * how.grid.y * how.grid.z;
   Pace pace;
   while (pace.done < groups && (compute_ != AUTO || !pace.too_slow(groups, budget_))) {
-    touched_.stamp++;
-    touched_.found.clear();
+    touched_.clear();
     run_group(native, how, arguments, pace.done);
     if (lines_ >= 0) write_lines(ordinal, pace.done);
     pace.step();

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.cpp.code.block_order import order_of
 from intelliperf_swizzle.frontends.cpp.code.llvm import (
     Module,
     Value,
     binding,
     identity,
     is_block,
+    order_of,
     parse,
 )
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of, space
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 
@@ -54,7 +54,6 @@ class Step:
     how: str = ""
     strides: tuple[int, ...] = ()
     bytes: int = 0
-    space: int = 0
     targets: tuple[int, ...] = ()
     incoming: Mapping[int, Number | int] = field(default_factory=dict)
 
@@ -97,7 +96,7 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     steps = {identity(block): tuple(decoder.steps(block)) for block in blocks}
     return Program(
         steps,
-        {block: place for place, block in enumerate(order_of(blocks).depth)},
+        {block: place for place, block in enumerate(order_of(blocks)[0])},
         identity(blocks[0]),
         tuple(identity(one) for one in function.arguments),
         {
@@ -145,7 +144,7 @@ class _TermDecoder:
             found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
             known["how"] = found[1] if found else "a pointer to a function"
         elif one.opcode == "load":
-            known |= {"space": space(values[0]), "bytes": size_of(element)}
+            known["bytes"] = size_of(element)
         elif one.opcode == "br":
             known["targets"] = tuple(identity(o) for o in values if is_block(o))
         elif one.opcode == "or":

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.cpp.code import llvm
+from intelliperf_swizzle.frontends.cpp.code import llvm, native
 from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, Value, identity
-from intelliperf_swizzle.frontends.cpp.execute import native
 from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, DeviceKernel, recording_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate
@@ -214,7 +213,7 @@ def _may_round(one: Instruction, known: Mapping[int, Instruction]) -> bool:
     if one.opcode == "atomicrmw":
         return " fadd " in text or " fsub " in text
     if one.opcode not in _EXACT_OPCODES:
-        return one.opcode == "frem"
+        return bool(one.opcode == "frem")
     made = (_magnitude(value, known) for value in one.operands)
     fused = any(" = fmul " in part and _MAY_FUSE.search(part) for part in made)
     fuses = one.opcode in ("fadd", "fsub") and _MAY_FUSE.search(text) is not None and fused

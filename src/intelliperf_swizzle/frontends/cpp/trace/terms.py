@@ -242,7 +242,7 @@ def choose(condition: Sum, a: Sum, b: Sum) -> Sum:
     return of(np.where(condition.array() != 0, a.array(), b.array()))
 
 
-# --- which threads are active --------------------------------------------------------------------
+# --- which threads are active ---------------------------------------------------------------------
 
 
 class Condition:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.frontends.cpp.code import llvm
-from intelliperf_swizzle.frontends.cpp.code.block_order import order_of
-from intelliperf_swizzle.frontends.cpp.code.llvm import identity, rows_of
+from intelliperf_swizzle.frontends.cpp.code.llvm import identity, order_of, rows_of
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
     MEMORY,
     MOVES,
@@ -189,14 +188,14 @@ def _with_places(whole: str, function: llvm.Function) -> Iterator[str]:
     blocks = {identity(block): list(block.instructions) for block in function.blocks}
     rows = list(rows_of(whole, [one for own in blocks.values() for one in own]))
     telling = {identity(one) for line, one in rows if one is not None and _TELLING.search(line)}
-    order = order_of(list(function.blocks))
+    depths, headers = order_of(list(function.blocks))
     places: dict[int, tuple[int, int]] = {}  # of instructions: number, how many loops around it
     around: list[tuple[int, str]] = []  # the loops: their first instruction, what is called there
     begins: dict[int, str] = {}
-    for block, depth in order.depth.items():
+    for block, depth in depths.items():
         number = len(places)
         places |= {identity(one): (number + k, depth) for k, one in enumerate(blocks[block])}
-        if block in order.headers:
+        if block in headers:
             first = next(identity(one) for one in blocks[block] if one.opcode != "phi")
             begin = f"  call void @sw_loop(i32 {number}, i32 {depth - 1})"
             around = [*around[: depth - 1], (first, begin)]

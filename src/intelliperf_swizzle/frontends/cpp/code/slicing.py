@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code import memory_operands as memory
+from intelliperf_swizzle.frontends.cpp.code.arithmetic import Counts, LaneWork
 from intelliperf_swizzle.frontends.cpp.code.llvm import (
     Function,
     Instruction,
@@ -32,7 +32,6 @@ from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
     space,
 )
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
-from intelliperf_swizzle.frontends.cpp.slice.arithmetic import Counts, LaneWork
 
 _CROSS_LANE = re.compile(
     r"@llvm\.amdgcn\.(ds|readlane|readfirstlane|ballot|update\.dpp|mov\.dpp|permlane|icmp|fcmp|"
@@ -102,7 +101,7 @@ def optimised(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"
             if not any(b"noinline" in one for one in function.attributes):
-                cast(Any, function).add_function_attribute("alwaysinline")
+                function.add_function_attribute("alwaysinline")
     llvm.optimise(module, llvm.TRIPLE, cpu, level=3)
     llvm.optimise(module, llvm.TRIPLE, cpu)
     return module
