@@ -199,7 +199,7 @@ def test_takes_the_steps_of_our_own_command_on_a_gpu(
 
 def steps(stderr):
     """The phases of a run as it tells of them; what is compiled once on a machine is none."""
-    told = [line.strip() for line in stderr.splitlines() if ", after compiling" not in line]
+    told = [line.strip() for line in stderr.splitlines() if ", while the cache model" not in line]
     return [line for line in told if line.startswith(PHASES)]
 
 

@@ -239,7 +239,7 @@ SILENCE_SECONDS = 2.0
 """After this, a phase that says nothing of itself is said to be going on."""
 
 
-COMPILING = ", after compiling the cache model (once on this machine)"
+COMPILING = ", while the cache model is compiled (once on this machine)"
 
 
 class Lines:

@@ -198,14 +198,13 @@ def _rates(
         identity = [np.arange(one.trace.tiles) for one in traced]
         counts = [one.launch.count for one in traced]
         bound = ceiling([one.trace for one in traced], setup.target, counts)
-        if setup.profiler is not None and setup.device is None:
-            return setup.profiler.measure(traced), bound
+        if measuring:
+            return measuring.measure(traced), bound
         return model_launches(traced, identity, setup.target), bound
 
-    if setup.profiler is not None:
-        return model()
+    measuring = None if setup.device else setup.profiler
     each = [(as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
-    return setup.kept.call("rates", (each, setup.target), model)
+    return model() if measuring else setup.kept.call("rates", (each, setup.target), model)
 
 
 FLOAT_SUMS = (

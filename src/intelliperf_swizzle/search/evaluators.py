@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -36,7 +35,7 @@ from intelliperf_swizzle.search.stages import (
     find_difference,
 )
 from intelliperf_swizzle.search.subject import Subject, with_causes
-from intelliperf_swizzle.stopping import spent
+from intelliperf_swizzle.stopping import ahead, left, spent
 
 FEWEST_MODELLED = 20
 WAVE = 4
@@ -220,6 +219,8 @@ LEADERS = 4
 all where a limit leaves little time."""
 HURRIED = 0.4
 """Part of a limit (--seconds) after which that is so; behind twice that nothing is counted."""
+UNHURRIED_SECONDS = 40.0
+"""So it is, too, where less is left: to try out, count and confirm many takes about as long."""
 
 
 class OnGpu:
@@ -255,7 +256,7 @@ class OnGpu:
         """Those that the model predicts best with full physics, and some of every kind; the
         finalists, if all of them can be tried."""
         by_number = {one.attempt.number: one for one in screened}
-        most = LEADERS if (hurried := spent(HURRIED)) else self._measured
+        most = LEADERS if (hurried := _is_hurried()) else self._measured
         places = most // 2 if hurried else self._setting.places(most // 2)
         chosen = finalists([one.attempt for one in screened], places)
         numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
@@ -274,22 +275,21 @@ class OnGpu:
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
-        runs, tool = self._runs, self._profiler
+        runs, tool = self._runs, None if _is_hurried() else self._profiler
         if tool and isinstance(runs, ReplayedRuns) and not (self._count or runs.why_not_replayed):
             self._count = tool.begin(self._setting.subject.traced, runs.replay)
-        with ThreadPoolExecutor(cores()) as pool:
-            verdicts = [*zip(waiting, pool.map(self._look_for_flaws, waiting), strict=True)]
-            for one, verdict in verdicts:
-                if verdict is not None:
-                    self._keep(one, replace(one.attempt, verdict=verdict))
-            ready = [one for one, verdict in verdicts if verdict is None]
-            running = pool.submit(self._run, ready, self._runs.validate_and_time)
-            ready = self._predict(ready)  # beside a process that waits for the GPU
+        with ThreadPoolExecutor(cores()) as pool:  # all beside a process that waits for the GPU
+            running = pool.submit(self._run, waiting, self._runs.validate_and_time)
+            looking = pool.map(self._look_for_flaws, waiting)
+            verdicts = [*zip(self._predict(waiting), looking, strict=True)]
             outcomes = running.result()
         if reason := getattr(self._runs, "why_not_replayed", None):
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
-        for one in ready:
-            self._judge(one, outcomes[one.attempt.number])
+        for one, verdict in verdicts:
+            if verdict is None:
+                self._judge(one, outcomes[one.attempt.number])
+            else:
+                self._keep(one, replace(one.attempt, verdict=verdict))
         self._is_counted = False
         return [self._evaluated[one.attempt.number] for one in edited]
 
@@ -312,14 +312,15 @@ class OnGpu:
         number, candidate = chosen.attempt.number, chosen.attempt.candidate
         if (number, candidate) in self._settled:
             return self._settled[number, candidate]
-        if verdict := self._look_for_flaws(chosen):
-            self._keep(chosen, replace(chosen.attempt, verdict=verdict))
-            return None
+        looked = ahead(lambda: self._look_for_flaws(chosen))
         self.count()
         if self._evaluated[number].attempt.verdict.kind == "not measured":
             return None
         measured = self._evaluated[number].attempt.measurement
         known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
+        if verdict := looked():
+            self._keep(chosen, replace(chosen.attempt, verdict=verdict))
+            return None
         self._settled.update({(number, candidate): known} if known else {})
         return known
 
@@ -399,8 +400,10 @@ class OnGpu:
                 return error
 
         found: list[Measurement | ProfileError] = []
-        with suppress(ProfileError):
+        try:
             found += count(edits) if count else ()
+        except ProfileError as error:
+            self._setting.progress.note(f"counted in the application, not in a replay: {error}")
         first, *read = found or map(counted, (None, *edits))  # a replay, else the application
         if isinstance(first, ProfileError):
             if asked and not new:
@@ -427,6 +430,10 @@ class OnGpu:
         kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)
         self._evaluated[attempt.number] = kept
         return kept
+
+
+def _is_hurried() -> bool:
+    return spent(HURRIED) or (left(1.0) or UNHURRIED_SECONDS) < UNHURRIED_SECONDS
 
 
 def choose_evaluator(

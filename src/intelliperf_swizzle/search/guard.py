@@ -12,6 +12,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer
@@ -22,28 +23,9 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
-from intelliperf_swizzle.records import (
-    Access,
-    Certificate,
-    Launch,
-    OtherSize,
-    Sizes,
-    TensorArgument,
-    Trace,
-    Verdict,
-    Witness,
-)
+from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import (
-    Edited,
-    Evaluated,
-    Guarded,
-    Screened,
-    edit_source,
-    prove_candidate,
-    prove_on,
-)
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import ahead
 
@@ -53,7 +35,7 @@ FEWEST_PROGRAMS = 1 << 14
 """… which may be so many at least."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """The same of line accesses that are replayed."""
-_PLAIN = (Access.READ, Access.WRITE)
+_PLAIN = (records.Access.READ, records.Access.WRITE)
 FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
@@ -71,11 +53,12 @@ class SizeGuard:
         self._setup = setup
         self._subject = subject
         self._progress = progress
-        self._found: dict[int, Guarded | None] = {}
+        self._found: dict[int, stages.Guarded | None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
-            ahead(lambda: [one.before for one in self._others])  # where it fails, it comes again
+            # where it fails, it comes again
+            ahead(lambda: [ahead(partial(getattr, one, "before")) for one in self._others])
 
-    def __call__(self, best: Evaluated) -> Guarded | None:
+    def __call__(self, best: stages.Evaluated) -> stages.Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
 
         It may lose if no condition tells sizes apart; None if it may be no permutation.
@@ -87,16 +70,16 @@ class SizeGuard:
             self._found[best.attempt.number] = self._guard(best)
         return self._found[best.attempt.number]
 
-    def at_once(self, best: Evaluated) -> Edited | None:
+    def at_once(self, best: stages.Evaluated) -> stages.Edited | None:
         """The same where a signal leaves no time to look at other sizes: for the recorded ones."""
         passed = self._found.get(best.attempt.number)
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
-        known = next(_proofs(best, tied=True), Certificate())
+        known = next(_proofs(best, tied=True), records.Certificate())
         guard = known.condition
         return _conditional(self._setup, self._subject, best, guard, known) if guard else None
 
-    def _guard(self, best: Evaluated) -> Guarded | None:
+    def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject = self._subject
         for proof in _proofs(best, tied=self._tied):
             swizzle = best.proved.swizzle
@@ -112,12 +95,12 @@ class SizeGuard:
             both = f"({proof.condition}) and {kept}" if proof.condition and kept else None
             for guard in filter(None, (both, proof.condition or kept)):
                 if guarded := _conditional(self._setup, subject, best, guard, proof):
-                    attempt = replace(guarded.attempt, sizes=Sizes(others, guard))
+                    attempt = replace(guarded.attempt, sizes=records.Sizes(others, guard))
                     return replace(guarded, attempt=attempt)
             if proof.condition is None:
-                sizes = Sizes(others) if others else None
+                sizes = records.Sizes(others) if others else None
                 attempt = replace(best.attempt, proof=proof, sizes=sizes)
-                return Guarded(best.proved, attempt, best.edit)
+                return stages.Guarded(best.proved, attempt, best.edit)
         return None
 
     @cached_property
@@ -147,11 +130,11 @@ class SizeGuard:
             (not larger and self._subject.traced[0].launch.loop is None)
             or any(one.unseen - seen for one in every)
             or any(one.hands_over for one in traces)
-            or any(touched(one, *_PLAIN) & touched(one, Access.ATOMIC) for one in traces)
+            or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
         )
 
-    def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[OtherSize, ...]:
+    def _model(self, best: stages.Evaluated, swizzle: Swizzle) -> tuple[records.OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
         left = max(FEWEST_LINES, MOST_LINES * self._subject.traced[0].trace.line_accesses)
         cases = []
@@ -165,7 +148,7 @@ class SizeGuard:
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def _proofs(best: Evaluated, *, tied: bool) -> Iterator[Certificate]:
+def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
@@ -181,15 +164,17 @@ def _proofs(best: Evaluated, *, tied: bool) -> Iterator[Certificate]:
         for name in one.launch.constants.keys() - {*one.trace.immaterial}
     }
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
-        yield Certificate("the recorded sizes", recorded)
+        yield records.Certificate("the recorded sizes", recorded)
 
 
-def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
+def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
     """The largest launch at other sizes, as many as may be looked at: first the next grid below and
     above its own, at which rows of tiles begin in other places, then the cheapest."""
     language, largest = setup.language, subject.traced[0]
     tensors = {
-        name for name, one in largest.launch.arguments.items() if isinstance(one, TensorArgument)
+        name
+        for name, one in largest.launch.arguments.items()
+        if isinstance(one, records.TensorArgument)
     }
     if (
         not isinstance(language, Resizer)
@@ -217,22 +202,22 @@ def _counts(count: int) -> list[int]:
     return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
 
 
-def _idle(trace: Trace) -> int:
+def _idle(trace: records.Trace) -> int:
     """Tiles that touch nothing."""
     return int((np.diff(trace.tile_offset) == 0).sum())
 
 
-def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
+def _at(swizzle: Swizzle, case: Case) -> records.OtherSize | None:
     """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
-    proofs = prove_on(swizzle, [case.launch], case.setup.target)
-    if isinstance(proofs, Witness):
-        return OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
+    proofs = stages.prove_on(swizzle, [case.launch], case.setup.target)
+    if isinstance(proofs, records.Witness):
+        return records.OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
         return None
     before = case.before
     replayed = case.replay(tile=proofs[0].tile)
     after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
-    return OtherSize(
+    return records.OtherSize(
         case.launch.grid,
         before.l2_hit_rate,
         after.l2_hit_rate,
@@ -241,7 +226,7 @@ def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
     )
 
 
-def _kept(programs: int, others: Sequence[OtherSize]) -> str | None:
+def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:
     """A condition that keeps the recorded size and none at which the swizzle loses.
 
     What lies between a size that loses and the next one that does not is left alone, too. None
@@ -263,20 +248,20 @@ def _kept(programs: int, others: Sequence[OtherSize]) -> str | None:
 
 
 def _conditional(
-    setup: Setup, subject: Subject, best: Evaluated, guard: str, proof: Certificate
-) -> Guarded | None:
+    setup: Setup, subject: Subject, best: stages.Evaluated, guard: str, proof: records.Certificate
+) -> stages.Guarded | None:
     """The best attempt under a condition: the same permutation of every recorded launch.
 
     None if it is not: a smaller launch of the application may fall under the guard.
     """
     text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
     candidate = replace(best.attempt.candidate, text=text)
-    proved = prove_candidate(candidate, subject, setup.target)
-    if isinstance(proved, Verdict) or proved.fingerprint != best.proved.fingerprint:
+    proved = stages.prove_candidate(candidate, subject, setup.target)
+    if isinstance(proved, records.Verdict) or proved.fingerprint != best.proved.fingerprint:
         return None
     attempt = replace(best.attempt, candidate=candidate, proof=proof)
-    edited = edit_source(Screened(proved, attempt), setup)
-    if isinstance(edited, Verdict):
+    edited = stages.edit_source(stages.Screened(proved, attempt), setup)
+    if isinstance(edited, records.Verdict):
         return None
     attempt = replace(attempt, diff=edited.edit.diff)
-    return Guarded(edited.proved, attempt, edited.edit)
+    return stages.Guarded(edited.proved, attempt, edited.edit)

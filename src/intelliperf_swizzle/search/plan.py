@@ -33,6 +33,7 @@ from intelliperf_swizzle.errors import (
 from intelliperf_swizzle.frontends.ports import Builder, TileLoops
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History, read_identity
+from intelliperf_swizzle.profile.readings import load_model
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
@@ -304,6 +305,7 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         on_gpu = None if isinstance(setup.language, Builder) else setup.device  # else on a stand-in
         where = f" on {on_gpu.product}" if on_gpu else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
+        ahead(partial(load_model, setup.target))
         recorded = setup.language.record(setup.record_request(folder / "capture"))
         yield recorded
 

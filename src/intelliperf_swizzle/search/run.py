@@ -17,24 +17,13 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
+from intelliperf_swizzle.search import plan
 from intelliperf_swizzle.search.builds import check_dependences
 from intelliperf_swizzle.search.compare_cures import case_of, compare_cures, find_parameters
 from intelliperf_swizzle.search.conclude import Outcome, Result, conclude, draw, gather
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, search_kernel
-from intelliperf_swizzle.search.plan import (
-    Search,
-    choose_kernel,
-    examine_kernels,
-    is_promising,
-    kernel_folder,
-    lock_folder,
-    name_proposers,
-    open_history,
-    plan_searches,
-    record_application,
-)
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated
 from intelliperf_swizzle.search.subject import Subject, describe
@@ -54,19 +43,23 @@ LATER = (
 
 
 def optimize_kernel(
-    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
+    one: plan.Search,
+    recorded: Capture,
+    proposers: Sequence[Proposer],
+    folder: Path,
+    progress: Progress,
 ) -> Outcome:
     """Runs the loop on one kernel of a recorded application; as of `optimize`."""
     setup = one.setup
-    promising = is_promising(setup, one.subject)
+    promising = plan.is_promising(setup, one.subject)
     if setup.device is not None and not promising:
         setup = replace(setup, device=None, profiler=None)  # nothing is timed or counted
     subject = interruptibly(lambda: check_dependences(one.subject, setup, progress))
-    folder = kernel_folder(folder / one.folder, setup, subject)
+    folder = plan.kernel_folder(folder / one.folder, setup, subject)
     initial = "" if subject.refusal else subject.read_file()
     with (
-        lock_folder(folder, subject) as lock,
-        open_history(setup, subject, proposers, folder, progress) as history,
+        plan.lock_folder(folder, subject) as lock,
+        plan.open_history(setup, subject, proposers, folder, progress) as history,
     ):
         scratch = recorded.folder.parent
         evaluator = interruptibly(
@@ -97,7 +90,7 @@ def optimize_kernel(
             later = (LATER,) if best and not isinstance(best, Evaluated) else ()
             effort = sum(efforts, Effort((f"{signal}; --resume goes on", *later)))
         run = replace(
-            conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
+            conclude(setup, recorded, subject, plan.name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
             picture=picture,
             cures=cures,
@@ -135,9 +128,9 @@ def optimize(
     results: dict[Subject, Result] = {}
     interrupted: Interrupted | None = None
     limit(setup.options.seconds)
-    with record_application(setup, progress) as recorded:
-        subjects, rows = interruptibly(lambda: examine_kernels(recorded, setup, progress))
-        searches = plan_searches(subjects, setup)
+    with plan.record_application(setup, progress) as recorded:
+        subjects, rows = interruptibly(lambda: plan.examine_kernels(recorded, setup, progress))
+        searches = plan.plan_searches(subjects, setup)
         try:
             for number, one in enumerate(searches, 1):
                 begin_part(len(searches) - number + 1)
@@ -166,12 +159,12 @@ def optimize(
 def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
     """What a language model would be told of the kernel; nothing is tried."""
     progress = progress or Silent()
-    with record_application(setup, progress) as recorded:
+    with plan.record_application(setup, progress) as recorded:
         return interruptibly(lambda: _explain(setup, recorded, progress))
 
 
 def _explain(setup: Setup, recorded: Capture, progress: Progress) -> HardwareContext:
-    subject = choose_kernel(recorded, setup, progress)
+    subject = plan.choose_kernel(recorded, setup, progress)
     for caution in subject.cautions:
         progress.note(caution)
     return describe(setup, subject)
@@ -182,14 +175,14 @@ def score(
 ) -> tuple[Subject, Attempt]:
     """Proves and evaluates one candidate on the application's kernel; no file is changed."""
     progress = progress or Silent()
-    with record_application(setup, progress) as recorded, temporary_folder("score") as folder:
+    with plan.record_application(setup, progress) as recorded, temporary_folder("score") as folder:
         return interruptibly(lambda: _score(candidate, setup, recorded, folder, progress))
 
 
 def _score(
     candidate: Candidate, setup: Setup, recorded: Capture, folder: Path, progress: Progress
 ) -> tuple[Subject, Attempt]:
-    subject = choose_kernel(recorded, setup, progress)
+    subject = plan.choose_kernel(recorded, setup, progress)
     history = History(folder / "history.jsonl", {})
     evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
     attempts = Attempts(setup, subject, history)

@@ -27,13 +27,7 @@ from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt, Measurement
 from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.subject import (
-    Subject,
-    ask_on,
-    edit_launches,
-    evaluate_on,
-    tiles_of,
-)
+from intelliperf_swizzle.search.subject import Subject, ask_on, edit_launches, evaluate_on, tiles_of
 from intelliperf_swizzle.units import points
 
 FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))

@@ -71,9 +71,9 @@ def _sum(intervals: Sequence[Interval], weights: Sequence[float]) -> Interval:
     )
 
 
-RACE_SECONDS = 2.5
-"""For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 40 rounds, and
-one of the best alone, to confirm it, 200."""
+RACE_SECONDS = 1.5
+"""For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 25 rounds, and
+one of the best alone, to confirm it, 150."""
 
 
 def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutcome:

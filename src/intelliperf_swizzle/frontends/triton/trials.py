@@ -14,6 +14,7 @@ from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest, Replay
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
+from intelliperf_swizzle.frontends.triton.gpu.rig import Begun
 from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, Trace
@@ -56,8 +57,9 @@ class TritonOnGpu:
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
         self.replay: Callable[[int], Replay] = partial(rig.replay, self._tasks)
-        self._replaying = replace(rig, command=())
+        self._replaying = replace(rig, command=(), goodbye_seconds=0.1)
         self._begun = [] if self.why_not_replayed else [self._replaying.begin()]
+        self._confirming: list[Begun] = []
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
         """Compares each edit with the unmodified kernel, and times those that agree.
@@ -67,6 +69,9 @@ class TritonOnGpu:
         """
         tiles = [one.launch.tiles for one in self._tasks]
         trials = self._try_out({number: edit.functions for number, edit in edits.items()})
+        gains = (one.timing and one.timing.ratio.high < 1 for one in trials.values())
+        if self.why_not_replayed is None and not self._confirming and any(gains):
+            self._confirming = [self._rig.begin()]  # it imports what it needs until then
         return {number: outcome_of(one, tiles, self._tolerance) for number, one in trials.items()}
 
     def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
@@ -90,7 +95,7 @@ class TritonOnGpu:
                 self.why_not_replayed = lost[0]
             except ValidationError as error:
                 self.why_not_replayed = error.fact
-        return self._rig.try_out(*given)
+        return self._rig.try_out(*given, self._confirming)
 
 
 def task_of(launch: Launch, trace: Trace) -> Task:

@@ -45,12 +45,14 @@ _EXTENSION = re.compile(
 )
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
-_TRACER = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_here"
+_LATER = ("tracing.execute", "tile_loops.find", "source.compile_child", "validate.numbers")
+"""What calls are made of afterwards."""
 
 
 def record(request: RecordRequest) -> Capture:
-    """As `capture`, while what traces the launches afterwards is imported."""
-    prepare(_TRACER, CHILD_ENVIRONMENT)
+    """As `capture`, while what looks at the launches afterwards is imported."""
+    for name in _LATER:
+        prepare(f"intelliperf_swizzle.frontends.triton.{name}:", CHILD_ENVIRONMENT)
     return capture(request)
 
 

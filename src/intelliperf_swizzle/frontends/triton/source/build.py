@@ -8,6 +8,7 @@ from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.records import Launch
@@ -32,7 +33,7 @@ def build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         outcome = call(
             "intelliperf_swizzle.frontends.triton.source.compile_child:compile_here",
             (launch, target.backend, target.arch, target.warp_size, edits),
-            environment={"TRITON_INTERPRET": "0"},
+            environment=CHILD_ENVIRONMENT,
             limit_seconds=BUILD_SECONDS,
         )
     except CallError as error:

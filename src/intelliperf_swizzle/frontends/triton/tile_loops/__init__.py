@@ -15,6 +15,7 @@ from dataclasses import replace
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen, find_candidates
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.records import Launch
 
 SECONDS = 600.0
@@ -43,7 +44,7 @@ def with_loops(
     seen, _ = call_each(
         "intelliperf_swizzle.frontends.triton.tile_loops.find:find_here",
         (plain, name),
-        environment={"TRITON_INTERPRET": "0"},
+        environment=CHILD_ENVIRONMENT,
         limit_seconds=SECONDS,
     )
     reasons = tuple(dict.fromkeys(reason for one in seen for reason in one.reasons))

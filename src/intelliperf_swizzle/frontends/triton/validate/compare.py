@@ -128,7 +128,7 @@ def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
     differences, error = call_each(
         "intelliperf_swizzle.frontends.triton.validate.numbers:find_differences",
         launches,
-        environment={"TRITON_INTERPRET": "0"},
+        environment=CHILD_ENVIRONMENT,
         limit_seconds=COMPILE_SECONDS,
     )
     if error is not None:
