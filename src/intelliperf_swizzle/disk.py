@@ -16,6 +16,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import functools
+import glob
 import hashlib
 import os
 import pickle
@@ -100,14 +101,10 @@ def _mode(like: Path) -> int:
 
 def remove_partial(path: Path) -> None:
     """Removes what a process that was killed while it wrote this file has left beside it."""
-    for partial in path.parent.glob(f".{_literal(path.name)}.*{PARTIAL}"):
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
         with suppress(OSError), partial.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             partial.unlink()
-
-
-def _literal(name: str) -> str:
-    return "".join(f"[{one}]" if one in "*?[" else one for one in name)
 
 
 class FolderLock:
@@ -208,10 +205,10 @@ def remove_temporary() -> None:
 
 
 LIMIT_BYTES = 2 << 30
-"""Of all entries together; no entry may be larger than a quarter of it."""
+"""Of all results together; none may be larger than a quarter of it."""
 _PARTIAL = "partial-"
 _PARTIAL_SECONDS = 86400.0
-"""After this, an entry that is still being written was left behind."""
+"""After this, what is still being written was left behind."""
 _PACKAGES = ("numba", "numpy", "torch", "triton")
 _VARIABLES = ("AMDGCN", "LLVM", "MLIR", "NUMBA", "PTXAS", "TRITON")
 """Beginnings of the names of variables that change what these packages do."""
@@ -220,44 +217,16 @@ Value = TypeVar("Value")
 
 
 class Kept:
-    """Entries in a folder.
+    """Results in a folder, a file each.
 
     Args:
-        folder: of the entries; None = nothing is kept, and nothing found.
-        limit_bytes: of all entries together.
+        folder: of the results; None = nothing is kept, and nothing found.
+        limit_bytes: of all together.
     """
 
     def __init__(self, folder: Path | None, limit_bytes: int = LIMIT_BYTES):
         self.folder = folder
         self.limit_bytes = limit_bytes
-
-    def find(self, name: str) -> Iterator[Path]:
-        """The entries whose names begin so; another process may remove one at any time."""
-        for entry in self.folder.glob(f"{name}*") if self.folder else ():
-            with suppress(OSError):
-                os.utime(entry)
-                yield entry
-
-    def keep(self, name: str, write: Callable[[Path], None]) -> None:
-        """Makes an entry, in place of one of the same name; not if it cannot be written.
-
-        Args:
-            name: of the entry.
-            write: is given an empty folder to write it to.
-        """
-        if self.folder is None:
-            return
-        with suppress(OSError):
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=self.folder))
-            try:
-                write(partial)
-                if _bytes(partial) <= self.limit_bytes // 4:
-                    shutil.rmtree(self.folder / name, ignore_errors=True)
-                    partial.rename(self.folder / name)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
-            self._trim(self.folder)
 
     def call(
         self,
@@ -267,46 +236,58 @@ class Kept:
         *,
         is_final: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
-        """What `make` returns, from its entry if there is one.
+        """What `make` returns, from its file if there is one.
 
         Args:
-            kind: of result; begins the entry's name.
+            kind: of result; begins the file's name.
             decided_by: all that the result depends on; its `repr` is to tell it whole.
-            make: called without an entry; raises as it does, and nothing is kept then.
+            make: called without a file; raises as it does, and nothing is kept then.
             is_final: whether what was made may be kept: not if it ran out of time.
         """
-        name = f"{kind}-{digest(decided_by)}"
-        for entry in self.find(name):
-            with suppress(OSError, EOFError, pickle.UnpicklingError):
-                return cast(Value, pickle.loads((entry / "value.pickle").read_bytes()))
+        if self.folder is None:
+            return make()
+        file = self.folder / f"{kind}-{digest(decided_by)}.pickle"
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
+            os.utime(file)
+            return cast(Value, pickle.loads(file.read_bytes()))
         value = make()
         if is_final(value):
-            self.keep(name, lambda folder: _write(folder / "value.pickle", value))
+            with suppress(OSError):
+                self._keep(file, value)
+                self._trim(file.parent)
         return value
+
+    def _keep(self, file: Path, value: object) -> None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=file.parent) as folder:
+            partial = Path(folder, file.name)
+            with partial.open("wb") as stream:
+                pickle.dump(value, stream, protocol=5)
+            if partial.stat().st_size <= self.limit_bytes // 4:
+                partial.replace(file)
 
     @property
     def bytes(self) -> int:
-        """Of all entries."""
-        return sum(map(_bytes, self.folder.iterdir())) if self.folder and self._is_there else 0
-
-    @property
-    def _is_there(self) -> bool:
-        return self.folder is not None and self.folder.is_dir()
+        """Of all files."""
+        return sum(size for _, size, _ in _files(self.folder)) if self.folder else 0
 
     def _trim(self, folder: Path) -> None:
-        used: list[tuple[float, Path]] = []
-        for entry in folder.iterdir():
-            with suppress(FileNotFoundError):
-                used.append((entry.stat().st_mtime, entry))
         room = self.limit_bytes
-        for when, entry in sorted(used, reverse=True):
-            if entry.name.startswith(_PARTIAL):
-                expendable = time.time() - when > _PARTIAL_SECONDS
-            else:
-                room -= _bytes(entry)
-                expendable = room < 0
-            if expendable:
-                shutil.rmtree(entry, ignore_errors=True)
+        for when, size, file in sorted(_files(folder), reverse=True):
+            if file.is_dir():
+                if time.time() - when > _PARTIAL_SECONDS:
+                    shutil.rmtree(file, ignore_errors=True)
+            elif (room := room - size) < 0:
+                file.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """When each was used, its size and its path; another process may remove one at any time."""
+    with suppress(OSError):
+        for file in folder.iterdir():
+            with suppress(FileNotFoundError):
+                status = file.stat()
+                yield status.st_mtime, status.st_size, file
 
 
 OFF = "INTELLIPERF_SWIZZLE_NO_CACHE"
@@ -339,16 +320,3 @@ def _code() -> object:
 def _stamp(file: Path) -> tuple[str, int, int, int]:
     status = file.stat()
     return str(file), status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _write(path: Path, value: object) -> None:
-    with path.open("wb") as stream:
-        pickle.dump(value, stream, protocol=5)
-
-
-def _bytes(entry: Path) -> int:
-    total = 0
-    for file in entry.rglob("*"):
-        with suppress(FileNotFoundError):
-            total += file.lstat().st_size
-    return total

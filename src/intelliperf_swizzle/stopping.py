@@ -17,6 +17,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -146,14 +147,13 @@ def interruptibly(work: Callable[[], Result]) -> Result:
 def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
     """Begins a function in a thread of its own; what waits for it, as often as it is called, and
     raises what it raises, or TimeoutError after so many seconds as it is given."""
-    results: list[Result] = []
-    errors: list[BaseException] = []
+    outcome: Future[Result] = Future()
 
     def run() -> None:
         try:
-            results.append(work())
+            outcome.set_result(work())
         except BaseException as error:  # whatever it is, it belongs to the caller
-            errors.append(error)
+            outcome.set_exception(error)
 
     def wait(seconds: float | None = None) -> Result:
         end = math.inf if seconds is None else time.monotonic() + seconds
@@ -162,9 +162,7 @@ def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
                 abandoned.set()
                 raise TimeoutError
             thread.join(TICK_SECONDS)
-        if errors:
-            raise errors[0]
-        return results[0]
+        return outcome.result()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

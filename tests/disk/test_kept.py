@@ -36,7 +36,7 @@ def test_a_value_is_made_once(kept: Kept) -> None:
 def test_a_damaged_entry_is_made_anew(kept: Kept, tmp_path: Path) -> None:
     assert kept.call("number", 1, lambda: 1) == 1
     [entry] = (tmp_path / "kept").iterdir()
-    (entry / "value.pickle").write_bytes(b"\x80")
+    entry.write_bytes(b"\x80")
     assert kept.call("number", 1, lambda: 2) == 2
     assert kept.call("number", 1, lambda: 3) == 2
 
@@ -44,7 +44,7 @@ def test_a_damaged_entry_is_made_anew(kept: Kept, tmp_path: Path) -> None:
 def test_the_least_recently_used_go_first(kept: Kept, tmp_path: Path) -> None:
     for number in range(4):
         kept.call("text", number, lambda: bytes(9_000))
-        os.utime(tmp_path / "kept" / f"text-{digest(number)}", (number, number))
+        os.utime(tmp_path / "kept" / f"text-{digest(number)}.pickle", (number, number))
     assert kept.call("text", 0, bytes) == bytes(9_000)
     kept.call("text", 4, lambda: bytes(9_000))
     assert kept.bytes <= 40_000

@@ -301,8 +301,8 @@ def test_the_command(tmp_path):
 
 def test_the_size_of_the_cache(computer, tmp_path):
     computer.environment["XDG_CACHE_HOME"] = str(tmp_path)
-    entry = tmp_path / "intelliperf-swizzle" / "kept" / "trace-1"
-    entry.mkdir(parents=True)
-    (entry / "value.pickle").write_bytes(bytes(3 << 20))
+    entry = tmp_path / "intelliperf-swizzle" / "kept" / "trace-1.pickle"
+    entry.parent.mkdir(parents=True)
+    entry.write_bytes(bytes(3 << 20))
     [cache] = [one for one in computer.diagnose().findings if one.part == "cache"]
     assert cache.found == f"3.0 MiB of at most 2.0 GiB in {entry.parent}"

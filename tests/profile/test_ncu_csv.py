@@ -73,15 +73,6 @@ def test_the_variants_of_an_autotuned_kernel_have_their_own_sizes_and_registers(
     }
 
 
-def test_an_older_version_chooses_prefixes_and_says_more_around_the_table():
-    first, second = read_ncu(recorded("ncu_2020.3_raw_usecond.csv"))
-    assert (first.grid, first.threads) == ((64, 2, 1), 128)
-    assert (first.time_ns, second.time_ns) == (12_750, 13_250)
-    assert first.counters["dram__bytes_read.sum"] == 2_500_000
-    assert (first.counters[HIT], second.counters[MISS]) == (1500, 300)
-    assert (first.shared_bytes, first.registers) == (49_152, 128)
-
-
 def test_a_row_that_was_cut_off_is_left_out():
     text = recorded("ncu_2025.3.1_h200_autotuned.csv")
     assert len(read_ncu(text)) == 6

@@ -12,18 +12,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import yaml
 
-from intelliperf_swizzle.codec import decode, members
+from intelliperf_swizzle.codec import Between, decode, members
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.records import LINE_BYTES, Int64Array
 
 Backend: TypeAlias = Literal["hip", "cuda"]
 
-BitRule: TypeAlias = tuple[tuple[int, ...], ...]
+Count: TypeAlias = Annotated[int, Between(0)]
+Positive: TypeAlias = Annotated[int, Between(1)]
+Amount: TypeAlias = Annotated[float, Between(0)]
+
+BitRule: TypeAlias = tuple[tuple[Count, ...], ...]
 """An index formed from a line number: output bit `i` is the parity of the listed line bits."""
 
 
@@ -94,48 +98,48 @@ class Target:
     backend: Backend
     arch: str | int
     identifiers: tuple[str, ...]
-    warp_size: int
-    num_xcds: int
-    cus_per_xcd: int
-    simds_per_cu: int
-    max_waves_per_simd: int
-    max_workgroups_per_cu: int
-    registers_per_simd: int
-    register_granule: int
-    lds_bytes_per_cu: int
-    lds_granule_bytes: int
-    lds_reserved_bytes_per_workgroup: int
-    l1_bytes: int
-    l1_ways: int
-    l2_bytes_per_xcd: int
-    l2_ways: int
-    l2_channels_per_xcd: int
+    warp_size: Count
+    num_xcds: Positive
+    cus_per_xcd: Positive
+    simds_per_cu: Count
+    max_waves_per_simd: Count
+    max_workgroups_per_cu: Count
+    registers_per_simd: Count
+    register_granule: Count
+    lds_bytes_per_cu: Count
+    lds_granule_bytes: Count
+    lds_reserved_bytes_per_workgroup: Count
+    l1_bytes: Count
+    l1_ways: Positive
+    l2_bytes_per_xcd: Count
+    l2_ways: Positive
+    l2_channels_per_xcd: Positive
     l2_channel_bits: BitRule | None
     l2_set_bits: BitRule | None
-    l2_read_request_bytes: int
-    l2_write_request_bytes: int
-    l2_product_write_request_bytes: int | None
+    l2_read_request_bytes: Count
+    l2_write_request_bytes: Count
+    l2_product_write_request_bytes: Count | None
     l2_writes_always_hit: bool
     l2_hit_counters: tuple[str, ...]
-    llc_bytes: int | None
+    llc_bytes: Count | None
     llc_hit_counters: tuple[str, ...]
     memory_counters: tuple[str, ...]
-    l2_gb_s: float
-    llc_gb_s: float | None
-    memory_gb_s: float
-    overlap: float
-    achieved_arithmetic: float
-    dispatch_domains: tuple[int, ...]
-    accesses_per_turn: int
-    turn_skip_fraction: float
-    catch_up_turns: int
-    clocks_l2_hit: float
-    clocks_memory: float
-    clocks_workgroup_start: float
-    flops_per_clock_cu: float | None
-    lanes_per_clock_cu: int | None
-    clock_ghz: float | None
-    launch_us: float
+    l2_gb_s: Amount
+    llc_gb_s: Amount | None
+    memory_gb_s: Amount
+    overlap: Annotated[float, Between(1)]
+    achieved_arithmetic: Amount
+    dispatch_domains: tuple[Count, ...]
+    accesses_per_turn: Positive
+    turn_skip_fraction: Amount
+    catch_up_turns: Positive
+    clocks_l2_hit: Amount
+    clocks_memory: Amount
+    clocks_workgroup_start: Amount
+    flops_per_clock_cu: Amount | None
+    lanes_per_clock_cu: Count | None
+    clock_ghz: Amount | None
+    launch_us: Amount
 
     cu_name: ClassVar[str]
     """What the vendor calls a CU."""
@@ -189,7 +193,7 @@ class AmdGpu(Target):
             load ahead are not replayed in time.
     """
 
-    clocks_llc: float | None
+    clocks_llc: Amount | None
 
     cu_name = "CU"
     domain_name = "XCD"
@@ -218,19 +222,19 @@ class NvidiaGpu(Target):
         row_activation_ns: how far apart a channel can open rows, on average.
     """
 
-    gpc_cus: tuple[int, ...]
-    gpc_domains: tuple[int, ...]
-    l2_fill_bytes: int
-    clocks_l2_remote: float
-    bytes_per_clock_memory: float
-    bytes_per_clock_cu: float
-    clocks_division: int
-    accesses_in_flight: int
-    arbitration_randomness: float
-    memory_channels: int
-    memory_banks_per_channel: int
-    memory_row_bytes: int
-    row_activation_ns: float
+    gpc_cus: tuple[Count, ...]
+    gpc_domains: tuple[Count, ...]
+    l2_fill_bytes: Literal[32, 64, 128]
+    clocks_l2_remote: Amount
+    bytes_per_clock_memory: Amount
+    bytes_per_clock_cu: Amount
+    clocks_division: Count
+    accesses_in_flight: Count
+    arbitration_randomness: Amount
+    memory_channels: Count
+    memory_banks_per_channel: Count
+    memory_row_bytes: Count
+    row_activation_ns: Amount
 
     cu_name = "SM"
     domain_name = "L2 partition"
@@ -376,7 +380,7 @@ def _target(facts: Mapping[str, object], where: str) -> Target:
         )
     values = {key: _checked(where, key, facts[key], kind) for key, kind in fields.items()}
     target: Target = gpu(**values)
-    for holds, fact in (*_dispatch_demands(target), *_cache_demands(target)):
+    for holds, fact in _demands(target):
         if not holds:
             raise UsageError(f"target {where}: {fact}")
     return target
@@ -390,60 +394,40 @@ def _near(key: str, fields: Mapping[str, object]) -> str:
 
 
 def _checked(where: str, key: str, value: object, kind: Any) -> Any:
+    bits = key in ("l2_channel_bits", "l2_set_bits")
     try:
-        bits = key in ("l2_channel_bits", "l2_set_bits")
-        decoded = decode(kind, None if bits and value == "hashed" else value, f"`{key}`")
-        if _is_negative(decoded):
-            raise RecordError(f"`{key}`: expected nothing negative")
+        return decode(kind, None if bits and value == "hashed" else value, f"`{key}`")
     except RecordError as error:
         raise UsageError(f"target {where}: `{key}` is {value!r}: {error.fact}") from error
-    return decoded
 
 
-def _is_negative(value: object) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_is_negative, value))
-    return isinstance(value, (int, float)) and value < 0
-
-
-def _dispatch_demands(target: Target) -> Iterator[tuple[bool, str]]:
-    """Whether domains and the dispatch of workgroups are right, and what is wrong if not."""
-    counts = target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
-    yield min(counts) >= 1, "`num_xcds`, `cus_per_xcd` and `l2_ways` must be at least 1"
+def _demands(target: Target) -> Iterator[tuple[bool, str]]:
+    """Whether the facts fit together, and what is wrong if not."""
     domains = set(range(target.num_xcds))
     named = "`dispatch_domains` must name every domain from 0 to num_xcds - 1"
     yield set(target.dispatch_domains) == domains, named
     yield target.turn_skip_fraction < 1, "`turn_skip_fraction` must lie in [0, 1)"
-    turns = min(target.accesses_per_turn, target.catch_up_turns)
-    yield turns >= 1, "`accesses_per_turn` and `catch_up_turns` must be at least 1"
     if isinstance(target, NvidiaGpu):
         yield target.num_xcds == 2, "an NVIDIA GPU has two domains: `num_xcds`"
         cus = dict.fromkeys(domains, 0)
         for number, domain in zip(target.gpc_cus, target.gpc_domains, strict=False):
             cus[domain] = cus.get(domain, 0) + number
-        whole = cus == dict.fromkeys(domains, target.cus_per_xcd)
-        whole &= len(target.gpc_cus) == len(target.gpc_domains)
-        yield whole, "`gpc_cus` and `gpc_domains` do not name all CUs of each domain"
-        filled = target.l2_fill_bytes in (32, 64, 128)
-        yield filled, "`l2_fill_bytes` must be 32, 64 or 128"
-
-
-def _cache_demands(target: Target) -> Iterator[tuple[bool, str]]:
-    """The same of the caches and the memory."""
+        every = cus == dict.fromkeys(domains, target.cus_per_xcd)
+        every &= len(target.gpc_cus) == len(target.gpc_domains)
+        yield every, "`gpc_cus` and `gpc_domains` do not name all CUs of each domain"
     set_bytes = target.l2_ways * target.l2_channels_per_xcd * LINE_BYTES
-    sets, rest = divmod(target.l2_bytes_per_xcd, set_bytes or 1)
+    sets, rest = divmod(target.l2_bytes_per_xcd, set_bytes)
     whole = "`l2_bytes_per_xcd` is not a multiple of ways × channels × 128 bytes"
-    yield set_bytes > 0 and sets > 0 and not rest, whole
+    yield sets > 0 and not rest, whole
     channels, rows = target.l2_channel_bits, target.l2_set_bits
-    named = channels is None or 1 << len(channels) == target.l2_channels_per_xcd
-    yield named, "`l2_channel_bits` does not name all channels"
-    named = rows is None or not set_bytes or 1 << len(rows) == sets
-    yield named, "`l2_set_bits` does not name all sets"
-    holds_set = target.l1_ways >= 1 and target.l1_bytes >= target.l1_ways * LINE_BYTES
+    fits = channels is None or 1 << len(channels) == target.l2_channels_per_xcd
+    yield fits, "`l2_channel_bits` does not name all channels"
+    fits = rows is None or 1 << len(rows) == sets
+    yield fits, "`l2_set_bits` does not name all sets"
+    holds_set = target.l1_bytes >= target.l1_ways * LINE_BYTES
     yield holds_set, "`l1_bytes` is less than one set of 128-byte lines"
     both = (target.llc_bytes is None) == (target.llc_gb_s is None)
     yield both, "`llc_bytes` and `llc_gb_s` must both be given or both be null"
-    yield target.overlap >= 1, "`overlap` must be at least 1"
     yield 0 < target.achieved_arithmetic <= 1, "`achieved_arithmetic` must be over 0, at most 1"
     speeds = target.l2_gb_s > 0 and target.memory_gb_s > 0 and target.llc_gb_s != 0
     yield speeds, "bandwidths must be above 0"

@@ -327,24 +327,25 @@ class _SyntaxReader:
             case ast.Name():
                 return syntax.Name(self._name(node), place)
             case ast.BinOp(op=operator) if type(operator) in _BINARY:
-                return self._operation(
-                    _BINARY[type(operator)], [node.left, node.right], node, depth
-                )
+                read = self._operands([node.left, node.right], depth)
+                return _operation(_BINARY[type(operator)], read, place)
             case ast.BinOp(op=operator) | ast.UnaryOp(op=ast.Invert() as operator):
                 raise _not_in_language(operator, node, _EXPRESSIONS)
             case ast.UnaryOp(op=ast.Not()):
-                return self._operation("not", [node.operand], node, depth)
+                return _operation("not", self._operands([node.operand], depth), place)
             case ast.UnaryOp(op=ast.UAdd()):
                 return _used_as_number(self._expression(node.operand, depth + 1))
             case ast.UnaryOp():
                 operand = self._expression(node.operand, depth + 1)
                 return _operation("-", [syntax.Number(0, place), operand], place)
             case ast.BoolOp():
-                return self._logic(node, depth)
+                read = self._operands(node.values, depth)
+                return self._chain(_LOGIC[type(node.op)], read, place, depth)
             case ast.Compare():
                 return self._comparison(node, depth)
             case ast.IfExp():
-                return self._operation("where", [node.test, node.body, node.orelse], node, depth)
+                read = self._operands([node.test, node.body, node.orelse], depth)
+                return _operation("where", read, place)
             case ast.Call():
                 return self._call(node, depth)
         raise _not_in_language(node, node, _EXPRESSIONS)
@@ -361,15 +362,8 @@ class _SyntaxReader:
             raise _refused(node, f"{literal} does not fit in 31 bits", f"the largest is {LARGEST}")
         return syntax.Number(value, _place(node))
 
-    def _operation(
-        self, operator: str, operands: list[ast.expr], node: ast.expr, depth: int
-    ) -> syntax.Operation:
-        read = [self._expression(operand, depth + 1) for operand in operands]
-        return _operation(operator, read, _place(node))
-
-    def _logic(self, node: ast.BoolOp, depth: int) -> syntax.Expression:
-        operands = [self._expression(operand, depth + 1) for operand in node.values]
-        return self._chain(_LOGIC[type(node.op)], operands, _place(node), depth)
+    def _operands(self, nodes: list[ast.expr], depth: int) -> list[syntax.Expression]:
+        return [self._expression(one, depth + 1) for one in nodes]
 
     def _comparison(self, node: ast.Compare, depth: int) -> syntax.Expression:
         sides = [node.left, *node.comparators]
@@ -377,7 +371,8 @@ class _SyntaxReader:
         for operator, left, right in zip(node.ops, sides, sides[1:], strict=False):
             if type(operator) not in _COMPARE:
                 raise _not_in_language(operator, node, _EXPRESSIONS)
-            links.append(self._operation(_COMPARE[type(operator)], [left, right], node, depth))
+            read = self._operands([left, right], depth)
+            links.append(_operation(_COMPARE[type(operator)], read, _place(node)))
         return self._chain("and", links, _place(node), depth)
 
     def _call(self, node: ast.Call, depth: int) -> syntax.Expression:
@@ -396,7 +391,7 @@ class _SyntaxReader:
         number = len(node.args)
         if node.keywords or (number < 2 if function in ("min", "max") else str(number) != arity):
             raise _refused(place, f"`{function}` takes {arity} operands", None)
-        operands = [self._expression(operand, depth + 1) for operand in node.args]
+        operands = self._operands(node.args, depth)
         if function == "cdiv":
             divisor = self._expression(node.args[1], depth + 1)  # counted again: it occurs twice
             less_one = _operation("-", [divisor, syntax.Number(1, place)], place)

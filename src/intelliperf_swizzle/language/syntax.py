@@ -153,35 +153,31 @@ def reads(expression: Expression) -> Iterator[Name]:
             yield from reads(operand)
 
 
+def assignments(statements: Sequence[Statement], *, unrolled: bool = False) -> Iterator[Assignment]:
+    """Yield the assignments of statements in order; those of a loop once, or each time."""
+    for statement in statements:
+        if isinstance(statement, Assignment):
+            yield statement
+        else:
+            for _ in range(statement.count if unrolled else 1):
+                yield from assignments(statement.body, unrolled=unrolled)
+
+
 def free_names(statements: tuple[Statement, ...]) -> dict[str, Name]:
     """The names read before they are assigned, each with its first such occurrence."""
     free: dict[str, Name] = {}
-    _collect_free(statements, set(), free)
-    return free
-
-
-def _collect_free(
-    statements: tuple[Statement, ...], assigned: set[str], free: dict[str, Name]
-) -> None:
-    for statement in statements:
-        if isinstance(statement, Loop):
-            _collect_free(statement.body, assigned, free)
-            continue
-        for occurrence in reads(statement.value):
+    assigned: set[str] = set()
+    for assignment in assignments(statements):
+        for occurrence in reads(assignment.value):
             if occurrence.name not in assigned:
                 free.setdefault(occurrence.name, occurrence)
-        assigned.add(statement.target)
+        assigned.add(assignment.target)
+    return free
 
 
 def assigned_names(statements: tuple[Statement, ...]) -> set[str]:
     """The names that statements assign, loops included."""
-    names: set[str] = set()
-    for statement in statements:
-        if isinstance(statement, Loop):
-            names |= assigned_names(statement.body)
-        else:
-            names.add(statement.target)
-    return names
+    return {assignment.target for assignment in assignments(statements)}
 
 
 Node = tuple[str, tuple[int, ...]]
@@ -292,7 +288,7 @@ def graph_of(swizzle: Swizzle) -> Graph:
     """A swizzle as a graph."""
     graph = Graph()
     variables: dict[str, int] = {}
-    for assignment in _unrolled(swizzle.statements):
+    for assignment in assignments(swizzle.statements, unrolled=True):
         variables[assignment.target] = _node(graph, assignment.value, variables)
     if swizzle.outputs == ("pid",):
         graph.root = variables["pid"]
@@ -300,15 +296,6 @@ def graph_of(swizzle: Swizzle) -> Graph:
         own = [variables[name] if name in variables else graph.input(name) for name in AXES]
         graph.root = graph.add("tiles", own)
     return graph
-
-
-def _unrolled(statements: Sequence[Statement]) -> Iterator[Assignment]:
-    for statement in statements:
-        if isinstance(statement, Assignment):
-            yield statement
-        else:
-            for _ in range(statement.count):
-                yield from _unrolled(statement.body)
 
 
 def _node(graph: Graph, expression: Expression, variables: dict[str, int]) -> int:

@@ -53,20 +53,12 @@ PASSES = "profiler__replayer_passes"
 """How often the kernel was run again for all counters; 1 = they are of one and the same run."""
 
 _LAYOUT = ("ID", "Kernel Name")
-_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
-_SECONDS = {
-    **dict.fromkeys(("ns", "nsecond"), 1.0),
-    **dict.fromkeys(("us", "usecond"), 1e3),
-    **dict.fromkeys(("ms", "msecond"), 1e6),
-    **dict.fromkeys(("s", "second"), 1e9),
-}
-"""Unit of a time -> nanoseconds."""
 
 
 def read_ncu(text: str) -> list[Reading]:
     """The launches of an output; those in incomplete rows are left out.
 
-    Counters are in bytes, sectors or percent, whatever prefix ncu chose for them.
+    Counters are in bytes, sectors, percent or ns: it was printed with `--print-units base`.
     """
     header: list[str] = []
     rows: list[list[str]] = []
@@ -75,25 +67,17 @@ def read_ncu(text: str) -> list[Reading]:
             header = row
         elif header and len(row) == len(header):
             rows.append(row)
-    if not header:
-        return []
-    table = [dict(zip(header, row, strict=True)) for row in rows]
-    units = {}
-    if table and not table[0]["ID"]:
-        units = table.pop(0)
-    return [_reading(row, units) for row in table if row["ID"].isdigit()]
+    table = (dict(zip(header, row, strict=True)) for row in rows)
+    return [_reading(row) for row in table if row["ID"].isdigit()]  # before them, units
 
 
 def _quoted_lines(text: str) -> Iterator[str]:
     return (line for line in text.splitlines() if line.startswith('"'))
 
 
-def _reading(row: Mapping[str, str], units: Mapping[str, str]) -> Reading:
-    counters = {}
-    for name, text in row.items():
-        number = _number(text)
-        if "__" in name and number is not None:
-            counters[name] = number * _factor(units.get(name, ""))
+def _reading(row: Mapping[str, str]) -> Reading:
+    numbers = ((name, _number(text)) for name, text in row.items() if "__" in name)
+    counters = {name: number for name, number in numbers if number is not None}
     grid = _triple(row.get("Grid Size", ""))
     block = _triple(row.get("Block Size", ""))
     shared = [
@@ -120,15 +104,6 @@ def _number(text: str) -> float | None:
         return float(plain) if re.match(r"-?[\d.]", plain) else None
     except ValueError:
         return None
-
-
-def _factor(unit: str) -> float:
-    """What a value must be multiplied with to be in ns, bytes or the like."""
-    plain = unit.strip().lower()
-    if plain in _SECONDS:
-        return _SECONDS[plain]
-    prefixed = re.fullmatch(r"([kmgt]?)(byte|sector)s?(/\w+)?", plain)
-    return _PREFIXES[prefixed[1]] if prefixed else 1.0
 
 
 def _triple(text: str) -> Grid | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -336,14 +336,7 @@ def save_launch(launch: Launch, path: str | os.PathLike[str]) -> None:
         TypeError: an argument or option is of a kind that a launch cannot carry.
     """
     path = Path(path)
-    stored = replace(
-        launch,
-        ttir=_relative(launch.ttir, path.parent),
-        storages={
-            number: replace(storage, contents=_relative(storage.contents, path.parent))
-            for number, storage in launch.storages.items()
-        },
-    )
+    stored = _with_paths(launch, lambda file: os.path.relpath(file, path.parent))
     partial = path.with_name(path.name + ".partial")
     partial.write_text(dumps(encode(stored), indent=1), encoding="utf-8")
     partial.replace(path)
@@ -360,14 +353,16 @@ def load_launch(path: str | os.PathLike[str]) -> Launch:
         launch = decode(Launch, loads(path.read_bytes()), nouns=_ARGUMENTS)
     except (OSError, RecordError) as error:
         raise UsageError(f"{path} is not a recorded launch: {error}") from error
-    return replace(
-        launch,
-        ttir=_absolute(launch.ttir, path.parent),
-        storages={
-            number: replace(storage, contents=_absolute(storage.contents, path.parent))
-            for number, storage in launch.storages.items()
-        },
-    )
+    return _with_paths(launch, lambda file: os.path.normpath(path.parent.resolve() / file))
+
+
+def _with_paths(launch: Launch, move: Callable[[str], str]) -> Launch:
+    """The launch with its files elsewhere."""
+    storages = {
+        number: replace(one, contents=one.contents and move(one.contents))
+        for number, one in launch.storages.items()
+    }
+    return replace(launch, ttir=launch.ttir and move(launch.ttir), storages=storages)
 
 
 def as_text(launch: Launch) -> str:
@@ -393,11 +388,3 @@ def _digest(path: str) -> str:
         while block := stream.read(1 << 20):
             state.update(block)
     return state.hexdigest()
-
-
-def _relative(file: str | None, folder: Path) -> str | None:
-    return None if file is None else os.path.relpath(file, folder)
-
-
-def _absolute(file: str | None, folder: Path) -> str | None:
-    return None if file is None else os.path.normpath(folder.resolve() / file)

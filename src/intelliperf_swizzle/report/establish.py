@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.units import count, milliseconds, percent, points, size
@@ -34,18 +33,18 @@ def establish(run: records.Run) -> records.Established:
 def recommended(run: records.Run) -> tuple[records.Recommended, str]:
     """What to do: in one word, and in a sentence."""
     cure = run.cures.cures[0] if run.cures and run.cures.cures else None
-    if cure is None or untimed(cure, run):
-        cure = records.Cure("swizzle", 0.0, 0.0) if run.best is not None else None
-    kind = KINDS[cure.kind] if cure else "none"
-    if cure is None or (kind == "patch" and run.best is None):
-        return "none", "nothing"
-    what = describe_cure(cure, bool(run.best and run.best.diff))
-    return kind, what if kind == "patch" else f"{what} ({change_of(cure, run)})"
+    if cure and not untimed(cure, run):
+        if cure.kind in ("parameter", "padding"):
+            kind: records.Recommended = "argument" if cure.arguments else "padding"
+            return kind, f"{describe_cure(cure, run)} ({change_of(cure, run)})"
+        if run.best:
+            return "patch", describe_cure(cure, run)
+    return ("patch", describe_cure(None, run)) if run.best else ("none", "nothing")
 
 
 def untimed(cure: records.Cure, run: records.Run) -> bool:
     """Whether only the model speaks for a change of the call, though a GPU has timed the kernel."""
-    return run.baseline.time_ms is not None and KINDS[cure.kind] != "patch"
+    return run.baseline.time_ms is not None and cure.kind in ("parameter", "padding")
 
 
 def change_of(cure: records.Cure, run: records.Run) -> str:
@@ -57,22 +56,13 @@ def change_of(cure: records.Cure, run: records.Run) -> str:
     return f"modelled time {100 * cure.time_ms / (before.before_ms or math.inf) - 100:+.1f} %"
 
 
-KINDS: Mapping[records.CureKind, records.Recommended] = {
-    "parameter": "argument",
-    "swizzle": "patch",
-    "both": "patch",
-    "padding": "padding",
-}
-"""What a cure is as a recommendation."""
-
-
-def describe_cure(cure: records.Cure, patched: bool) -> str:
-    """What is to be changed, in words; `patched`: whether a patch carries the swizzle."""
-    if cure.arguments:
+def describe_cure(cure: records.Cure | None, run: records.Run) -> str:
+    """What is to be changed, in words; None = what the swizzle changes."""
+    if cure and cure.arguments:
         given = ", ".join(f"{name}={value}" for name, value in cure.arguments.items())
         return f"pass {given}, no source change"
-    swizzle = "apply the patch" if patched else "use the swizzle"
-    if (padding := cure.padding) is None:
+    swizzle = "apply the patch" if run.best and run.best.diff else "use the swizzle"
+    if cure is None or (padding := cure.padding) is None:
         return swizzle
     given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
     rows = (

@@ -165,20 +165,15 @@ def cures(run: Run) -> list[str]:
         return []
     if not found.cures:
         return [f"No other change helps: {found.reason}."]
-    patched = bool(run.best and run.best.diff)
     said = [
-        f"{describe_cure(one, patched)}: "
+        f"{describe_cure(one, run)}: "
         f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}"
-        f"{f', {change_of(one, run)}' * run.claims_time}"
+        f"{f', {change_of(one, run)}' * run.claims_time}."
         for one in found.cures
     ]
     title = "Best by the model, not timed" if untimed(found.cures[0], run) else "Recommended"
-    alternatives = [f"Alternative: {one}." for one in said[1:]]
-    return (
-        alternatives
-        if found.cures[0].kind == "swizzle"
-        else [f"{title}: {said[0]}.", *alternatives]
-    )
+    first = [f"{title}: {said[0]}"] * (found.cures[0].kind != "swizzle")
+    return [*first, *(f"Alternative: {one}" for one in said[1:])]
 
 
 def sizes(run: Run) -> list[str]:

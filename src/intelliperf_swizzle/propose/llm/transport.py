@@ -7,10 +7,8 @@ from __future__ import annotations
 import math
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -28,6 +26,7 @@ from intelliperf_swizzle.propose.llm.prompt import (
 )
 from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
+from intelliperf_swizzle.stopping import ahead
 
 KEY_VARIABLE = "LLM_GATEWAY_KEY"
 """Where IntelliPerf looks for the key."""
@@ -222,18 +221,10 @@ class Model:
 
 def _in_time(seconds: float, work: Callable[[], _Answer]) -> _Answer:
     """What a call gives; raises LateAnswerError where it takes longer, whatever it waits for."""
-    outcome: Future[_Answer] = Future()
-
-    def call() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=call, daemon=True).start()
-    if not wait((outcome,), seconds).done:
-        raise LateAnswerError(f"no whole answer within {seconds:.3g} s")
-    return outcome.result()
+    try:
+        return ahead(work)(seconds)
+    except TimeoutError:
+        raise LateAnswerError(f"no whole answer within {seconds:.3g} s") from None
 
 
 def _dspy() -> Any:
