@@ -33,13 +33,11 @@ def establish(run: records.Run) -> records.Established:
 def recommended(run: records.Run) -> tuple[records.Recommended, str]:
     """What to do: in one word, and in a sentence."""
     cure = run.cures.cures[0] if run.cures and run.cures.cures else None
-    if cure and not untimed(cure, run):
-        if cure.kind in ("parameter", "padding"):
-            kind: records.Recommended = "argument" if cure.arguments else "padding"
-            return kind, f"{describe_cure(cure, run)} ({change_of(cure, run)})"
-        if run.best:
-            return "patch", describe_cure(cure, run)
-    return ("patch", describe_cure(None, run)) if run.best else ("none", "nothing")
+    cure = None if cure and untimed(cure, run) else cure
+    if cure and cure.kind in ("parameter", "padding"):
+        kind: records.Recommended = "argument" if cure.arguments else "padding"
+        return kind, f"{describe_cure(cure, run)} ({change_of(cure, run)})"
+    return ("patch", describe_cure(cure, run)) if run.best else ("none", "nothing")
 
 
 def untimed(cure: records.Cure, run: records.Run) -> bool:
