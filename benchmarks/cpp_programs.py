@@ -144,7 +144,7 @@ FURTHER = (
     Program(
         "rocm-examples/Applications/prefix_sum",
         "make HIPCXX=hipcc",
-        "./applications_prefix_sum -n 65536",
+        "./applications_prefix_sum -n 2048",
     ),
     Program("HPCTrainingExamples/HIP/transpose", "make transpose_tiled", "./transpose_tiled"),
     Program(

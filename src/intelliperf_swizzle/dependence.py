@@ -67,7 +67,7 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     if launch.count > 1 and trace.method == "sequential" and floats:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
     if decisive := [name for name in launch.varying if name not in trace.immaterial]:
-        return not_known(f"launches with more values of `{decisive[0]}` were made than recorded")
+        return not_known(f"not every launch was recorded, and what `{decisive[0]}` holds decides")
     if trace.unresolved and (trace.shape_kind != records.Access.READ).any():
         return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")
     if not trace.shared_writes and not trace.waits:
@@ -156,14 +156,14 @@ def same_trace(trace: records.Trace, launch: records.Launch, other: records.Laun
 
 def _decisive(launch: records.Launch, immaterial: tuple[str, ...]) -> records.Launch:
     """The launch without what decides no access: values of scalars, contents of tensors."""
-    arguments = dict(launch.arguments)
-    storages = dict(launch.storages)
+    arguments, storages = dict(launch.arguments), dict(launch.storages)
+    tensors = dict(launch.tensors())
     for name in immaterial:
-        argument = arguments[name]
-        if isinstance(argument, records.TensorArgument):
-            storages[argument.storage] = replace(storages[argument.storage], contents=None)
+        if name in tensors:
+            number = tensors[name].storage
+            storages[number] = replace(storages[number], contents=None)
         else:
-            arguments[name] = _type(argument)
+            arguments[name] = _type(arguments[name])
     return replace(
         launch, arguments=arguments, storages=storages, count=1, computed=False, ordinal=0
     )

@@ -93,13 +93,12 @@ def test_each_launch_counts_for_what_it_was(run: Capture) -> None:
     assert floats == [((3, 1, 1), 300), ((2, 1, 1), 600)]
 
 
-def test_what_integers_hold_later_is_not_known_and_the_report_says_so(run: Capture) -> None:
+def test_what_integers_hold_later_is_not_known(run: Capture) -> None:
     held = [one for one in run.launches if one.kernel == "scale_kernel"][2:-1]
     assert [one.count for one in held] == [2] * 16 + [1, 27]
     known = [one.storages[0].contents is not None for one in held]
     assert known == [True] * 17 + [False]
-    (caution,) = run.cautions
-    assert "integer tensors of `scale_kernel` were read at 33 launches of a kind" in caution
+    assert not run.cautions  # where they decide something, no order is safe
 
 
 def test_integers_that_the_gpu_finds_unchanged_are_known(run: Capture) -> None:

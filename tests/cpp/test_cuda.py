@@ -116,6 +116,18 @@ def test_a_vendors_header_that_its_toolkit_lacks_is_refused_with_the_package(
     assert "pip install nvidia-cudnn" in str(refused.value.hint)
 
 
+def test_libraries_of_packages_are_found_by_the_linker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "site" / "nvidia" / "cu99" / "lib" / "libcuwanted.so.7"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    root = tools.CudaToolchain.find({**os.environ, "XDG_CACHE_HOME": str(tmp_path)}).root
+    for name in ("libcuwanted.so", library.name):
+        assert (root / "lib64" / name).resolve() == library
+
+
 def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
     """Each on its own stand-in, whichever came before."""
     recorded = []

@@ -19,6 +19,7 @@ from launches_by_hand import (
 )
 from printed import compiled
 
+from intelliperf_swizzle.frontends.triton.ir.flow import asks_where_it_runs
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbering, compare
 from intelliperf_swizzle.frontends.triton.source import splice
@@ -142,3 +143,17 @@ def test_any_other_change_is_a_difference(tmp_path: Path, old: str, new: str) ->
     assert old in edit.functions[key]
     wrong = {key: edit.functions[key].replace(old, new)}
     assert isinstance(compare(*kernels(launch, wrong)), str)
+
+
+@pytest.mark.parametrize(
+    ("path", "symbol", "asks"),
+    [("", "__nv_expf", False), ("", "__ockl_get_group_id", True), ("/of/mine.bc", "plain", True)],
+)
+def test_what_a_library_of_the_users_reads_is_not_known(path: str, symbol: str, asks: bool) -> None:
+    kernel = Kernel.parse(f"""module {{
+  tt.func public @k(%x: i32) {{
+    %0 = tt.extern_elementwise %x {{libname = "", libpath = "{path}", pure = true, symbol = "{symbol}"}} : (i32) -> i32
+    tt.return
+  }}
+}}""")  # noqa: E501
+    assert any(map(asks_where_it_runs, kernel.ops())) == asks

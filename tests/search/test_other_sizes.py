@@ -44,6 +44,26 @@ gather[(256,)](x, torch.empty_like(x), w, rows, 256, 256, 16)
 """
 
 
+PERSISTENT = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def turn(x, y, w, M, N, P, B: tl.constexpr):
+    columns = tl.cdiv(N, B)
+    for tile in range(tl.program_id(0), tl.cdiv(M, B) * columns, P):
+        m = tile // columns * B + tl.arange(0, B)
+        n = tile % columns * B + tl.arange(0, B)
+        values = tl.load(x + m[:, None] * N + n[None, :])
+        tl.store(y + n[:, None] * M + m[None, :], tl.trans(values))
+        tl.store(w + (tile & 255), tile)
+
+x = torch.zeros(256, 256, device="cuda")
+w = torch.zeros(256, dtype=torch.int32, device="cuda")
+turn[(32,)](x, torch.empty_like(x), w, 256, 256, 32, 16)
+"""
+"""Tiles share `w` from the 257th on; 256 are recorded."""
+
+
 def stencil(side: int) -> list[str]:
     tiles = ["--block-m", "16", "--block-n", "32"]
     return [sys.executable, str(STENCIL), "--m", str(side), "--n", str(side), *tiles]
@@ -84,17 +104,20 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
 
 
-def test_what_a_table_decides_is_swizzled_for_the_recorded_values(tmp_path: Path) -> None:
-    """Contents decide accesses, so no larger launch is looked at; at 512 programs two share `w`."""
-    (tmp_path / "gather.py").write_text(GATHER)
+@pytest.mark.parametrize("application", [GATHER, PERSISTENT], ids=["table", "persistent"])
+def test_what_may_depend_at_another_size_is_swizzled_for_the_recorded_values(
+    tmp_path: Path, application: str
+) -> None:
+    """Contents decide accesses, so no larger launch is looked at; or in one, tiles share `w`."""
+    (tmp_path / "application.py").write_text(application)
     run = optimize(
-        [sys.executable, "gather.py"], target=TARGET, candidates=20, compute="never",
+        [sys.executable, "application.py"], target=TARGET, candidates=20, compute="never",
         project_directory=str(tmp_path),
     )  # fmt: skip
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "the recorded sizes"
-    assert "(swizzle_num_pids == 256)" in run.best.diff
+    assert "num_pids == 256" in run.best.proof.condition
 
 
 def other(programs: int, *, loses: bool) -> OtherSize:

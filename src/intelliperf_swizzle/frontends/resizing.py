@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,
@@ -48,13 +50,21 @@ def scale_launch(
 ) -> tuple[Launch, ...]:
     """The launch at other sizes, from the smallest grid to the largest.
 
-    Nothing where its grid is not explained, or it cannot be made anew from its own sizes.
+    Of a loop over tiles, their number is explained as a grid would be, and the programs stay
+    as many. Nothing where that is not explained, or it cannot be made anew from its own sizes.
 
     Args:
         launch: as recorded.
         counts: how many blocks to have along a size that has so many.
         blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
+    if loop := launch.loop:  # as if each tile had a program
+        alike = scale_launch(replace(launch, grid=launch.numbers, loop=None), counts, blocks)
+        unknown = ((one, np.zeros(one.programs, np.int32)) for one in alike)  # who takes which
+        return tuple(
+            replace(one, grid=launch.grid, loop=replace(loop, program=taken, turn=taken))
+            for one, taken in unknown if one.programs > launch.programs
+        )  # fmt: skip
     factors = [_explain(launch, extent, blocks) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
     pointers = any(one.address is not None for one in launch.storages.values())

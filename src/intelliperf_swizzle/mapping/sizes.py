@@ -136,7 +136,7 @@ def recorded_condition(
         known = {"num_pids": tiles}
         if launch.numbers[1:] != (1, 1):
             known = {f"grid_{axis}": extent for axis, extent in enumerate(launch.numbers)}
-        if launch.loop and swizzle.names & {"program", "num_programs"}:
+        if launch.loop and (decisive or swizzle.names & {"program", "num_programs"}):
             known["num_programs"] = launch.programs
         read = (swizzle.names | {*decisive}) & launch.constants.keys()
         return known | {name: launch.constants[name] for name in sorted(read)}

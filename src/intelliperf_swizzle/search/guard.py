@@ -15,7 +15,7 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
-from intelliperf_swizzle.frontends.ports import Resizer
+from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import recorded_condition
@@ -26,7 +26,7 @@ from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.subject import Subject, with_rest
 from intelliperf_swizzle.stopping import ahead
 
 MOST_WORK = 2
@@ -89,7 +89,7 @@ class SizeGuard:
                     continue
             others = self._model(best, swizzle)
             loses = any(one.loses for one in others) and proof.extent != "the recorded sizes"
-            kept = _kept(math.prod(subject.traced[0].launch.grid), others) if loses else None
+            kept = _kept(subject.traced[0].launch.tiles, others) if loses else None
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
             both = f"({proof.condition}) and {kept}" if proof.condition and kept else None
@@ -123,11 +123,12 @@ class SizeGuard:
         can be looked at.
         """
         traces = [one.trace for one in self._subject.traced]
-        larger = [one.traced for one in self._others if one.launch.programs > traces[0].tiles]
+        tiles = self._subject.traced[0].launch.tiles
+        larger = [one.traced for one in self._others if one.launch.tiles > tiles]
         every = [*traces, *(one.trace for one in larger)]
         seen = frozenset().union(*(one.seen for one in every))
         return (
-            (not larger and self._subject.traced[0].launch.loop is None)
+            not larger
             or any(one.unseen - seen for one in every)
             or any(one.hands_over for one in traces)
             or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
@@ -158,11 +159,8 @@ def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certifica
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    decisive = {
-        name
-        for one in (subject.traced if tied or here else ())
-        for name in one.launch.constants.keys() - {*one.trace.immaterial}
-    }
+    traced = subject.traced if tied or here else ()
+    decisive = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
         yield records.Certificate("the recorded sizes", recorded)
 
@@ -171,29 +169,24 @@ def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
     """The largest launch at other sizes, as many as may be looked at: first the next grid below and
     above its own, at which rows of tiles begin in other places, then the cheapest."""
     language, largest = setup.language, subject.traced[0]
-    tensors = {
-        name
-        for name, one in largest.launch.arguments.items()
-        if isinstance(one, records.TensorArgument)
-    }
-    if (
-        not isinstance(language, Resizer)
-        or largest.launch.loop
-        or not tensors <= set(largest.trace.immaterial)
-    ):
+    tensors = {name for name, _ in largest.launch.tensors()}
+    if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
         return []  # how many tiles there are, or what they touch, depends on more than the sizes
-    known = {one.grid for one in subject.launches}
-    left = max(FEWEST_PROGRAMS, MOST_WORK * largest.launch.programs)
+    known = {one.numbers for one in subject.launches}
+    own = largest.launch.tiles
+    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
     chosen = []
-    made = [one for one in language.resize(largest.launch, _counts) if one.grid not in known]
-    own = largest.launch.programs
-    near = [*[one for one in made if one.programs < own][-1:],
-            *[one for one in made if one.programs > own][:1]]  # fmt: skip
+    made = [one for one in language.resize(largest.launch, _counts) if one.numbers not in known]
+    near = [*[one for one in made if one.tiles < own][-1:],
+            *[one for one in made if one.tiles > own][:1]]  # fmt: skip
     for one in (*near, *(one for one in made if one not in near)):
-        if one.programs <= left:
-            left -= one.programs
+        if one.tiles <= left:
+            left -= one.tiles
             chosen.append(one)
-    return chosen
+    if largest.launch.loop is None or not isinstance(language, TileLoops):
+        return chosen
+    looped, _ = language.with_loops([largest.launch, *chosen], setup.options.renumber)
+    return [one for one in looped[1:] if one.loop]
 
 
 def _counts(count: int) -> list[int]:
@@ -210,15 +203,15 @@ def _idle(trace: records.Trace) -> int:
 def _at(swizzle: Swizzle, case: Case) -> records.OtherSize | None:
     """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = stages.prove_on(swizzle, [case.launch], case.setup.target)
+    numbers, before = case.launch.numbers, case.before
     if isinstance(proofs, records.Witness):
-        return records.OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
+        return records.OtherSize(numbers, before.l2_hit_rate, None, None, loses=True)
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
         return None
-    before = case.before
-    replayed = case.replay(tile=proofs[0].tile)
+    replayed = case.replay(tile=with_rest(proofs[0].tile, case.traced.trace))
     after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
     return records.OtherSize(
-        case.launch.grid,
+        numbers,
         before.l2_hit_rate,
         after.l2_hit_rate,
         (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0),

@@ -32,11 +32,12 @@ __global__ void beyond(const float* in, float* out) {
   out[blockIdx.x * WIDTH + threadIdx.x] = in[blockIdx.x * WIDTH + threadIdx.x + WIDTH];
 }
 
+__constant__ unsigned step = 0;  // libc has a function of that name
 enum class Mode { plain, chain };
 template <typename T, int Size, Mode mode>
 __global__ void moved(const T* in, T* out, float min, float max) {
   const T found = in[blockIdx.x * Size + threadIdx.x];
-  out[blockIdx.x * Size + threadIdx.x] = found < T(min) ? T(min) : found > T(max) ? T(max) : found;
+  out[blockIdx.x * Size + threadIdx.x + step] = found < T(min) ? T(min) : found > T(max) ? T(max) : found;
   if (mode == Mode::chain && blockIdx.x) out[blockIdx.x * Size] = out[blockIdx.x * Size - 1];
 }
 

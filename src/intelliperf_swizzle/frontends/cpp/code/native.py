@@ -253,7 +253,10 @@ def _accessed(opcode: str, rest: str) -> str:
 
 
 def _variables(text: str) -> str:
-    """Shared memory is the library's; dynamic one and device variables are the stand-in's."""
+    """Shared memory is the library's; dynamic one and device variables are the stand-in's.
+
+    A variable's name may be that of a function of libc, so it gets another one.
+    """
     for found in list(_LDS.finditer(text)):
         if " external " in f" {found[2]}":
             text = text.replace(found[0] + "\n", "")
@@ -271,7 +274,8 @@ def _variables(text: str) -> str:
             f"@sw_initial_{found[1]} = constant {found[3]} {found[4]}"
         )
 
-    return _GLOBAL.sub(split, text)
+    text = _GLOBAL.sub(split, text)
+    return re.sub(r"@([\w.$]+)", lambda m: f"@sw_at_{m[1]}" if m[1] in names else m[0], text)
 
 
 def _entry(name: str, parameters: list[tuple[str, bool]], body: str) -> str:

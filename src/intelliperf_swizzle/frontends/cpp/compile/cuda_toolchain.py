@@ -14,7 +14,6 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from importlib import util
 from pathlib import Path
 
 from intelliperf_swizzle import children
@@ -27,6 +26,7 @@ from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
     RUNTIME,
     Toolchain,
     build_standin,
+    packages,
     triton_folder,
 )
 
@@ -56,11 +56,12 @@ class CudaToolchain(Toolchain):
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build, in which our nvcc is the first."""
         root = str(self.root)
+        headers = map(str, packages("include", "include/cccl"))
         path = {
             name: os.pathsep.join(filter(None, (one, environment.get(name))))
             for name, one in (
                 ("PATH", f"{root}/bin"),
-                ("CPATH", os.pathsep.join((f"{root}/include", *_packages()))),
+                ("CPATH", os.pathsep.join((f"{root}/include", *headers))),
                 ("LIBRARY_PATH", f"{root}/lib"),
             )
         }  # fmt: skip
@@ -79,8 +80,7 @@ class CudaToolchain(Toolchain):
         (root / "llvm" / "clang++").symlink_to(clang)
         (root / "include").symlink_to(headers / "include")
         (root / "lib64").symlink_to("lib")
-        library = _libdevice(headers)
-        if library:
+        if library := _libdevice(headers):
             (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
         for name in _ABSENT:
             (root / "more" / name).touch()
@@ -88,8 +88,7 @@ class CudaToolchain(Toolchain):
         text = (RUNTIME / "nvcc.py").read_text(encoding="utf-8")
         (root / "bin" / "nvcc").write_text(f"#!{sys.executable} -SE\n{text}", encoding="utf-8")
         (root / "bin" / "nvcc").chmod(0o755)
-        for name in ("clang++", Path(clang).name):
-            (root / "bin" / name).unlink(missing_ok=True)
+        for name in {"clang++", Path(clang).name}:
             (root / "bin" / name).symlink_to("nvcc")
         text = (root / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
         found = re.search(r"#define CUDA_VERSION (\d+)", text)
@@ -99,8 +98,11 @@ class CudaToolchain(Toolchain):
         major = "11.0" if number.startswith("11.") else number.partition(".")[0]
         soname = f"libcudart.so.{major}"
         build_standin("CUDA", clang, RUNTIME / "cuda.cpp", root / "lib" / soname)
-        for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
-            (root / "lib" / name).symlink_to(soname)
+        links = dict.fromkeys(("libcudart.so", "libcuda.so", "libcuda.so.1"), Path(soname))
+        libraries = [one for one in packages("lib/lib*.so.*") if "cudart" not in one.name]
+        links |= {f"{one.name.partition('.so')[0]}.so": one for one in libraries}
+        for name, library in (links | {one.name: one for one in libraries}).items():
+            (root / "lib" / name).symlink_to(library)
         (root / "lib" / "libcudart_static.a").write_text("INPUT(-lcudart)\n", encoding="utf-8")
         (root / "lib" / "libcudadevrt.a").write_bytes(b"!<arch>\n")
 
@@ -113,14 +115,6 @@ def _toolkits(environment: Mapping[str, str]) -> Iterator[Path]:
     for folder in filter(None, folders):
         if (Path(folder) / "include" / "cuda_runtime.h").is_file() and _libdevice(Path(folder)):
             yield Path(folder).resolve()
-
-
-def _packages() -> Iterator[str]:
-    """Folders of headers that packages of NVIDIA's bring: cuBLAS's, Thrust's."""
-    found = util.find_spec("nvidia")
-    for place in found.submodule_search_locations or () if found else ():
-        for pattern in ("*/include", "*/include/cccl"):
-            yield from map(str, sorted(Path(place).glob(pattern)))
 
 
 def _libdevice(folder: Path) -> Path | None:

@@ -252,13 +252,21 @@ def triton_folder(backend: str, language: str) -> Path:
     return folder
 
 
+def packages(*patterns: str) -> Iterator[Path]:
+    """What packages of NVIDIA's bring, such as cuBLAS's and Thrust's."""
+    found = util.find_spec("nvidia")
+    for place in found.submodule_search_locations or () if found else ():
+        for pattern in patterns:
+            yield from sorted(Path(place).glob(f"*/{pattern}"))
+
+
 def _digest_of(clang: str, headers: Path) -> str:
-    """Changes with whatever a root is made of: clang, headers, and what makes it."""
+    """Changes with whatever a root is made of: clang, headers, libraries, and what makes it."""
     versions = (headers / "include" / name for name in ("hip/hip_version.h", "cuda.h"))
-    parts = [clang.encode(), sys.executable.encode(), bytes(headers)]
-    parts += [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*toolchain.py"))]
-    parts += [file.read_bytes() for file in versions if file.is_file()]
-    parts += [file.read_bytes() for file in sorted(RUNTIME.iterdir()) if file.is_file()]
+    makers = sorted(Path(__file__).parent.glob("*toolchain.py"))
+    parts = [clang.encode(), sys.executable.encode(), *map(bytes, (headers, *packages("lib/lib*")))]
+    files = filter(Path.is_file, (*makers, *versions, *sorted(RUNTIME.iterdir())))
+    parts += [file.read_bytes() for file in files]
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 

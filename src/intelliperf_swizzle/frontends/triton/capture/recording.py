@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
 from intelliperf_swizzle.frontends.triton.capture.process import start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
-    MOST_VARIANTS,
     Execution,
     Settings,
     gpu_told,
@@ -84,7 +83,7 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
     )  # fmt: skip
     place = _prepared(Path(request.folder), settings)
     watch, ending = _watch(request, place, deadline, on_gpu=gpu is None)
-    launches = _launches(place, watch)
+    launches = _launches(place, watch, whole=ending.exit_code == 0)
     if not launches:
         raise _no_launch(watch, ending)
     return Capture(
@@ -103,7 +102,6 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
-            *dict.fromkeys(_unseen(launches, watch)),
         ),
         gpu_seconds={
             one.ordinal: watch.executions[record].seconds or math.nan
@@ -190,8 +188,11 @@ class _JournalWatch:
             self.executions[record] = Execution(event["computed"], event["seconds"])
 
 
-def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
-    """The recorded launches, completed with what the journal says of them, here and on disk."""
+def _launches(folder: Path, watch: _JournalWatch, *, whole: bool) -> list[Launch]:
+    """The recorded launches, completed with what the journal says of them, here and on disk.
+
+    Unless recorded as a `whole`, others may follow whose tensors hold something else.
+    """
     counts = read_counts(folder)
     for record, known in watch.same.items():
         if len(known) == watch.unseen[record] and len(set(known)) == 1:  # of all processes
@@ -208,6 +209,8 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
         )
         for ordinal, (record, path) in enumerate(zip(watch.records, paths, strict=True))
     ]
+    for at, one in enumerate(launches if not whole else ()):
+        launches[at] = replace(one, varying=(*one.varying, *dict(one.tensors())))
     launches = with_other_users(launches, watch.uses)
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
@@ -234,16 +237,6 @@ def _left_out(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
         f"{told} {'was' if len(names) == 1 else 'were'} recorded but not computed"
         f"{reason if total else ''}: ignore the application's own checks of that output"
     ]
-
-
-def _unseen(launches: Sequence[Launch], watch: _JournalWatch) -> Iterator[str]:
-    """Of which kernels it is not known what memory holds."""
-    for launch in launches:
-        if watch.records[launch.ordinal] in watch.unseen:
-            yield (
-                f"integer tensors of `{launch.kernel}` were read at {MOST_VARIANTS + 1} launches"
-                " of a kind; what they hold at later ones, or in a graph, is not known"
-            )
 
 
 def _no_launch(watch: _JournalWatch, ending: Ending) -> CaptureError | UsageError:

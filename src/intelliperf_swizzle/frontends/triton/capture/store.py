@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +45,7 @@ class Store:
         self._folder = folder
         self._variants: Counter[tuple[str, str, Grid]] = Counter()
         self._latest: dict[tuple[str, str, Grid], Launch] = {}
+        self._varying: dict[str, set[str]] = defaultdict(set)
         self._further_bytes = 0
         for name in ("launches", "contents", "ttir"):
             (folder / name).mkdir(exist_ok=True)
@@ -95,13 +96,13 @@ class Store:
     def _keep_crowd(
         self, launch: Launch, variety: tuple[str, str, Grid], bound: BoundCall
     ) -> tuple[str, Seen]:
-        name = self._name(launch.kernel, ("crowd", variety))
-        if (self._folder / "launches" / f"{name}.json").exists():
-            return name, "again"
-        latest = self._latest[variety].arguments
-        varying = tuple(n for n, value in launch.arguments.items() if latest.get(n) != value)
-        self._save(replace(launch, varying=varying), name, {}, bound)
-        return name, "further"
+        name = self._name(launch.kernel, ("crowd", variety, bound.name, os.getpid()))
+        latest, seen = self._latest[variety].arguments, name in self._varying
+        varying = {n for n, value in launch.arguments.items() if latest.get(n) != value}
+        if not (seen and varying <= self._varying[name]):
+            self._varying[name] |= varying
+            self._save(replace(launch, varying=(*sorted(self._varying[name]),)), name, {}, bound)
+        return name, "again" if seen else "further"
 
     def _name(self, kernel: str, identity: object) -> str:
         return f"{kernel}-{hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()}"

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Block, Kernel, Op
 
-_PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25)[^"]*"')
-"""Assembly that may read where the program runs: `%ctaid.x`, the hardware's registers."""
+_PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25|group.id)[^"]*"|path = "[^"]')
+"""Assembly, or a library's function, that may read where the program runs: `%ctaid.x`, the
+hardware's registers. What a library of the user's does is not known."""
 
 
 def asks_where_it_runs(op: Op) -> bool:
-    """Whether inline assembly may tell a program where it runs."""
-    return op.name == "tt.elementwise_inline_asm" and bool(_PLACE.search(op.text))
+    """Whether inline assembly, or a function of a library, may tell a program where it runs."""
+    foreign = op.name in ("tt.elementwise_inline_asm", "tt.extern_elementwise")
+    return foreign and bool(_PLACE.search(op.text))
 
 
 def of_the_program(kernel: Kernel) -> set[str]:

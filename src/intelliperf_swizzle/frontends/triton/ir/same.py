@@ -236,7 +236,8 @@ def compare(
     """
     for op in (op for function in original.functions for op in function.walk()):
         if asks_where_it_runs(op):
-            return f"inline assembly at {original.line(op)} may read where its program runs"
+            what = "inline assembly" if "asm" in op.name else "a library's function"
+            return f"{what} at {original.line(op)} may read where its program runs"
     table: dict[Key, int] = {}
     pair = _Pair(original, edited, table, *_leaves(original, numbers))
     while True:

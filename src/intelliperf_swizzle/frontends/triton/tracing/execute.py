@@ -32,7 +32,7 @@ from intelliperf_swizzle.frontends.triton.walk.slicing import (
     everything,
 )
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
-from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
+from intelliperf_swizzle.records import LINE_BYTES, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
 
@@ -186,10 +186,9 @@ def _immaterial(launch: Launch, live: Live, control: int) -> tuple[str, ...]:
     numbers = enumerate(live.memory.numbers)
     undecided = [number for place, number in numbers if not control >> place + 1 & 1]
     tensors = [name for number in undecided for name in live.memory.names(number)]
-    plain = [n for n in tensors if isinstance(launch.arguments.get(n), TensorArgument)]
     scalars = scalar_values(live.plan.kernel, launch)
     decisive = live.plan.executed.values
-    return (*plain, *(name for name, value in scalars.items() if value not in decisive))
+    return (*tensors, *(name for name, value in scalars.items() if value not in decisive))
 
 
 def _one_by_one(launch: Launch, kernel: Kernel, note: str) -> Trace:

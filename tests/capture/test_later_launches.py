@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Launches that are not recorded each, or come after the recording."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import find_dependences
+from intelliperf_swizzle.hardware import load_target
+
+APPLICATION = """
+import sys, torch, triton, triton.language as tl
+from intelliperf_swizzle.frontends.triton.capture import store
+store.MOST_LAUNCHES = 2
+
+@triton.jit
+def late(w, flag, SEED, CHAIN):
+    at = w + tl.program_id(0)
+    if CHAIN == 7:
+        tl.store(at + 1, tl.load(at) + SEED)
+    if {gate}:
+        tl.store(at + 1, tl.load(at) + SEED)
+    tl.store(at, SEED)
+
+w, flag = (torch.zeros(64, dtype=torch.int32, device="cuda") for _ in range(2))
+for step in range({launches}):
+    late[(8,)](w, flag, step + 16, 7 if step == 5 else 3)
+sys.exit({code})
+"""
+
+
+@pytest.mark.parametrize(
+    ("gate", "launches", "code", "decides"),
+    [
+        ("tl.load(flag) == 7", 2, 0, None),
+        ("tl.load(flag) == 7", 2, 1, "flag"),
+        ("SEED == 0", 2, 1, None),
+        ("SEED == 0", 6, 0, "CHAIN"),
+        ("tl.load(flag) == 7", 4, 0, "were not recorded"),
+    ],
+)
+def test_what_a_launch_that_is_not_recorded_may_do_is_not_known(
+    tmp_path: Path, gate: str, launches: int, code: int, decides: str | None
+) -> None:
+    """An exit status that is not 0 tells that more might have followed."""
+    (tmp_path / "app.py").write_text(APPLICATION.format(gate=gate, launches=launches, code=code))
+    request = RecordRequest(
+        [sys.executable, "app.py"], tmp_path, tmp_path / "record", target=load_target("mi300x")
+    )
+    found = find_dependences(capture(request).launches, timeout_seconds=100)
+    reasons = "".join(one.unknown for one in found)
+    assert decides in reasons if decides else not reasons
