@@ -98,6 +98,7 @@ FIGURES ?=
 
 figures: install
 	$(BIN)/python benchmarks/figures.py $(FIGURES)
+	$(BIN)/python benchmarks/ages.py
 
 audit: install
 	$(BIN)/python benchmarks/audit.py $(FIGURES)

@@ -1,75 +1,62 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The page that lists all pages of numbers: which record each is made from, and how old that is.
+"""Stamps the records of numbers, and says on each page, and in a list of all, how old they are.
 
     python benchmarks/ages.py
 
-A record's commit is the one that it names, else the one that brought it. A modelled page whose
-deciding rooms have changed since is marked; a measured one says when it was measured.
+Run it when a record or the code that decides it has changed: seconds, or the minute of a probe if
+the text of that code is new. A test fails until then, and where a record is of other code than
+today's and can be made again here.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from harness.age import BENCHMARKS, PAGES, ROOMS, STAMPS, Page, aged, digest, is_current, text_of
+from harness.age import stamps as read
 from harness.command import DOCUMENTS
-from harness.items import BENCHMARKS
 from harness.render import generated, page, table
+from harness.work import rates, search
+from intelliperf_swizzle.formulas import load_pattern
 
 ROOT = BENCHMARKS.parent
-MODEL = ("cache", "hardware", "trace")
-SEARCH = (*MODEL, "propose", "search", "rank.py", "mapping", "language")
-PROOF = ("mapping", "language", "formulas.py")
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page of numbers.
-
-    Attributes:
-        path: below `docs/`.
-        title: of its link.
-        record: below `benchmarks/`.
-        rooms: of the source, that decide its numbers; empty = measured on a GPU.
-    """
-
-    path: str
-    title: str
-    record: str
-    rooms: tuple[str, ...] = ()
-
-
-PAGES = (
-    Page("wild.md", "Found in the wild", "records/audit.json", PROOF),
-    Page("audit.md", "Audit of published swizzles", "records/audit.json", PROOF),
-    Page("results/by_hand.md", "Beside AITER and GROUP_M", "records/by_hand.json", SEARCH),
-    Page("results/figure_02.md", "Hit rates by kernel", "records/figure_02.json", SEARCH),
-    Page("results/figure_15.md", "Over problem sizes", "records/figure_15.json", MODEL),
-    Page("results/table_4.md", "HipKittens, table 4", "records/table_4.json", MODEL),
-    Page("results/attention_orders.md", "Attention", "records/attention_orders.json", MODEL),
-    Page("results/targets.md", "Targets side by side", "records/targets.json", SEARCH),
-    Page("results/causes.md", "Why requests miss", "records/causes.json", MODEL),
-    Page("results/language_model.md", "What a language model adds", "records/language_model.json",
-         SEARCH),
-    Page("results/paper_arms.md", "The paper's arms", "records/paper_arms.json", SEARCH),
-    Page("results/search_quality.md", "Quality of the search", "records/search_quality.json",
-         SEARCH),
-    Page("results/coverage.md", "Kernels of public packages", "records/coverage.json",
-         ("frontends", "trace")),
-    Page("results/hip.md", "HIP programs", "records/hip_programs.json", ("frontends", *SEARCH)),
-    Page("results/cpp_programs.md", "Public C++ programs", "records/cpp_programs.json",
-         ("frontends", *SEARCH)),
-    Page("results/campaign.md", "The hunt for wrong swizzles", "records/hunt_triton.jsonl.gz",
-         ("frontends", "mapping", "language", "dependence.py")),
-    Page("model-accuracy.md", "Accuracy of the model", "records/model_accuracy.json", MODEL),
-    Page("results/h200.md", "Measured on an H200", "measured/h200_swizzles.jsonl"),
-    Page("results/tile_loops.md", "Tile loops on a GPU", "measured/tile_loops.jsonl"),
-    Page("results/packages_gpu.md", "Packages on a GPU", "records/packages_gpu.json"),
-    Page("results/cuda.md", "CUDA C++ on GPUs", "measured/cuda_programs.jsonl"),
+SWIZZLES = {"contiguous": load_pattern("xcd-contiguous").text, "snake": "pid = num_pids - 1 - pid"}
+GEMM = ("gemm", "--m", "2048", "--n", "2048", "--k", "256")
+STENCIL = ("stencil_2d", "--m", "1024", "--n", "1024")
+CASES = tuple(
+    {"application": f"kernels/{name}.py", "arguments": sizes, "target": target}
+    for (name, *sizes), target in (
+        (GEMM, "mi300x"), (GEMM, "mi355x"), (GEMM, "h200"), (STENCIL, "mi300x"), (STENCIL, "h200")
+    )
 )  # fmt: skip
+"""Of the probes; the search takes the first alone."""
+
+
+def probe(decided: str) -> str:
+    """A digest of the numbers that the code of today gives of the cases."""
+    if decided == "model":
+        found: Any = [rates({**case, "swizzles": SWIZZLES}) for case in CASES]
+    else:
+        run = search({**CASES[0], "candidates": 60, "seed": 0})
+        tried = [(one["name"], one["screened"], one["l2_hit_rate"]) for one in run["attempts"]]
+        found = [run["best"] and run["best"]["text"], tried]
+    return digest(json.dumps(found, sort_keys=True).encode())
+
+
+def now(known: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Text and probe of today's code; probed where the text has changed."""
+    texts = {decided: text_of(decided) for decided in ROOMS}
+    return {
+        decided: {"text": text, "probe": known[decided]["probe"]}
+        if known.get(decided, {}).get("text") == text
+        else {"text": text, "probe": probe(decided)}
+        for decided, text in texts.items()
+    }
 
 
 def git(*words: str) -> str:
@@ -78,9 +65,8 @@ def git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def made(record: str) -> tuple[str, str]:
-    """Commit and date of a record."""
-    path = BENCHMARKS / record
+def made(path: Path) -> tuple[str, str]:
+    """Commit and date of a record: those that it names, else those that brought it."""
     if path.suffix == ".json":
         content = json.loads(path.read_text())
         with_ = content.get("made_with", content) if isinstance(content, dict) else {}
@@ -90,48 +76,65 @@ def made(record: str) -> tuple[str, str]:
     return commit, date
 
 
-def row(one: Page) -> list[str]:
-    """Its line in the table."""
-    commit, date = made(one.record)
-    kind = "modelled" if one.rooms else "measured"
-    kind = "proved" if one.rooms == PROOF else kind
-    rooms = [f"src/intelliperf_swizzle/{room}" for room in one.rooms]
-    since = int(git("rev-list", "--count", "--no-merges", f"{commit}..HEAD", "--", *rooms))
-    age = {
-        "proved": "proved again by the tests",
-        "measured": "–",
-        "modelled": f"older code: {since} commits since" if since else "this code",
-    }[kind]
+def stamp(one: Page, known: Mapping[str, Any], probes: Mapping[str, Any]) -> dict[str, Any]:
+    """The stamp of a record, the one that it has unless its text is new.
+
+    It has the probe of today if the text that decides it is that of its commit.
+    """
+    path = BENCHMARKS / one.record
+    content = digest(path.read_bytes())
+    old: dict[str, Any] = known.get(one.record, {})
+    if old.get("content") == content:
+        return old
+    commit, date = made(path)
+    rooms = [f"src/intelliperf_swizzle/{room}" for room in ROOMS[one.decided]]
+    of_now = {}
+    if one.made in ("modelled", "too long") and not git("diff", "--stat", commit, "--", *rooms):
+        of_now = {"probe": probes[one.decided]["probe"]}
+    return {"commit": commit, "date": date, "content": content, **of_now}
+
+
+def row(one: Page, known: Mapping[str, Any]) -> list[str]:
+    """Its line in the list."""
+    stamp = known["records"][one.record]
     link = f"[{one.title}]({Path('..', one.path) if '/' not in one.path else Path(one.path).name})"
-    return [link, kind, f"`{one.record}`", f"{date}, {commit}", age]
+    age = "this code" if is_current(one, known) else "older code"
+    age = {"proved": "proved again by the tests", "measured": "–"}.get(one.made, age)
+    numbers = "modelled" if one.made == "too long" else one.made
+    return [link, numbers, f"`{one.record}`", f"{stamp['date']}, {stamp['commit']}", age]
 
 
 def main() -> None:
-    """Writes `docs/results/index.md`."""
+    """Writes the stamps, the line on each page, and `docs/results/index.md`."""
+    old = read() if STAMPS.exists() else {"now": {}, "records": {}}
+    probes = now(old["now"])
+    records = {one.record: stamp(one, old["records"], probes) for one in PAGES}
+    known = {"now": probes, "records": records}
+    STAMPS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    for one in PAGES:
+        path = DOCUMENTS / one.path
+        path.write_text(aged(path.read_text("utf-8")), "utf-8")
     text = page(
         generated("ages.py"),
         "# Numbers, and how old they are",
-        "Each page of numbers is made by a script from a committed record. “Made” is when, and "
-        "with which commit. A modelled number that was made with older code than "
-        f"{git('rev-parse', '--short', 'HEAD')} says how many commits have changed the rooms that "
-        "decide it since; what is measured needs the GPU again, and what is proved is proved "
-        "again whenever the tests run.",
-        table(
-            ["page", "numbers", "record", "made", "code"],
-            [row(one) for one in PAGES if (BENCHMARKS / one.record).exists()],
-        ),
+        "Each page of numbers is made by a script from a committed record, at the commit named "
+        "here. *This code*: the code that decides the record gave, when the record was made, what "
+        f"it gives today of {len(CASES)} small launches (rates, bytes and times under three "
+        "orders) or of a search on one of them; a test compares that. What is older takes hours, "
+        "or a language model; what is measured needs the GPU.",
+        table(["page", "numbers", "record", "made", "code"], [row(one, known) for one in PAGES]),
         "## Reproduce the figures",
         "```\n"
         "make install                        # once\n"
         "make figures                        # figures 2 and 15, tables, audit: hours; it resumes\n"
         "make validation                     # the model beside measured hit rates\n"
         "make figures FIGURES=--render       # the pages from the records: seconds\n"
-        "cd benchmarks && ../.venv/bin/python by_hand.py && ../.venv/bin/python ages.py\n"
+        "make audit                          # which published swizzles are permutations\n"
         "```",
         "Figures 14 and 16 need a language model (`paper_arms.py`), the measured pages an H100 or "
         "H200 (`h200.py`, `tile_loops.py`, `cuda_kernels.py`); each says so where it begins.",
     )
-    (DOCUMENTS / "results" / "index.md").write_text(text)
+    (DOCUMENTS / "results" / "index.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -104,9 +104,8 @@ def _page(record: Record) -> str:
         "kernel's default size ([figure 2](figure_02.md)), as text, on every size: proved there "
         "first, then modelled.",
         "![Hit rate over problem sizes](figure_15.svg)",
-        "A permutation everywhere is not a gain everywhere. A swizzle with a fixed chunk is made "
-        "for large grids: on fewer programs than one round of it (chunk × XCDs) no program moves "
-        "to another XCD, and what is left of the order may be worse than none. An application "
+        "A patch renumbers at the sizes for which its text is proved. If no larger launch can be "
+        "looked at, it tests the recorded values and changes nothing elsewhere: an application "
         "that launches several sizes is searched for all of them together.",
     ]
     for kernel in record["kernels"]:

@@ -14,6 +14,7 @@ import sys
 
 from attention_orders import ATTENTION_ORDERS
 from audit import AUDIT
+from by_hand import BY_HAND
 from causes import CAUSES
 from figure_02 import FIGURE_02
 from figure_15 import FIGURE_15
@@ -25,6 +26,7 @@ TABLES = (
     FIGURE_02,
     FIGURE_15,
     TABLE_4,
+    BY_HAND,
     ATTENTION_ORDERS,
     TARGETS_TABLE,
     CAUSES,

@@ -31,6 +31,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harness.age import aged
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
@@ -458,7 +459,7 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
         cells = [rate_cell(one, name) for name in (GROUPED, "model alone", "named")]
         lines.append(f"| {one['case']} | {rates(one['baseline'])} | {' | '.join(cells)} |")
     lines += ["", *costs(records), "", *named(records)]
-    return "\n".join(lines) + "\n"
+    return aged("\n".join(lines) + "\n")
 
 
 def best_by_hand(record: Mapping[str, Any]) -> str | None:

@@ -33,6 +33,7 @@ from accuracy.measured import numbers, records_of
 from accuracy.summary import ORDERED_SPREAD_POINTS, TIME_NOISE_FRACTION
 from accuracy.tables import as_table
 from amd_gemms import CALIBRATING, signals
+from harness.age import aged
 from intelliperf_swizzle.cache import ABLATIONS, Physics
 from intelliperf_swizzle.cache.model import COMPARED, MATRICES, OTHERS
 from intelliperf_swizzle.hardware import load_target
@@ -256,7 +257,7 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
         )
         for one, stored in sets
     }
-    return {"model-accuracy.md": page, **pictures}
+    return {"model-accuracy.md": aged(page), **pictures}
 
 
 def held_out(name: str, configurations: Sequence[Mapping[str, Any]]) -> str | None:

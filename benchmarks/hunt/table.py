@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from harness.age import aged
 from hunt.campaign import Pair, pairs_of, read
 
 PAGE = """\
@@ -74,13 +75,14 @@ def page(triton: Path, hip: Path, old: Path) -> str:
     from hunt.swizzles import TEXTS
 
     commits = [next(read(one))["commit"][:8] for one in (triton, hip)]
-    return PAGE.format(
+    filled = PAGE.format(
         texts=len(TEXTS),
         both=_share([*pairs_of(triton), *pairs_of(hip)]),
         triton_commit=commits[0], triton=_section(triton, table, holes, refusals),
         hip_commit=commits[1], hip=_section(hip, table, holes, refusals),
         old=_share(pairs_of(old)), old_holes=holes(pairs_of(old)),
     )  # fmt: skip
+    return aged(filled)
 
 
 def table(pairs: Sequence[Pair]) -> str:

@@ -114,7 +114,7 @@ def diagnose(
     except UsageError as error:
         refusal = error.fact
     findings = (
-        _python(),
+        Finding("Python", f"{platform.python_version()} ({sys.executable})"),
         _torch(options, device),
         *(_language(one, machine, environment) for one in reversed(frontends())),
         *_c_compiler(options, device, machine),
@@ -134,10 +134,6 @@ def diagnose(
 
 
 # --- software -----------------------------------------------------------------------------------
-
-
-def _python() -> Finding:
-    return Finding("Python", f"{platform.python_version()} ({sys.executable})")
 
 
 def _version(name: str) -> str | None:

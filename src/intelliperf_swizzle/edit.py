@@ -343,11 +343,11 @@ def carry(project: Path, command: Sequence[str], copy: Path, edit: Edit | None) 
     Raises:
         SpliceError: a file of the edit lies outside both.
     """
-    files = edit.files if edit else ()
+    files = [Path(path).resolve() for path in (edit.files if edit else ())]
     here = project.resolve()
     named = [(project / word).parent.resolve() / Path(word).name for word in command]
     folders = (here, *(one.resolve().parent for one in named if one.is_file()))
-    reaching = (one for one in folders if all(one in _parents(path) for path in files))
+    reaching = (one for one in folders if all(one in file.parents for file in files))
     root = next(reaching, here)
     copy_project(root, copy, edit)
     words = [str(one) if one.is_file() and here not in one.parents else word
@@ -371,7 +371,11 @@ def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
     around = {str(copy), *map(str, copy.parents)} - {str(root)}
 
     def ignored(folder: str, names: list[str]) -> set[str]:
-        return {one for one in names if str(Path(folder) / one) in around} | _ignored(folder, names)
+        """What runs do not need, and pipes, sockets and devices."""
+        paths = {name: Path(folder, name) for name in names if name not in NOT_COPIED}
+        copied = (name for name, path in paths.items() if str(path) not in around
+                  and (path.is_symlink() or path.is_dir() or path.is_file()))  # fmt: skip
+        return {*names}.difference(copied)
 
     shutil.copytree(root, copy, symlinks=True, ignore=ignored, ignore_dangling_symlinks=True)
     _surround(root, copy)
@@ -432,16 +436,3 @@ def _moved(word: str, root: Path, copy: Path) -> str:
         return word
     moved = copy / Path(word).relative_to(root)
     return word if Path(word).exists() and not moved.exists() else str(moved)
-
-
-def _parents(path: str) -> Sequence[Path]:
-    return Path(path).resolve().parents
-
-
-def _ignored(folder: str, names: list[str]) -> set[str]:
-    """Names that are not copied: those of `NOT_COPIED`, pipes, sockets and devices."""
-    return {name for name in names if name in NOT_COPIED or not _is_ordinary(Path(folder) / name)}
-
-
-def _is_ordinary(path: Path) -> bool:
-    return path.is_symlink() or path.is_dir() or path.is_file()

@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 import audit
+from ages import probe
 from figure_02 import FORMULAS, gain, mark
 from figure_14 import best_so_far
 from figures import TABLES
+from harness.age import PAGES, aged, digest, is_current, stamps, text_of
 from harness.command import DOCUMENTS, Table
+from harness.items import BENCHMARKS
 from harness.render import points, table
 from intelliperf_swizzle.cli import main
 from language_model import LANGUAGE_MODEL
@@ -35,6 +38,28 @@ def test_a_page_follows_from_its_record(made: Table) -> None:
             assert (DOCUMENTS / path).read_text() == text, f"{path}: render it again"
             for linked in re.findall(r"\]\(([^)#]+)", text):
                 assert ((DOCUMENTS / path).parent / linked).exists(), f"{path}: {linked}"
+
+
+def test_each_page_of_numbers_says_how_old_they_are() -> None:
+    known = stamps()
+    for page in PAGES:
+        stamp = known["records"][page.record]
+        content = digest((BENCHMARKS / page.record).read_bytes())
+        assert stamp["content"] == content, f"{page.record} is new: run benchmarks/ages.py"
+        text = (DOCUMENTS / page.path).read_text("utf-8")
+        assert aged(text) == text, f"{page.path}: run benchmarks/ages.py"
+        if page.made != "proved":
+            assert f" at `{stamp['commit']}` ({stamp['date']}); " in text
+        if page.made == "modelled":
+            assert is_current(page, known), f"{page.record} is of older code: make it again"
+
+
+@pytest.mark.long
+def test_the_code_gives_the_numbers_of_its_stamp() -> None:
+    """At once where the text of the rooms is that of the stamp, else in a minute."""
+    for decided, now in stamps()["now"].items():
+        if text_of(decided) != now["text"]:
+            assert probe(decided) == now["probe"], f"{decided}: run benchmarks/ages.py"
 
 
 def test_every_page_of_numbers_is_listed_with_its_record_and_commit() -> None:

@@ -309,7 +309,7 @@ def clean_up() -> None:
 def leave(exit_code: int) -> NoReturn:
     """Ends this process after an interrupted run: its children and temporary files are gone.
 
-    At once, as Python would wait for the threads that were left to themselves (`stopping.apart`).
+    At once, as Python would wait for the threads that were left to themselves (`stopping.ahead`).
     """
     clean_up()
     os._exit(exit_code)

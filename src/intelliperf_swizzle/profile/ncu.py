@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -62,17 +62,13 @@ def read_ncu(text: str) -> list[Reading]:
     """
     header: list[str] = []
     rows: list[list[str]] = []
-    for row in csv.reader(_quoted_lines(text)):
+    for row in csv.reader(line for line in text.splitlines() if line.startswith('"')):
         if row[:1] == ["ID"] and set(_LAYOUT) <= set(row):
             header = row
         elif header and len(row) == len(header):
             rows.append(row)
     table = (dict(zip(header, row, strict=True)) for row in rows)
     return [_reading(row) for row in table if row["ID"].isdigit()]  # before them, units
-
-
-def _quoted_lines(text: str) -> Iterator[str]:
-    return (line for line in text.splitlines() if line.startswith('"'))
 
 
 def _reading(row: Mapping[str, str]) -> Reading:

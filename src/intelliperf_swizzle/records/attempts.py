@@ -30,7 +30,7 @@ class Timing:
     Attributes:
         device: the GPU.
         original_ms: of the unmodified kernel, in the same rounds.
-        time_ms: of the kernel with the mapping, or with longer rows.
+        time_ms: of the kernel with the mapping.
         ratio: of the latter to the former, round by round.
         rounds: of the launch with the fewest.
         ratios: of each distinct launch.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Why an L2 misses; the classes are those of `records.MissCauses`.
+"""Why an L2 misses; the classes are those of `records.attempts.MissCauses`.
 
 A fully associative LRU of the same size stands beside each L2 and is touched by the same requests
 in the same order. It holds *items*, lines that are always touched together, and holds all lines of
