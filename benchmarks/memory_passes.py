@@ -10,7 +10,7 @@ from functools import partial
 
 import torch
 
-from intelliperf_swizzle.frontends.triton.gpu.passes import add_differing, add_digest, poison
+from intelliperf_swizzle.frontends.triton.gpu.memory import add_differing, add_digest, poison
 
 SIZES = (64 << 20, 1 << 30)
 _HOST_CYCLES = 2_000_000

@@ -11,7 +11,7 @@ from triton.runtime.jit import JITFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
-from intelliperf_swizzle.frontends.triton.capture.identity import Identity
+from intelliperf_swizzle.frontends.triton.capture.ledger import Identity
 from intelliperf_swizzle.records import Grid
 
 

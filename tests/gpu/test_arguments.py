@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from intelliperf_swizzle.frontends.triton.gpu.moved import UnreachableMemoryError, moved  # noqa: E402
+from intelliperf_swizzle.frontends.triton.gpu.memory import UnreachableMemoryError, moved  # noqa: E402
 from intelliperf_swizzle.records import Launch, TensorArgument  # noqa: E402
 
 

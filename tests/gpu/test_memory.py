@@ -16,8 +16,8 @@ PROGRAM = """\
 import sys
 
 import torch
-from intelliperf_swizzle.frontends.triton.gpu.passes import add_differing, add_digest
-from intelliperf_swizzle.frontends.triton.gpu.passes import first_difference, poison
+from intelliperf_swizzle.frontends.triton.gpu.memory import add_differing, add_digest
+from intelliperf_swizzle.frontends.triton.gpu.memory import first_difference, poison
 
 device = sys.argv[1]
 
@@ -74,7 +74,7 @@ BEYOND = """\
 import sys
 
 import torch
-from intelliperf_swizzle.frontends.triton.gpu.passes import first_beyond
+from intelliperf_swizzle.frontends.triton.gpu.memory import first_beyond
 
 device = sys.argv[1]
 expected = torch.zeros(4 * 6 + 3, dtype=torch.uint8, device=device)

@@ -10,7 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.frontends.triton.source.factors import find_factors
+from intelliperf_swizzle.frontends.triton.source.reads import find_factors
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.language.syntax import Assignment, Expression
 from intelliperf_swizzle.records import TileLoop

@@ -18,7 +18,6 @@ from intelliperf_swizzle.records import Grid
 
 if TYPE_CHECKING:
     from triton.compiler import CompiledKernel
-    from triton.runtime.autotuner import Autotuner
 
 
 class JitFunction(Hashable, Protocol):
@@ -94,7 +93,6 @@ def around_each_launch(launch: Callable[[BoundCall, Execute], None]) -> None:
             self._run = WatchedLauncher(self, self._run, launch)
 
     JITFunction.run, CompiledKernel._init_handles = hooked, loading
-    _watch_tuner()
 
 
 class WatchedLauncher:
@@ -149,15 +147,3 @@ class WatchedLauncher:
                 continue
             given = next(rest) if complete else None
             yield constants.get((place,), given)
-
-
-def _watch_tuner() -> None:
-    from triton.runtime.autotuner import Autotuner
-
-    bench = Autotuner._bench
-
-    def benched(self: Autotuner, *args: object, **kwargs: object) -> object:
-        with trials():
-            return bench(self, *args, **kwargs)
-
-    Autotuner._bench = benched

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """How often each record was launched: files that processes map into their memory.
 
+What is captured into a CUDA graph is launched when that is replayed.
+
 A count costs a fraction of a microsecond, and the kernel of the system keeps it however the
 process ends. Each process has a file of its own; a fork begins another one.
 """
@@ -10,9 +12,11 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +38,9 @@ class LaunchCounts:
         self._file: Path | None = None
         self._names: list[str] = []
         self._pages: list[memoryview] = []
+        self._captured: list[int] | None = None
+        self._watching = False
+        self.watch()
         os.register_at_fork(after_in_child=self._begin_again)
 
     def counter(self, name: str) -> int:
@@ -55,11 +62,52 @@ class LaunchCounts:
         """Counts one launch; no other thread gets between reading and writing."""
         self._pages[counter // _PAGE][counter % _PAGE] += 1
 
+    def count(self, counter: int) -> None:
+        """Counts a launch, or notes it for the replays of the graph that is captured now."""
+        if self._captured is not None and is_capturing():
+            self._captured.append(counter)
+        else:
+            self.add(counter)
+
+    def watch(self) -> None:
+        """From now on sees captures and replays, if torch has been imported."""
+        if self._watching or "torch" not in sys.modules:
+            return
+        self._watching = True
+        import torch
+
+        graph = torch.cuda.CUDAGraph
+        begin, end, replay = graph.capture_begin, graph.capture_end, graph.replay
+        held = "_intelliperf_swizzle_launches"
+
+        def capture_begin(self_: object, *args: Any, **kwargs: Any) -> None:
+            begin(self_, *args, **kwargs)
+            self._captured = []
+            setattr(self_, held, self._captured)
+
+        def capture_end(self_: object) -> None:
+            self._captured = None
+            end(self_)
+
+        def replayed(self_: object) -> None:
+            replay(self_)
+            for counter in getattr(self_, held, ()):
+                self.add(counter)
+
+        graph.capture_begin, graph.capture_end, graph.replay = capture_begin, capture_end, replayed
+
     def _begin_again(self) -> None:
         """The child of a fork has made no launch yet."""
         names, self._names, self._pages, self._file = self._names, [], [], None
         for name in names:
             self.counter(name)
+
+
+def is_capturing() -> bool:
+    """Whether launches go into a graph now."""
+    import torch
+
+    return bool(torch.cuda.is_current_stream_capturing())
 
 
 def _new_file(folder: Path) -> Path:

@@ -105,7 +105,8 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     passed = tuple(value for value in values.values() if is_jit_function(value))
     source, keys = _read_once(kernel, passed)
     memory = _Memory(values.values())
-    pointed = memory.follow(_numbers(values.values())) if look else set()
+    numbers = [n for n in _leaves(values.values()) if type(n) is int and 0 < n < 1 << 63]
+    pointed = memory.follow(numbers) if look else set()
     converter = _Converter(keys, memory)
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
     launch = Launch(
@@ -192,16 +193,24 @@ class _Memory:
         return next((one for one in self._live if one.begin <= span.begin < one.end), span)
 
 
+def _is_descriptor(value: object) -> bool:
+    return hasattr(value, "block_shape") and hasattr(value, "base")
+
+
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    """Values, and for tuples and descriptors what is in them."""
+    for value in map(unwrapped, values):
+        if _is_descriptor(value):
+            yield value.base
+        elif isinstance(value, (tuple, list)):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
 def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
     """The tensors of arguments, also those in tuples and descriptors."""
-    for value in values:
-        value = unwrapped(value)
-        if hasattr(value, "block_shape") and hasattr(value, "base"):
-            yield from tensors_in((value.base,))
-        elif hasattr(value, "data_ptr"):
-            yield base_of(value)
-        elif isinstance(value, (tuple, list)):
-            yield from tensors_in(value)
+    return (base_of(value) for value in _leaves(values) if hasattr(value, "data_ptr"))
 
 
 def base_of(value: Any) -> torch.Tensor:
@@ -220,17 +229,6 @@ def base_of(value: Any) -> torch.Tensor:
     return value
 
 
-def _numbers(values: Iterable[Any]) -> list[int]:
-    """The integers of 64 bits among arguments."""
-    found: list[int] = []
-    for value in values:
-        if isinstance(value, (tuple, list)):
-            found += _numbers(value)
-        elif type(value) is int and 0 < value < 1 << 63:
-            found.append(value)
-    return found
-
-
 @dataclass
 class _Converter:
     """Turns live arguments into records."""
@@ -240,7 +238,7 @@ class _Converter:
 
     def convert(self, name: str, value: Any) -> Argument:
         value = unwrapped(value)
-        if hasattr(value, "block_shape") and hasattr(value, "base"):
+        if _is_descriptor(value):
             return DescriptorArgument(
                 base=self._tensor(value.base),
                 shape=_integers(value.shape),

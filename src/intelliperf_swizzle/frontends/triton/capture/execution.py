@@ -12,9 +12,8 @@ import numpy as np
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
+from intelliperf_swizzle.frontends.triton.ir import flow
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.walk import slicing
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
@@ -41,14 +40,13 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
         ValueError: the text cannot be read.
     """
     kernel, plan = _prepare(ttir)
-    memory = Memory(live.launch, fill=lambda *_: None)
+    running = Live.of(plan, live.launch, fill=lambda *_: None)
+    memory = running.memory
     for number, span in live.spans.items():
         memory.lend(number, live.memory[number].numpy())
         if unknown.is_unknown(span):
             memory.not_known(number)[:] = True
-    arguments = bind_arguments(kernel, live.launch, memory)
-    running = Live(plan, live.launch.grid, memory, arguments)
-    accessed = slicing.accessed_by(kernel)
+    accessed = flow.accessed_by(kernel)
     read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
     if not accessed.answers and not read & changed:
         for begin, end in _batches(running.programs):
@@ -64,7 +62,7 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
 @lru_cache(maxsize=64)
 def _prepare(ttir: str) -> tuple[Kernel, Plan]:
     kernel = Kernel.parse(ttir)
-    return kernel, Plan(kernel, slicing.everything(kernel))
+    return kernel, Plan(kernel, flow.everything(kernel))
 
 
 class _Progress(Observer):
@@ -93,12 +91,12 @@ def _batches(programs: int) -> Iterator[tuple[int, int]]:
 
 def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
     """The storages that a launch may write; all, if its kernel is not understood."""
-    return _reached(ttir, live, lambda kernel: slicing.accessed_by(kernel).changed)
+    return _reached(ttir, live, lambda kernel: flow.accessed_by(kernel).changed)
 
 
 def deciding(ttir: str | None, live: DescribedLaunch) -> list[int]:
     """The storages whose contents tell launches apart: of integers, and of floats that decide."""
-    floats = _reached(ttir, live, slicing.deciding_floats) if ttir else ()
+    floats = _reached(ttir, live, flow.deciding_floats) if ttir else ()
     return sorted({*live.integers, *floats})
 
 
@@ -109,11 +107,9 @@ def _reached(
         kernel, plan = _prepare(ttir or "")
         if (names := asked(kernel)) == frozenset():
             return set()
-        memory = Memory(live.launch)
-        arguments = bind_arguments(kernel, live.launch, memory)
+        return _storages(names, Live.of(plan, live.launch))
     except (TraceError, ValueError):
         return set(live.spans)
-    return _storages(names, Live(plan, live.launch.grid, memory, arguments))
 
 
 def _storages(names: frozenset[str] | None, running: Live) -> set[int]:

@@ -1,25 +1,27 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Inside the application: each launch is written down once, and counted whenever it is made."""
+"""Inside the application: each launch is written down once, and counted whenever it is made.
+
+To know it again costs some microseconds: what the types of its arguments decide is decided once.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
-from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
+from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call, JitFunction
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
-from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, base_of, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
-from intelliperf_swizzle.frontends.triton.capture.graphs import Graphs
-from intelliperf_swizzle.frontends.triton.capture.identity import Identity
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
-from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error
+from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_jit_function
 from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
@@ -81,7 +83,6 @@ class Ledger:
         self._uses = uses
         self._store = Store(folder)
         self._counts = LaunchCounts(folder)
-        self._graphs = Graphs(self._counts.add)
         self._counters: dict[str, int] = {}
         self._kinds: dict[Hashable, LaunchKind] = {}
         self._identify = Identity()
@@ -100,7 +101,7 @@ class Ledger:
 
     def count(self, record: RecordedLaunch) -> None:
         """One launch more."""
-        self._graphs.count(record.counter)
+        self._counts.count(record.counter)
 
     def look(self, bound: BoundCall, kind: LaunchKind) -> tuple[DescribedLaunch, RecordedLaunch]:
         """The launch, and its record, which is on disk now.
@@ -108,7 +109,7 @@ class Ledger:
         Raises:
             UnreadableKernelError, OSError: it cannot be recorded.
         """
-        self._graphs.watch()
+        self._counts.watch()
         live = describe(bound.call)
         held = {number: live.contents(number) for number in deciding(bound.ttir, live)}
         kind.looks += 1
@@ -166,3 +167,81 @@ class Ledger:
         sentence = f"`{bound.call.kernel.fn.__name__}` was not recorded: {error}"
         usage = isinstance(error, NotUtf8Error)
         journal.write(self._folder, "refused", text=sentence, usage=usage)
+
+
+# --- what tells launches apart -------------------------------------------------------------------
+
+
+class _Plan:
+    """How the calls of a kernel with arguments of certain types are told apart.
+
+    Attributes:
+        tensors: places of plain tensors among the values of a call.
+        others: places of values that must be looked into.
+        numbers: takes the numbers, strings and None out of the values; None if there are none.
+    """
+
+    def __init__(self, kernel: JitFunction, values: Sequence[object]) -> None:
+        self.kernel = kernel  # kept alive, so that no other one gets its `id`
+        plain = [at for at, one in enumerate(values) if type(one) in _PLAIN]
+        self.tensors = [at for at, one in enumerate(values) if hasattr(one, "storage_offset")]
+        self.others = sorted(set(range(len(values))) - {*plain, *self.tensors})
+        self.numbers = itemgetter(*plain) if plain else None
+
+
+_PLAIN = frozenset({int, float, bool, str, type(None)})
+
+
+class Identity:
+    """Tells the launches of a process apart."""
+
+    def __init__(self) -> None:
+        self._plans: dict[Hashable, _Plan] = {}
+
+    def __call__(self, call: Call) -> Hashable:
+        """Equal for calls that differ at most in what their tensors hold, and where they lie.
+
+        Looks at the types, shapes, strides and sharing of tensors, and at all other values.
+        """
+        kernel, args, kwargs, grid = call
+        values = (*args, *kwargs.values())
+        kinds = (id(kernel), len(args), *kwargs, *map(type, values))
+        plan = self._plans.get(kinds)
+        if plan is None:
+            plan = self._plans[kinds] = _Plan(kernel, values)
+        tensors: list[Any] = [values[at] for at in plan.tensors]
+        others = tuple([_look_into(values[at], tensors) for at in plan.others])
+        seen: list[object] = []
+        storages: list[int] = []
+        for one in tensors:
+            storage = one.untyped_storage()
+            storages.append(storage.data_ptr())
+            seen += (one.dtype, one.shape, one.stride(), one.storage_offset(), storage.nbytes())
+        return (
+            plan,
+            grid,
+            plan.numbers(values) if plan.numbers else None,
+            others,
+            tuple(seen),
+            tuple(map(storages.index, storages)),
+        )
+
+
+def _look_into(value: Any, tensors: list[Any]) -> Hashable:
+    """What tells a value from another of its type; the tensors in it are listed."""
+    if hasattr(value, "storage_offset"):
+        tensors.append(value)
+        return None
+    if hasattr(value, "block_shape") and hasattr(value, "base"):  # a descriptor
+        extents = (*value.shape, *value.strides, *value.block_shape)
+        return (*map(str, extents), _look_into(value.base, tensors))
+    if hasattr(value, "data_ptr"):  # a tensor seen in another way
+        base = base_of(value)
+        sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
+        ahead = value.data_ptr() - base.data_ptr()
+        return (str(value.dtype), sizes, ahead, _look_into(base, tensors))
+    if isinstance(value, (tuple, list)):
+        return tuple([(type(item), _look_into(item, tensors)) for item in value])
+    if is_jit_function(value):
+        return id(value)
+    return repr(value)

@@ -65,46 +65,37 @@ def patch_random(shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None
     Args:
         shape_of: the shape that a constructor is called with, None if it is not positional.
     """
-    for name in ("rand", "randn"):
-        setattr(torch, name, _from_shape(getattr(torch, name), shape_of))
-        setattr(torch, name + "_like", _from_tensor(getattr(torch, name + "_like")))
     for name in ("normal_", "uniform_"):
         setattr(torch.Tensor, name, _in_place(getattr(torch.Tensor, name)))
+    for name, fill in (("rand", "uniform_"), ("randn", "normal_")):
+        for made in (name, name + "_like"):
+            setattr(torch, made, _filled(getattr(torch, made), fill, shape_of))
 
 
 def _is_large(shape: tuple[int, ...], dtype: torch.dtype) -> bool:
     return "randn" not in overridden and math.prod(shape) * int(dtype.itemsize) > LARGE_BYTES
 
 
-def _from_shape(
-    construct: _Constructor, shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None]
+def _filled(
+    construct: _Constructor,
+    fill: str,
+    shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None],
 ) -> _Constructor:
+    """A constructor that has a method of the tensor fill what is large."""
+
     @functools.wraps(construct)
-    def make(*arguments: object, **options: Any) -> torch.Tensor:
-        shape = shape_of(arguments)
-        dtype = options.get("dtype") or torch.get_default_dtype()
+    def make(*arguments: Any, **options: Any) -> torch.Tensor:
+        like = arguments[0] if arguments and isinstance(arguments[0], torch.Tensor) else None
+        shape = shape_of(arguments) if like is None else like.shape
+        dtype = options.get("dtype") or (torch.get_default_dtype() if like is None else like.dtype)
         if shape is None or "out" in options or not _is_large(shape, dtype):
             return construct(*arguments, **options)
-        plain = {n: options[n] for n in ("generator", "dtype") if n in options}
-        block = construct(BLOCK_BYTES // dtype.itemsize, **plain)
-        options.pop("generator", None)
+        generator = options.pop("generator", None)
+        if like is not None:
+            kept = {n: one for n, one in options.items() if n in ("device", "requires_grad")}
+            options = {"device": like.device, "dtype": dtype, **kept}
         made = torch.empty(shape, **options)
-        repeat_in(made.detach(), block)
-        return made
-
-    return make
-
-
-def _from_tensor(construct: _Constructor) -> _Constructor:
-    @functools.wraps(construct)
-    def make(like: torch.Tensor, **options: Any) -> torch.Tensor:
-        dtype = options.get("dtype") or like.dtype
-        if not _is_large(like.shape, dtype):
-            return construct(like, **options)
-        few = torch.empty(BLOCK_BYTES // dtype.itemsize, dtype=dtype)
-        options = {k: options[k] for k in ("device", "requires_grad") if k in options}
-        made = torch.empty(like.shape, **{"device": like.device, "dtype": dtype, **options})
-        repeat_in(made.detach(), construct(few))
+        getattr(made.detach(), fill)(generator=generator)
         return made
 
     return make

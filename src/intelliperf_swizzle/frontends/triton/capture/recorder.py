@@ -20,15 +20,15 @@ import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture import inductor, tuning, unknown
+from intelliperf_swizzle.frontends.triton.capture import tuning, unknown
 from intelliperf_swizzle.frontends.triton.capture.calls import (
     BoundCall,
     Execute,
     around_each_launch,
 )
+from intelliperf_swizzle.frontends.triton.capture.counts import is_capturing
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute, written
-from intelliperf_swizzle.frontends.triton.capture.graphs import is_capturing
 from intelliperf_swizzle.frontends.triton.capture.ledger import LaunchKind, Ledger, RecordedLaunch
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution, Settings
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
@@ -44,8 +44,7 @@ def install(folder: Path, settings: Settings) -> None:
     """Record whatever Triton launches in this process, on its GPU or on none: `Settings.agent`."""
     uses = Uses(folder)
     uses.watch()
-    tuning.watch()
-    inductor.watch(timed=settings.gpu is None)
+    tuning.watch(timed=settings.gpu is None)
     around_each_launch(Recorder(folder, settings, uses).launch)
 
 

@@ -67,17 +67,13 @@ class Gpu:
         return int(self.arch[3:-2]), int(self.arch[-2], 16)
 
 
-def gpu_of(it: Target) -> Gpu:
-    """What an application can ask of a target."""
-    return Gpu(it.product, it.backend, it.arch, it.warp_size, it.cus, it.lds_bytes_per_cu)
-
-
 def gpu_told(target: Target | None) -> Gpu:
     """The GPU that the application is told of, if it runs without one."""
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
 
-    return gpu_of(target or load_target("mi300x"))
+    it = target or load_target("mi300x")
+    return Gpu(it.product, it.backend, it.arch, it.warp_size, it.cus, it.lds_bytes_per_cu)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def install(gpu: Gpu) -> None:
     }
     for name, answer in answers.items():
         setattr(cuda, name, _always(answer))
-    cuda.get_device_properties = lambda *_: _Properties(gpu)
+    cuda.get_device_properties = lambda *_: _properties(gpu)
     cuda.get_device_name = lambda *_: gpu.product
     cuda.get_device_capability = lambda *_: gpu.capability
     cuda.get_arch_list = lambda: [gpu.arch if isinstance(gpu.arch, str) else f"sm_{gpu.arch}"]
@@ -170,7 +170,13 @@ def install(gpu: Gpu) -> None:
     torch._C._cuda_getCurrentRawStream = _always(0)
     hip = gpu.backend == "hip"
     torch.version.hip, torch.version.cuda = ("6.4", None) if hip else (None, "12.8")
-    _install_accelerator(stream)
+    answers = {
+        "is_available": True, "device_count": 1, "current_accelerator": torch.device("cuda"),
+        "current_device_index": 0, "current_device_idx": 0, "current_stream": stream,
+        "synchronize": None, "set_device_index": None, "set_stream": None,
+    }  # fmt: skip
+    for name, answer in answers.items() if hasattr(torch, "accelerator") else ():
+        setattr(torch.accelerator, name, _always(answer))
 
 
 _BYTES_HELD = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
@@ -181,39 +187,18 @@ _DO_NOTHING = (
 )
 
 
-class _Properties:
-    """What `torch.cuda.get_device_properties` returns; the GPU is asked when a field is read."""
-
-    total_memory = _MEMORY_BYTES
-    L2_cache_size = 4 << 20
-    max_threads_per_multi_processor = 2048
-    max_threads_per_block = 1024
-    regs_per_multiprocessor = 65536
-    is_integrated = 0
-    is_multi_gpu_board = 0
-
-    name = property(lambda self: self._gpu.product)
-    major = property(lambda self: self._gpu.capability[0])
-    minor = property(lambda self: self._gpu.capability[1])
-    multi_processor_count = property(lambda self: self._gpu.compute_units)
-    gcnArchName = property(lambda self: str(self._gpu.arch))  # noqa: N815
-    warp_size = property(lambda self: self._gpu.warp_size)
-    shared_memory_per_block = property(lambda self: self._gpu.shared_bytes)
-    shared_memory_per_block_optin = shared_memory_per_multiprocessor = shared_memory_per_block
-
-    def __init__(self, gpu: Gpu) -> None:
-        self._gpu = gpu
+def _properties(gpu: Gpu) -> types.SimpleNamespace:
+    """What `torch.cuda.get_device_properties` returns."""
+    major, minor = gpu.capability
+    return types.SimpleNamespace(
+        name=gpu.product, major=major, minor=minor, multi_processor_count=gpu.compute_units,
+        gcnArchName=str(gpu.arch), warp_size=gpu.warp_size, total_memory=_MEMORY_BYTES,
+        L2_cache_size=4 << 20, max_threads_per_multi_processor=2048, max_threads_per_block=1024,
+        regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0,
+        shared_memory_per_block=gpu.shared_bytes, shared_memory_per_block_optin=gpu.shared_bytes,
+        shared_memory_per_multiprocessor=gpu.shared_bytes,
+    )  # fmt: skip
 
 
 def _always(answer: object) -> Callable[..., object]:
     return lambda *_, **__: answer
-
-
-def _install_accelerator(stream: Stream) -> None:
-    accelerator = getattr(torch, "accelerator", types.SimpleNamespace())
-    accelerator.is_available = _always(True)
-    accelerator.device_count = _always(1)
-    accelerator.current_accelerator = _always(torch.device("cuda"))
-    accelerator.current_device_index = accelerator.current_device_idx = _always(0)
-    accelerator.current_stream = _always(stream)
-    accelerator.synchronize = accelerator.set_device_index = accelerator.set_stream = _always(None)

@@ -1,28 +1,45 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The configurations that `triton.autotune` chooses from, and which of them was recorded."""
+"""What chooses among kernels: `triton.autotune` with its configurations, and `torch.compile`.
+
+Each kernel that Inductor generates has a `CachingAutotuner`
+(torch/_inductor/runtime/triton_heuristics.py), which has it compiled and tried.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from types import FunctionType
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
+from intelliperf_swizzle.frontends.triton.capture.calls import trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
 from intelliperf_swizzle.records import Launch
 
 Configs: TypeAlias = tuple[Mapping[str, Any], ...]
 
+VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
+"""Of the application: kernels are compiled in it, and launched by Triton's launcher."""
+_TUNER = "CachingAutotuner"
+_UNNAMED = "triton_"
+"""A kernel that Inductor times before it decides what to fuse."""
+
 _configs: WeakKeyDictionary[FunctionType, Configs] = WeakKeyDictionary()
 
 
-def watch() -> None:
-    """Inside the application: from now on knows the configurations of each kernel."""
-    from triton.runtime.autotuner import Autotuner
+def watch(*, timed: bool) -> None:
+    """Inside the application: from now on knows the configurations of each kernel, and trials.
 
-    make = Autotuner.__init__
+    Args:
+        timed: whether choices can be told apart by their times; without a GPU the first is taken.
+    """
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import KernelInterface
+
+    make, bench = Autotuner.__init__, Autotuner._bench
 
     def noting(tuner: Autotuner, *args: object, **kwargs: object) -> None:
         make(tuner, *args, **kwargs)
@@ -31,7 +48,34 @@ def watch() -> None:
             for one in tuner.configs
         )
 
-    Autotuner.__init__ = noting
+    def benched(tuner: Autotuner, *args: object, **kwargs: object) -> object:
+        with trials():
+            return bench(tuner, *args, **kwargs)
+
+    def made(kind: Any, /, **options: object) -> None:
+        super(KernelInterface, kind).__init_subclass__(**options)
+        if kind.__name__ == _TUNER:
+            kind.run, kind.bench = _apart(kind.run), _apart(kind.bench, always=True)
+            if not timed:
+                from torch._inductor.runtime import benchmarking
+
+                for each in vars(benchmarking).values():
+                    if hasattr(each, "benchmark_gpu"):
+                        each.benchmark = each.benchmark_gpu = lambda *_, **__: 1.0
+
+    KernelInterface.__init_subclass__ = classmethod(made)
+    Autotuner.__init__, Autotuner._bench = noting, benched
+
+
+def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
+    """A tuner's method, with its trials apart from the application's launches."""
+
+    def launched(tuner: Any, *args: object, **kwargs: Any) -> Any:
+        trial = always or kwargs.get("benchmark_run") or tuner.fn.__name__ == _UNNAMED
+        with trials() if trial else nullcontext():
+            return launch(tuner, *args, **kwargs)
+
+    return launched
 
 
 def configs_of(function: FunctionType) -> Configs:

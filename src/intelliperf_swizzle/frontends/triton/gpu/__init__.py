@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 """On a real GPU, in the application's own process: same bytes, and times in interleaved rounds.
 
-`rig` starts the application and watches it; `order` is what it asks for and `statistics` what it
-makes of the answers. In the application, `agent` waits for the launches, `check` compares the
-original with a candidate and `race` times them; `passes` works on their memory.
+`rig` starts the application and watches it; `order` is what it asks for. In the application,
+`agent` waits for the launches, and `bench` compares the original with a candidate and times them.
 """
 
 from intelliperf_swizzle.frontends.trials import Check, Failure, Trial

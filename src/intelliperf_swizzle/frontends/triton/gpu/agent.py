@@ -16,16 +16,15 @@ import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, journal
-from intelliperf_swizzle.frontends.triton.capture import calls
+from intelliperf_swizzle.frontends.triton.capture import calls, tuning
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute as execute_here
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
-from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedError
-from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch
+from intelliperf_swizzle.frontends.triton.gpu.bench import Bench, InputChangedError, race
+from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
-from intelliperf_swizzle.frontends.triton.gpu.race import race
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.records import Launch as RecordedLaunch
 from intelliperf_swizzle.records import UInt8Array
@@ -82,6 +81,7 @@ def in_words(error: BaseException) -> str:
 def install(folder: Path, settings: Settings) -> None:
     """Tries out what the folder's order says."""
     agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
+    tuning.watch(timed=settings.gpu is None)
     calls.around_each_launch(agent.launch)
 
 

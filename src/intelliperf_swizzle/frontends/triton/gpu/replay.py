@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import triton.language as tl
 
-from intelliperf_swizzle import records
 from intelliperf_swizzle.frontends.triton.gpu import agent
-from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments
 from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order
-from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.ir.render import (
+    import_functions,
+    live_arguments,
+    render_module,
+)
+from intelliperf_swizzle.records import TensorArgument
 
 _TYPES = {
     "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "int1": "bool",
@@ -45,10 +48,12 @@ def main(folder: Path) -> None:
         for edits in texts:
             functions = import_functions(render_module(source, folder / "rendered", edits))
             memory = memory or _memory(task)
-            args, kwargs = _arguments(launch, memory, functions)
+            given = live_arguments(launch, functions, partial(_view, memory=memory))
             for _ in range(order.repeats or 1):
                 caches.zero_()
-                functions[source.kernel].run(*args, grid=launch.grid, warmup=False, **kwargs)
+                functions[source.kernel].run(
+                    *given.values(), grid=launch.grid, warmup=False, **launch.options
+                )
         torch.cuda.synchronize()
 
 
@@ -68,30 +73,12 @@ def _memory(task: Task) -> dict[int, torch.Tensor]:
     return memory
 
 
-def _arguments(
-    launch: records.Launch, memory: Mapping[int, torch.Tensor], functions: Mapping[str, Any]
-) -> Arguments:
-    """Those of a recorded launch, on other memory."""
-
-    def made(value: records.Argument) -> Any:
-        if isinstance(value, records.TensorArgument):
-            dtype = _torch_type(value.dtype)
-            view = torch.empty(0, dtype=dtype, device="cuda")
-            first = value.offset_bytes // dtype.itemsize
-            storage = memory[value.storage].untyped_storage()
-            return view.set_(storage, first, value.shape, value.strides)
-        if isinstance(value, records.DescriptorArgument):
-            from triton.tools.tensor_descriptor import TensorDescriptor
-
-            extents = map(list, (value.shape, value.strides, value.block_shape))
-            return TensorDescriptor(made(value.base), *extents)
-        if isinstance(value, records.DtypeArgument):
-            return tl.dtype(value.name)
-        if isinstance(value, records.FunctionArgument):
-            return functions[value.key]
-        return tuple(map(made, value)) if isinstance(value, tuple) else value
-
-    return tuple(map(made, launch.arguments.values())), dict(launch.options)
+def _view(tensor: TensorArgument, memory: Mapping[int, torch.Tensor]) -> torch.Tensor:
+    """A tensor of a recorded launch, in other memory."""
+    dtype = _torch_type(tensor.dtype)
+    view = torch.empty(0, dtype=dtype, device="cuda")
+    first, storage = tensor.offset_bytes // dtype.itemsize, memory[tensor.storage]
+    return view.set_(storage.untyped_storage(), first, tensor.shape, tensor.strides)
 
 
 def _torch_type(name: str) -> Any:

@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.trials.processes import (
     fresh_folder,
     try_out,
 )
-from intelliperf_swizzle.frontends.triton.capture.process import start
+from intelliperf_swizzle.frontends.triton.capture.recording import start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_order
 

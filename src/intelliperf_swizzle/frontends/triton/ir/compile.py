@@ -15,15 +15,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import triton.language as tl
 from triton._C.libtriton import ir, passes
+from triton.backends.amd.compiler import HIPBackend
 from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK
-from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
-from intelliperf_swizzle.frontends.triton.ir.stand_in_arguments import stand_in_arguments
-from intelliperf_swizzle.records import KernelSource, Launch
+from intelliperf_swizzle.frontends.triton.ir.render import (
+    import_functions,
+    live_arguments,
+    render_module,
+)
+from intelliperf_swizzle.records import (
+    KernelSource,
+    Launch,
+    TensorArgument,
+)
+
+HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
 
 
 def ttir_of(
@@ -124,10 +135,7 @@ def _compile(
 ) -> str:
     places = tuple((one.file, one.first_line) for one in launch.source.functions.values())
     kernel = functions[launch.source.kernel]
-    arguments = stand_in_arguments(launch, functions)
     backend = make_backend(driver.active.get_current_target())
-    known = vars(backend.parse_options({}))
-    options = {k: v for k, v in launch.options.items() if k in known and v is not None}
     kept = [parameter.do_not_specialize for parameter in kernel.params]
     printed: list[str] = []
 
@@ -147,7 +155,7 @@ def _compile(
             parameter.do_not_specialize = not parameter.is_constexpr
         kernel.device_caches.clear()
         kernel._do_compile = stop_at_ttir
-        kernel.warmup(grid=launch.grid, **arguments, **options)
+        warm_up(launch, functions)
     finally:
         del kernel._do_compile
         kernel.device_caches.clear()
@@ -175,3 +183,53 @@ def _ttir(source: Any, backend: Any, options: Any, raw: bool, inline: bool) -> s
     stages: dict[str, Any] = {}
     backend.add_stages(stages, options, source.language)
     return str(stages["ttir"](module, {}).str())
+
+
+# --- the arguments of a launch, without memory --------------------------------------------------
+
+
+class ElementType(str):
+    """A dtype by its Triton name, which is all that Triton wants of a tensor's dtype here."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(tl.dtype(str(self)).primitive_bitwidth) // 8
+
+
+class Tensor:
+    """A tensor argument without memory: what Triton asks of one to choose a kernel."""
+
+    def __init__(self, argument: TensorArgument, launch: Launch):
+        self.dtype = ElementType(argument.dtype)
+        self.shape = argument.shape
+        self._strides = argument.strides
+        self._offset_bytes = argument.offset_bytes
+        self._storage_bytes = launch.storages[argument.storage].bytes
+
+    def stride(self, axis: int | None = None) -> int | tuple[int, ...]:
+        """Strides in elements."""
+        return self._strides if axis is None else self._strides[axis]
+
+    def data_ptr(self) -> int:
+        """An address with the alignment of the real one (allocations are aligned to 256 bytes)."""
+        return self._offset_bytes
+
+    def ptr_range(self) -> int:
+        """Bytes behind the address; below 2**31 an AMD GPU can use 32-bit offsets."""
+        return self._storage_bytes
+
+
+def warm_up(launch: Launch, functions: Mapping[str, Any]) -> Any:
+    """Has Triton compile the kernel of a launch for the active target.
+
+    Launch options that its backend does not know (`waves_per_eu` on an NVIDIA GPU) are left out.
+
+    Args:
+        launch: as recorded.
+        functions: the live jit functions by key.
+    """
+    arguments = live_arguments(launch, functions, lambda one: Tensor(one, launch))
+    known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
+    options = {k: v for k, v in launch.options.items() if k in known and v is not None}
+    return functions[launch.source.kernel].warmup(grid=launch.grid, **arguments, **options)

@@ -1,17 +1,30 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What follows from what in a kernel's IR: by data, by branches and by how often a loop turns."""
+"""What follows from what in a kernel's IR: by data, by branches and by how often a loop turns.
+
+So also what decides where it reads and writes: addresses, masks, branches, loop bounds.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
 
-from intelliperf_swizzle.frontends.triton.ir.parse import Block, Kernel, Op
+from intelliperf_swizzle.frontends.ssa import reached
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 
+ACCESSES = {
+    "tt.load": (0, 1), "tt.store": (0, 2), "tt.atomic_rmw": (0, 2), "tt.atomic_cas": (0,),
+    "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
+}  # fmt: skip
+"""Operations that access memory -> which of their operands are addresses and masks."""
 _PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25|group.id)[^"]*"|path = "[^"]')
 """Assembly, or a library's function, that may read where the program runs: `%ctaid.x`, the
 hardware's registers. What a library of the user's does is not known."""
+_CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
+CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 
 
 def asks_where_it_runs(op: Op) -> bool:
@@ -20,76 +33,284 @@ def asks_where_it_runs(op: Op) -> bool:
     return foreign and bool(_PLACE.search(op.text))
 
 
+class Sources:
+    """What the values of a kernel are computed from."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._branches: dict[str, list[str]] = {}
+        self._decided: dict[str, list[str]] = {}
+        self._functions = {function.symbol: function for function in kernel.functions}
+        self.calls: dict[Op, list[Op]] = {}
+        for function in kernel.functions:
+            self._follow_branches(function)
+            for op in function.walk():
+                if op.name == "tt.call":
+                    self.calls.setdefault(self._functions[op.symbol], []).append(op)
+
+    def _follow_branches(self, function: Op) -> None:
+        """What branches hand to the arguments of basic blocks, and what decides on them."""
+        blocks = {block.label: block for block in function.regions[0]}
+        for end in (block.ops[-1] for block in blocks.values() if block.ops):
+            decides = end.operands[:1] if end.name == "cf.cond_br" else []
+            for label, values in end.successors:
+                for argument, value in zip(blocks[label].args, values, strict=True):
+                    self._branches.setdefault(argument, []).append(value)
+                    self._decided.setdefault(argument, []).extend(decides)
+
+    def leaves(self, value: str) -> set[Op]:
+        """The operations that a value is computed from; what is loaded is followed no further."""
+        defs = self.kernel.defs
+        return set(self.kernel.made(reached([value], lambda one: (
+            () if one in defs and defs[one].name in ACCESSES else self.before(one)
+        ))))  # fmt: skip
+
+    def read_memory(self, values: Iterable[str]) -> bool:
+        """Whether values are computed from what is loaded."""
+        return any(leaf.name in ACCESSES for value in values for leaf in self.leaves(value))
+
+    def before(self, value: str) -> list[str]:
+        """The values that a value is computed from, one step back; not what decides branches."""
+        op = self.kernel.defs.get(value)
+        if op is None:
+            return self._handed_over(value)
+        place = op.results.index(value)
+        if op.name == "scf.for":
+            return [op.inits[place], op.last().operands[place]]
+        if op.name == "scf.while":
+            return [op.last(0).operands[1 + place]]
+        if op.name == "scf.if":
+            return [op.last(region).operands[place] for region in range(len(op.regions))]
+        if op.name == "tt.call":
+            ends = (block.ops[-1] for block in self._functions[op.symbol].regions[0])
+            return [end.operands[place] for end in ends if end.name == "tt.return"]
+        return [
+            *op.operands,
+            *(v for inner in op.walk() if inner is not op for v in inner.operands),
+        ]
+
+    def _handed_over(self, value: str) -> list[str]:
+        """What an argument of a basic block is given."""
+        op, place = self.kernel.owner[value]
+        if op.name == "scf.for":
+            if value == op.induction:
+                return [op.start, op.step]
+            return [op.inits[place - 1], op.last().operands[place - 1]]
+        if op.name == "scf.while" and value in op.regions[0][0].args:
+            return [op.inits[place], op.last(1).operands[place]]
+        if op.name == "scf.while":
+            return [op.last(0).operands[1 + place]]
+        if value in self._branches:
+            return self._branches[value]
+        return [call.operands[place] for call in self.calls.get(op, ())]
+
+    def deciding(self, value: str) -> list[str]:
+        """The values that decide which one a value is of those that are handed to it."""
+        op = self.kernel.defs.get(value)
+        if op is None:
+            return self._decided.get(value, [])
+        place = op.results.index(value)
+        if op.name == "scf.if":
+            return op.operands[:1]
+        if op.name == "scf.for" and op.last().operands[place] != op.carried[place]:
+            return [op.start, op.stop, op.step]
+        if op.name == "scf.while" and op.last(0).operands[1 + place] in op.carried:
+            return op.last(0).operands[:1]
+        return []
+
+
 def of_the_program(kernel: Kernel) -> set[str]:
     """Values that follow from the program's own number; a function that is called may tell it."""
-    sources = {
+    sources = Sources(kernel)
+    readers: dict[str, list[str]] = {}
+    for value in kernel.types:
+        for one in (*sources.before(value), *sources.deciding(value)):
+            readers.setdefault(one, []).append(value)
+    own = (
         result
         for op in kernel.ops()
         if op.name in ("tt.get_program_id", "tt.call") or asks_where_it_runs(op)
         for result in op.results
-    }
-    return following(kernel, sources)
+    )
+    return set(reached(own, lambda value: readers.get(value, ())))
 
 
-def following(kernel: Kernel, sources: Iterable[str]) -> set[str]:
-    """All values of the kernel that follow from some."""
-    marked = set(sources)
-    while True:
-        new = {value for op in kernel.ops() for value in _reached(kernel, op, marked)} - marked
-        if not new:
-            return marked
-        marked |= new
+# --- the part of a kernel that decides ------------------------------------------------------------
 
 
-def _reached(kernel: Kernel, op: Op, marked: set[str]) -> Iterator[str]:
-    if op.name == "scf.for":
-        yield from _reached_by_for(op, marked)
-    elif op.name == "scf.while":
-        yield from _reached_by_while(op, marked)
-    elif op.name == "scf.if":
-        ends = [op.last(region).operands for region in range(len(op.regions))] if op.results else []
-        decided = op.operands[0] in marked
-        for place, result in enumerate(op.results):
-            if decided or any(end[place] in marked for end in ends):
-                yield result
-    elif op.successors:
-        yield from _reached_by_branch(kernel, op, marked)
-    elif any(value in marked for value in op.operands):
-        yield from op.results
-        for block in (block for region in op.regions for block in region):
-            yield from block.args
+@dataclass
+class Slice:
+    """The part of a kernel that is executed.
+
+    Attributes:
+        ops: the operations.
+        values: values that are computed.
+    """
+
+    ops: set[Op] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
 
 
-def _reached_by_for(op: Op, marked: set[str]) -> Iterator[str]:
-    decided = any(value in marked for value in (op.start, op.stop, op.step))
-    if op.start in marked or op.step in marked:
-        yield op.induction
-    ends = op.last().operands if op.results else []
-    for arg, first, last, result in zip(op.carried, op.inits, ends, op.results, strict=True):
-        if first in marked or last in marked:
-            yield from (arg, result)
-        elif decided and last != arg:
-            yield result
+def everything(kernel: Kernel) -> Slice:
+    """The whole kernel."""
+    ops = {op for function in kernel.functions for op in function.walk()}
+    values = {value for op in ops for value in op.results}
+    return Slice(ops, values | set(kernel.owner))
 
 
-def _reached_by_while(op: Op, marked: set[str]) -> Iterator[str]:
-    condition, before, after = op.last(0), op.regions[0][0].args, op.regions[1][0].args
-    decided = condition.operands[0] in marked
-    ends = op.last(1).operands if before else []
-    for arg, first, last in zip(before, op.inits, ends, strict=True):
-        if first in marked or last in marked:
-            yield arg
-    for value, arg, result in zip(condition.operands[1:], after, op.results, strict=True):
-        if value in marked:
-            yield from (arg, result)
-        elif decided and value in before:
-            yield result
+def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
+    """What reaches an address, a mask, a branch or a loop bound.
+
+    Args:
+        kernel: any.
+        further: values that are wanted beside them.
+    """
+    return _Slicer(kernel, further).found
 
 
-def _reached_by_branch(kernel: Kernel, op: Op, marked: set[str]) -> Iterator[str]:
-    decided = op.name == "cf.cond_br" and op.operands[0] in marked
-    blocks: dict[str, Block] = {block.label: block for block in kernel.entry.regions[0]}
-    for label, values in op.successors:
-        for arg, value in zip(blocks[label].args, values, strict=True):
-            if decided or value in marked:
-                yield arg
+class _Slicer:
+    def __init__(self, kernel: Kernel, further: Iterable[str]) -> None:
+        self.kernel = kernel
+        self.found = Slice()
+        self._todo: list[str] = list(further)
+        self._sources = Sources(kernel)
+        for function in kernel.functions:
+            for op in function.walk():
+                if op.name in ACCESSES:
+                    self._execute(op)
+                    self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
+        self._complete()
+        for function in kernel.functions:
+            for op in function.walk():
+                decided = [op.start, op.stop, op.step] if op.name == "scf.for" else op.operands[:1]
+                if op.name in ("scf.for", "scf.if") and not self._sources.read_memory(decided):
+                    self._execute(op)  # what it computes is counted
+        self._complete()
+
+    def _complete(self) -> None:
+        while self._todo:
+            value = self._todo.pop()
+            if value not in self.found.values:
+                self.found.values.add(value)
+                self._follow(value)
+
+    def _want(self, values: Iterable[str]) -> None:
+        self._todo.extend(value for value in values if value not in self.found.values)
+
+    def _execute(self, op: Op) -> None:
+        """An operation is executed, and so is all that leads to it."""
+        if op in self.found.ops:
+            return
+        self.found.ops.add(op)
+        for around in (op, *op.parents()):
+            if around.name == "scf.for":
+                self._want((around.start, around.stop, around.step))
+            elif around.name == "scf.if":
+                self._want(around.operands[:1])
+            elif around.name == "scf.while":
+                self._want(around.last(0).operands[:1])
+            elif around.name == "tt.func":
+                self._lead_to(around)
+            self.found.ops.add(around)
+
+    def _lead_to(self, function: Op) -> None:
+        if function in self.found.ops:
+            return
+        for block in function.regions[0]:
+            for op in block.ops[-1:]:
+                if op.name == "cf.cond_br":
+                    self._want(op.operands[:1])
+        for call in self._sources.calls.get(function, ()):
+            self._execute(call)
+
+    def _follow(self, value: str) -> None:
+        op = self.kernel.defs.get(value)
+        around = op if op is not None else self.kernel.owner[value][0]
+        if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
+            for inner in op.walk():
+                self.found.ops.add(inner)
+                self.found.values.update(inner.results)
+                self.found.values.update(arg for region in inner.regions for block in region
+                                         for arg in block.args)  # fmt: skip
+        if around.name != "tt.func":
+            self._execute(around)
+        self._want(self._sources.before(value))
+
+
+@dataclass(frozen=True)
+class Accessed:
+    """The arguments of a kernel whose memory it accesses.
+
+    Attributes:
+        read: by loads, and by atomics of which something uses the answer; None = not known.
+        changed: by stores and atomics; None = not known.
+        answers: whether it uses what an atomic answers.
+        hands_over: whether programs may exchange data through atomics at some size: their return
+            values are used, their sequence matters, or what they change is loaded or stored to.
+    """
+
+    read: frozenset[str] | None
+    changed: frozenset[str] | None
+    answers: bool
+    hands_over: bool
+
+
+def accessed_by(kernel: Kernel) -> Accessed:
+    """What the loads, stores and atomics of a kernel go to."""
+    loaded, answered, changed, plain = (set[str]() for _ in range(4))
+    kinds: dict[str, set[str]] = {}
+    sources = Sources(kernel)
+    for op in (op for function in kernel.functions for op in function.walk()):
+        if op.name not in ACCESSES:
+            continue
+        roots = _roots(sources, op.operands[0])
+        changed |= roots if op.name in _CHANGES else set()
+        if op.name in ("tt.load", "tt.store"):
+            plain |= roots
+            loaded |= roots if op.results else set()
+            continue
+        answered |= roots if any(kernel.uses.get(value) for value in op.results) else set()
+        how = op.text.split(",")[0].split()[-1] if op.name == "tt.atomic_rmw" else "exch"
+        for root in roots:
+            kinds.setdefault(root, set()).add(how)
+    if kinds and not {*plain, *kinds} <= set(kernel.args):  # what points anywhere points to all
+        kinds = dict.fromkeys(plain or [""], set().union(*kinds.values()))
+    ordered = any(len(kind) > 1 or "exch" in kind for kind in kinds.values())
+    return Accessed(
+        _known(kernel, loaded | answered), _known(kernel, changed), bool(answered),
+        hands_over=bool(answered) or ordered or not plain.isdisjoint(kinds),
+    )  # fmt: skip
+
+
+def conflicting(kernel: Kernel) -> list[Op]:
+    """Its stores, and the loads of what it stores to."""
+    sources = Sources(kernel)
+    ops = [op for function in kernel.functions for op in function.walk()]
+    of = {op: _roots(sources, op.operands[0]) for op in ops if op.name in ("tt.load", "tt.store")}
+    stored = set[str]().union(*(of[op] for op in of if not op.results))
+    known = {*kernel.args}.issuperset
+    return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
+
+
+@lru_cache(maxsize=64)
+def deciding_floats(kernel: Kernel) -> frozenset[str] | None:
+    """The arguments of whose floats an access, a mask or a branch depends; None = not known."""
+    decides, sources = address_slice(kernel), Sources(kernel)
+    loads = (op for op in decides.ops if op.name in ACCESSES and re.search(r"ptr<b?f", op.types))
+    used = [op for op in loads if not decides.values.isdisjoint(op.results)]
+    return _known(kernel, {root for op in used for root in _roots(sources, op.operands[0])})
+
+
+def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
+    return frozenset(roots) if roots <= set(kernel.args) else None
+
+
+def _roots(sources: Sources, pointer: str) -> set[str]:
+    """The values that a pointer is made of and that are made of no other pointer."""
+
+    def pointers(value: str) -> list[str]:
+        op = sources.kernel.defs.get(value)
+        before = [] if op and op.name == "tt.load" else sources.before(value)
+        return [one for one in before if "!tt.ptr" in sources.kernel.types[one]]
+
+    return {value for value in reached([pointer], pointers) if not pointers(value)}

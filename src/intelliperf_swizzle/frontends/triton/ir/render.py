@@ -11,12 +11,21 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from intelliperf_swizzle.records import KernelSource, SourceFunction
+from intelliperf_swizzle.records import (
+    Argument,
+    DescriptorArgument,
+    DtypeArgument,
+    FunctionArgument,
+    KernelSource,
+    Launch,
+    SourceFunction,
+    TensorArgument,
+)
 
 PACKAGE = "rendered_"
 """How the names of rendered packages begin."""
@@ -107,6 +116,35 @@ def import_functions(rendered: Path) -> Mapping[str, Any]:
             raise
     functions: Mapping[str, Any] = sys.modules[name].FUNCTIONS
     return functions
+
+
+def live_arguments(
+    launch: Launch, functions: Mapping[str, Any], tensor: Callable[[TensorArgument], object]
+) -> dict[str, Any]:
+    """The arguments of a recorded launch by name, as a kernel is called with them.
+
+    Args:
+        launch: as recorded.
+        functions: the live jit functions by key.
+        tensor: makes each tensor.
+    """
+    import triton.language as tl
+
+    def live(argument: Argument) -> object:
+        if isinstance(argument, TensorArgument):
+            return tensor(argument)
+        if isinstance(argument, DescriptorArgument):
+            from triton.tools.tensor_descriptor import TensorDescriptor
+
+            extents = map(list, (argument.shape, argument.strides, argument.block_shape))
+            return TensorDescriptor(tensor(argument.base), *extents)
+        if isinstance(argument, DtypeArgument):
+            return tl.dtype(argument.name)
+        if isinstance(argument, FunctionArgument):
+            return functions[argument.key]
+        return tuple(map(live, argument)) if isinstance(argument, tuple) else argument
+
+    return {name: live(argument) for name, argument in launch.arguments.items()}
 
 
 def literal(value: object) -> str:

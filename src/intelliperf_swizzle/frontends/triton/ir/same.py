@@ -12,7 +12,7 @@ the mapping that was proved. So this holds for every launch that is compiled ali
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -87,20 +87,18 @@ class _Numbering:
     Attributes:
         kernel: any.
         table: shared by both kernels.
+        leaf: which number of the original a value is where an operation reads it; None if none.
     """
 
     kernel: Kernel
     table: dict[Key, int]
+    leaf: Callable[[str, Op], Key | None] = lambda value, user: None
     functions: dict[str, Op] = field(init=False)
     values: dict[str, int] = field(default_factory=dict)
     bodies: dict[Op, tuple[int, tuple[_Event, ...], bool]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.functions = {function.symbol: function for function in self.kernel.functions}
-
-    def leaf(self, value: str, user: Op) -> Key | None:
-        """Which number of the original a value is where an operation reads it; None if none."""
-        return None
 
     def body(self, function: Op) -> tuple[int, tuple[_Event, ...], bool]:
         """A number of what a function does; its events; whether it only computes its results."""
@@ -177,42 +175,6 @@ class _Numbering:
         if op.name == "tt.call":
             return self.body(self.functions[op.symbol])[2]
         return op.name in _PURE or op.name.startswith(("arith.", "math.", "ub."))
-
-
-@dataclass(eq=False)
-class _Original(_Numbering):
-    """The original.
-
-    Attributes:
-        leaves: values that are renumbered.
-        own: operations by which a loop counts, so that they read what it counts.
-    """
-
-    leaves: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    own: frozenset[Op] = frozenset()
-
-    def leaf(self, value: str, user: Op) -> Key | None:
-        """As of `_Numbering`."""
-        return self.leaves.get(value) if user not in self.own else None
-
-
-@dataclass(eq=False)
-class _Edited(_Numbering):
-    """The edited kernel.
-
-    Attributes:
-        raw: its numbering if nothing in it stands for a number.
-        home: value -> its function.
-        stands: function and raw number -> what that stands for.
-    """
-
-    raw: _Numbering = field(kw_only=True)
-    home: Mapping[str, Op] = field(kw_only=True)
-    stands: Mapping[tuple[Op, int], Key] = field(kw_only=True)
-
-    def leaf(self, value: str, user: Op) -> Key | None:
-        """As of `_Numbering`."""
-        return self.stands.get((self.home[value], self.raw.plain(value))) if self.stands else None
 
 
 def _frozen(event: _Event) -> Key:
@@ -297,7 +259,10 @@ class _Pair:
         own: frozenset[Op],
     ) -> None:
         self._table = table
-        self._original = _Original(original, table, leaves=leaves, own=own)
+        self._leaf: Callable[[str, Op], tuple[int, int] | None] = lambda value, user: (
+            None if user in own else leaves.get(value)
+        )
+        self._original = _Numbering(original, table, self._leaf)
         self._raw = _Numbering(edited, table)
         for function in edited.functions:
             self._raw.body(function)
@@ -310,12 +275,14 @@ class _Pair:
         self._stands: dict[tuple[int, int], Renumbered] = {}
         self._edited = self._number_edited()
 
-    def _number_edited(self) -> _Edited:
-        stands = {
-            (one.function, self._raw.plain(one.value)): key for key, one in self._stands.items()
-        }
-        kernel = self._raw.kernel
-        return _Edited(kernel, self._table, raw=self._raw, home=self._home, stands=stands)
+    def _number_edited(self) -> _Numbering:
+        raw, home = self._raw, self._home
+        stands = {(one.function, raw.plain(one.value)): key for key, one in self._stands.items()}
+
+        def leaf(value: str, user: Op) -> Key | None:
+            return stands.get((home[value], raw.plain(value))) if stands else None
+
+        return _Numbering(raw.kernel, self._table, leaf)
 
     def compare(self, before: Op, after: Op) -> None:
         """Compares two functions; returns if they are the same."""
@@ -347,8 +314,7 @@ class _Pair:
     def _values(self, x: str, y: str, user: Op, other: Op) -> None:
         """Follows two values that differ to where they do."""
         while True:
-            number = self._original.leaves.get(x) if user not in self._original.own else None
-            if number is not None:
+            if (number := self._leaf(x, user)) is not None:
                 self._bind(number, y, user)
             a, b = self._original.kernel.defs.get(x), self._edited.kernel.defs.get(y)
             if a is None or b is None:

@@ -3,4 +3,4 @@
 """A kernel's source: where it reads its program id, a swizzle put there, the kernel compiled."""
 
 from intelliperf_swizzle.frontends.triton.source.build import build
-from intelliperf_swizzle.frontends.triton.source.splice import splice
+from intelliperf_swizzle.frontends.triton.source.splice import edit, splice

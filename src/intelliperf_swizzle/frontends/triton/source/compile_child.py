@@ -1,10 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Compiles kernels without a GPU, in the child process of `build`.
-
-Launch options that the target's backend does not know (`waves_per_eu` on an NVIDIA GPU) are
-left out.
-"""
+"""Compiles kernels without a GPU, in the child process of `build`."""
 
 from __future__ import annotations
 
@@ -18,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import triton
-from triton.compiler.compiler import CompiledKernel, make_backend
+from triton.compiler.compiler import CompiledKernel
 from triton.runtime import driver
 
+from intelliperf_swizzle.frontends.triton.ir.compile import warm_up
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
-from intelliperf_swizzle.frontends.triton.ir.stand_in_arguments import stand_in_arguments
 from intelliperf_swizzle.records import Launch
 
 
@@ -36,11 +32,7 @@ def compile_here(
     started = time.perf_counter()
     try:
         functions = import_functions(render_module(launch.source, folder, edits))
-        arguments = stand_in_arguments(launch, functions)
-        known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
-        options = {k: v for k, v in launch.options.items() if k in known and v is not None}
-        kernel = functions[launch.source.kernel]
-        compiled = kernel.warmup(grid=launch.grid, **arguments, **options)
+        compiled = warm_up(launch, functions)
         needs = _amd_needs(compiled) if "amdgcn" in compiled.asm else _nvidia_needs(compiled)
     except Exception as error:
         return {"error": _message(error)}

@@ -26,8 +26,9 @@ the tile's number, and what follows reads the new one::
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import (
@@ -42,14 +43,20 @@ from intelliperf_swizzle.edit import (
 )
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.emit import emit_triton
-from intelliperf_swizzle.frontends.triton.source.configs import recorded_only, under
-from intelliperf_swizzle.frontends.triton.source.factors import find_factors
+from intelliperf_swizzle.frontends.triton.ir.render import RULE
+from intelliperf_swizzle.frontends.triton.overlay.rules import rules_of
+from intelliperf_swizzle.frontends.triton.source.configs import (
+    recorded_configs,
+    recorded_only,
+    under,
+)
 from intelliperf_swizzle.frontends.triton.source.reads import (
     AXES,
     Read,
     begins_line,
     bound_names,
     definition,
+    find_factors,
     find_reads,
     first_line_of,
     free_prefix,
@@ -93,6 +100,35 @@ class _Change:
 
     replacements: tuple[tuple[Place, str], ...]
     insertions: Mapping[int, tuple[str, ...]]
+
+
+def edit(
+    launches: Sequence[Launch],
+    swizzle: Swizzle,
+    target: Target,
+    *,
+    name: str,
+    roots: Sequence[Path],
+) -> Edit:
+    """Inserts the swizzle before the first read of a program id; as of `ports.Editor`.
+
+    Where the text cannot carry it, or others use that text, the kernel alone changes when it is
+    compiled (see `overlay`): the edit has no file and no diff.
+    """
+    first = launches[0].source
+    read_exactly(Path(first.entry.file))  # else nothing can be said of it
+    most = max(launches, key=lambda one: one.programs)
+    rules = rules_of(most, swizzle, target, recorded_configs(launches))
+    try:
+        done = splice(first, swizzle, target=target, launches=launches, name=name, roots=roots)
+    except SpliceError as error:
+        if not rules or isinstance(error, NoSwizzleError):
+            raise
+        done = Edit({RULE: json.dumps(rules[0])}, {}, {}, "")
+    if most.loop:
+        text = done.functions[most.source.kernel]
+        rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
+    return replace(done, rules=rules)
 
 
 def splice(

@@ -16,13 +16,12 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import Loads, Observation, Output
-from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block, NotKnownError, align
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_together
-from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
@@ -216,8 +215,7 @@ def observe(launch: Launch, kernel: Kernel) -> Observation:
     """
     numbers = {op: _numbers(kernel, op) for function in kernel.functions for op in function.walk()}
     wanted = [value for values in numbers.values() for value in values]
-    memory, plan = Memory(launch), Plan(kernel, address_slice(kernel, wanted))
-    live = Live(plan, launch.grid, memory, bind_arguments(kernel, launch, memory))
+    live = Live.of(Plan(kernel, address_slice(kernel, wanted)), launch)
     watcher = Watcher(launch, live, numbers)
     run_together(live, watcher)
     return watcher.observation()

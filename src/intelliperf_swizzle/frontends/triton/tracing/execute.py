@@ -10,26 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.memory import (
-    Fill,
-    Memory,
-    bind_arguments,
-    scalar_values,
-)
-from intelliperf_swizzle.frontends.triton.walk.one_by_one import DeadlockError
-from intelliperf_swizzle.frontends.triton.walk.running import (
-    Executed,
-    Live,
-    run_one_by_one,
-    run_together,
-)
-from intelliperf_swizzle.frontends.triton.walk.slicing import (
+from intelliperf_swizzle.frontends.triton.ir.flow import (
     accessed_by,
     address_slice,
     conflicting,
     everything,
+)
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
+from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
+from intelliperf_swizzle.frontends.triton.walk.memory import Fill, scalar_values
+from intelliperf_swizzle.frontends.triton.walk.running import (
+    DeadlockError,
+    Live,
+    run_one_by_one,
+    run_together,
 )
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import LINE_BYTES, Launch, Trace
@@ -135,11 +130,9 @@ def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
 
 def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None = None) -> Live:
     """A launch that can be executed: the whole kernel, or what decides its accesses."""
-    memory = Memory(launch, fill)
     tiles = find_tiles(kernel, launch)
     executed = everything(kernel) if whole else address_slice(kernel, [tiles[1]] if tiles else ())
-    plan = Plan(kernel, executed, tiles)
-    return Live(plan, launch.grid, memory, bind_arguments(kernel, launch, memory))
+    return Live.of(Plan(kernel, executed, tiles), launch, fill)
 
 
 def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
@@ -150,9 +143,9 @@ def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
     """
     recorder = _recorder(launch, live)
     run = run_together(live, recorder)
-    trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.noticed.waits)
-    trace = replace(trace, immaterial=_immaterial(launch, live, run.noticed.control))
-    if reads_what_is_written(trace, run.noticed.control, recorder.value_loads):
+    trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.waits)
+    trace = replace(trace, immaterial=_immaterial(launch, live, run.control))
+    if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotKnownError("what a program does depends on what the launch itself writes")
     return trace, recorder
 
@@ -165,12 +158,12 @@ def _recorder(launch: Launch, live: Live) -> TraceRecorder:
 
 
 def _trace(
-    launch: Launch, live: Live, recorder: TraceRecorder, run: Executed, method: str, note: str
+    launch: Launch, live: Live, recorder: TraceRecorder, run: Noticed, method: str, note: str
 ) -> Trace:
     trace = recorder.trace(
         launch.grid, live.memory.segments,
         method="batched" if method == "batched" else "sequential",
-        arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.noticed.waits,
+        arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
     ops = conflicting(kernel)

@@ -23,7 +23,7 @@ from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
-from intelliperf_swizzle.frontends.triton.walk.batch import Active
+from intelliperf_swizzle.frontends.triton.walk.blocks import Active
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
 from intelliperf_swizzle.records import Access, Int64Array, Launch, Storage, UInt8Array
@@ -268,7 +268,7 @@ class Comparison:
                     run_together(live, Observer(), compute=True)
                     waits.append(False)
                 else:
-                    waits.append(run_one_by_one(live).noticed.waits)
+                    waits.append(run_one_by_one(live).waits)
             seconds.append(perf_counter() - begun)
             memories.append(live.memory)
         difference = None

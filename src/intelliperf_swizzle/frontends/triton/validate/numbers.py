@@ -68,7 +68,7 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
         except Exception as error:
             yield f"the swizzled kernel does not compile: {_last_line(error)}"
             continue
-        yield _difference(one, edited, compare_all(parse(text), edited))
+        yield _difference(one, edited, *compare_all(parse(text), edited))
 
 
 def _marks(loop: TileLoop | None) -> dict[int, list[str]]:
@@ -81,30 +81,21 @@ def _marks(loop: TileLoop | None) -> dict[int, list[str]]:
     return marks
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """How two kernels differ: in words if in more than their numbers.
-
-    Attributes:
-        prints: operands of the prints that tell the original's numbers; see `_marks`.
-    """
-
-    found: Renumbering | str
-    prints: list[list[str]]
-
-
-def _compare(original: Kernel, edited: Kernel) -> _Compared:
+def _compare(original: Kernel, edited: Kernel) -> tuple[Renumbering | str, list[list[str]]]:
+    """How two kernels differ, and the operands of the prints with the original's numbers."""
     prints = sorted(
         ([*op.operands] for op in original.ops() if op.name == "tt.print" and MARK in op.text),
         key=lambda values: original.constant(values[0]) or 0,
     )
     numbers = [values[1] for values in prints] or None
     others = [value for values in prints for value in values[2:]]
-    return _Compared(compare(original, edited, numbers, others), prints)
+    return compare(original, edited, numbers, others), prints
 
 
-def _difference(one: EditedLaunch, edited: Kernel, compared: _Compared) -> str | None:
-    loop, found, prints = one.launch.loop, compared.found, compared.prints
+def _difference(
+    one: EditedLaunch, edited: Kernel, found: Renumbering | str, prints: list[list[str]]
+) -> str | None:
+    loop = one.launch.loop
     if len(prints) != len(loop.counters if loop else ()):
         return "the number of a tile is not read once in each turn of the loop"
     if isinstance(found, str):

@@ -10,34 +10,26 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Array,
     Block,
     Element,
+    NotKnownError,
+    Programs,
     align,
     terms_of,
     unknown,
 )
 from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
+from intelliperf_swizzle.frontends.triton.walk.operations import as_unsigned
 from intelliperf_swizzle.records import Access, Int64Array
 from intelliperf_swizzle.trace.observer import EXCHANGES, BlockAccess, Observer, Update
-
-
-def _unsigned(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    def on_bits(left: Array, right: Array) -> Array:
-        bits = f"u{left.dtype.itemsize}"
-        return function(left.view(bits), right.view(bits)).view(left.dtype)
-
-    return on_bits
-
 
 _NEW: Mapping[str, Callable[[Array, Array], Array]] = {
     "atomic_add": np.add, "atomic_fadd": np.add, "atomic_and": np.bitwise_and,
     "atomic_or": np.bitwise_or, "atomic_xor": np.bitwise_xor, "atomic_max": np.maximum,
-    "atomic_min": np.minimum, "atomic_umax": _unsigned(np.maximum),
-    "atomic_umin": _unsigned(np.minimum), "atomic_exch": lambda old, new: new,
-    "atomic_xchg": lambda old, new: new,
+    "atomic_min": np.minimum, "atomic_umax": as_unsigned(np.maximum),
+    "atomic_umin": as_unsigned(np.minimum), "atomic_xchg": lambda old, new: new,
 }  # fmt: skip
 
 
@@ -96,14 +88,16 @@ ORDER = frozenset(("the order of the programs",))
 
 @dataclass
 class Noticed:
-    """What was noticed while programs were executed.
+    """What was noticed while programs of a launch were executed.
 
     Attributes:
+        arithmetic: int64[programs of the launch, 3]; see `walker.arithmetic_of`.
         waits: whether a program waited for another, or might have.
         control: bit set of the storages whose contents decided something; bit `1 + place` for
             the storage at `place` in `Memory.numbers`.
     """
 
+    arithmetic: Int64Array
     waits: bool = False
     control: int = 0
 

@@ -255,8 +255,8 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
         TraceError: an argument of the kernel is none of the launch.
     """
     bound: dict[str, Block] = {}
-    for name, kind, value in _match(kernel, launch):
-        element = element_of(kind)
+    for name, _, value in _paired(kernel, launch):
+        element = element_of(kernel.types[name])
         if isinstance(value, TensorArgument):
             value = memory.base[value.storage] + value.offset_bytes
         elif element.pointee:
@@ -276,12 +276,6 @@ def scalar_values(kernel: Kernel, launch: Launch) -> dict[str, str]:
         for value, name, argument in _paired(kernel, launch)
         if isinstance(launch.arguments.get(name), int | float) and argument is not None
     }
-
-
-def _match(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
-    kinds = dict(zip(kernel.args, kernel.arg_types, strict=True))
-    for value, _, argument in _paired(kernel, launch):
-        yield value, kinds[value], argument
 
 
 _SIMPLE = (TensorArgument, int, float, bool, type(None))

@@ -4,42 +4,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now
-from intelliperf_swizzle.frontends.triton.walk.batch import (
+from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now, update_of
+from intelliperf_swizzle.frontends.triton.walk.blocks import (
     MOST_NUMBERS,
+    Block,
     EnoughError,
     NotKnownError,
     Programs,
     TooWideError,
 )
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.one_by_one import OneByOne, Scheduler
+from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
-from intelliperf_swizzle.records import Grid, Int64Array
+from intelliperf_swizzle.records import Access, Grid, Int64Array, Launch
 from intelliperf_swizzle.trace.observer import Observer
 
 MOST_PROGRAMS = 16384
 """Programs of one batch: enough that Python's share vanishes, few enough for the memory limit."""
-
-
-@dataclass(frozen=True)
-class Executed:
-    """What was noticed.
-
-    Attributes:
-        noticed: waits, what decided, what was accessed outside of every storage.
-        arithmetic: int64[programs of the launch, 3]; see `walker.arithmetic_of`.
-    """
-
-    noticed: Noticed
-    arithmetic: Int64Array
 
 
 @dataclass(frozen=True)
@@ -60,6 +48,12 @@ class Live:
     arguments: Mapping[str, Block]
     now: Now = field(default_factory=Now)
 
+    @classmethod
+    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> Live:
+        """A launch, by the plan of its kernel, in a memory of its own; see `Memory`."""
+        memory = Memory(launch, fill)
+        return cls(plan, launch.grid, memory, bind_arguments(plan.kernel, launch, memory))
+
     @property
     def programs(self) -> int:
         """How many there are."""
@@ -68,7 +62,7 @@ class Live:
 
 def run_together(
     live: Live, recorder: Observer, programs: Int64Array | None = None, *, compute: bool = False
-) -> Executed:
+) -> Noticed:
     """Execute programs in batches.
 
     With `compute`, stores and atomics are carried out, provided that no program reads what another
@@ -77,8 +71,7 @@ def run_together(
     Raises:
         NotKnownError: a value that is not known decides what a program does.
     """
-    noticed = Noticed()
-    arithmetic = np.zeros((live.programs, 3), np.int64)
+    noticed = Noticed(np.zeros((live.programs, 3), np.int64))
     if programs is None:
         programs = np.arange(live.programs, dtype=np.int64)
     most = _most_programs(live.plan) if compute else MOST_PROGRAMS
@@ -100,8 +93,8 @@ def run_together(
             recorder.end(np.ones(len(piece), np.bool_), accesses.value_loads)
             for bits in accesses.value_loads.values():
                 noticed.control |= bits
-            arithmetic[piece] = batch.arithmetic
-    return Executed(noticed, arithmetic)
+            noticed.arithmetic[piece] = batch.arithmetic
+    return noticed
 
 
 def _most_programs(plan: Plan) -> int:
@@ -110,9 +103,194 @@ def _most_programs(plan: Plan) -> int:
     return max(1, min(MOST_PROGRAMS, MOST_NUMBERS // 8 // largest))
 
 
+# --- one by one ---------------------------------------------------------------------------------
+
+MOST_POLLS = 50
+"""Polls of an unchanged word after which a program is taken to wait for another."""
+MOST_WAITING_PROGRAMS = 4096
+"""Each waiting program holds a thread; more than this is taken for a kernel that cannot end."""
+
+
+class DeadlockError(Exception):
+    """A program waits for memory that no remaining program changes."""
+
+
+class Scheduler:
+    """Runs programs as coroutines: exactly one runs at any time.
+
+    Without waiting, all programs run in order on the caller's thread. A program that polls memory
+    in vain calls `wait`: its thread is parked and another goes on, first with programs that have
+    not begun, then with parked ones, in the order of parking.
+    """
+
+    def __init__(self, programs: Iterable[int], run: Callable[[int], None]) -> None:
+        self._pending = deque(programs)
+        self._run = run
+        self._parked: deque[threading.Semaphore] = deque()
+        self._vain_waits = 0
+        self._failure: BaseException | None = None
+        self._done = threading.Event()
+        self.current = -1
+        self.waited = False
+
+    def run_all(self) -> None:
+        """Run every program to its end.
+
+        Raises:
+            DeadlockError: all programs that are left wait, and nobody changes memory.
+        """
+        self._work()
+        self._done.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def memory_changed(self) -> None:
+        """Note that a store or a successful atomic may end somebody's waiting."""
+        self._vain_waits = 0
+
+    def wait(self) -> None:
+        """Let others run; return when it is this program's turn again."""
+        self.waited = True
+        program, turn = self.current, threading.Semaphore(0)
+        self._vain_waits += 1
+        if not self._pending and self._vain_waits > len(self._parked) + 1:
+            raise DeadlockError(f"program {program} waits and no program is left that could end it")
+        if len(self._parked) >= MOST_WAITING_PROGRAMS:
+            raise DeadlockError(f"more than {MOST_WAITING_PROGRAMS} programs wait at once")
+        self._parked.append(turn)
+        if self._pending:
+            self._vain_waits = 0
+            threading.Thread(target=self._work, daemon=True).start()
+        else:
+            self._parked.popleft().release()
+        turn.acquire()
+        self.current = program
+        if self._failure is not None:
+            raise _AbandonedError
+
+    def _work(self) -> None:
+        try:
+            while self._pending and self._failure is None:
+                self.current = self._pending.popleft()
+                self._run(self.current)
+                self._vain_waits = 0
+        except _AbandonedError:
+            pass
+        except BaseException as failure:
+            self._failure = self._failure or failure
+        if self._parked:
+            self._parked.popleft().release()
+        else:
+            self._done.set()
+
+
+class _AbandonedError(Exception):
+    """Ends a parked program after another one failed."""
+
+
+@dataclass(eq=False)
+class OneByOne(Accesses):
+    """The memory of a program that runs alone; what it does not know, later programs do not.
+
+    Attributes:
+        scheduler: lets other programs run while this one waits.
+    """
+
+    scheduler: Scheduler = field(kw_only=True)
+    _last: tuple[object, ...] | None = field(default=None, init=False)
+    _polls: int = field(default=0, init=False)
+
+    def load(
+        self, pointer: Block, mask: Block | None, other: Block | None, *, wanted: bool
+    ) -> Block | None:
+        """A load; the first poll of a word is reported, its repetitions are not."""
+        if not pointer.single:
+            self._report(Access.READ, pointer, mask)
+            return self._read(pointer, mask, other, 0)
+        return self._polled(
+            Access.READ, pointer, mask, (), lambda: self._read(pointer, mask, other, 0)
+        )
+
+    def poll(self, pointer: Block, expected: Block) -> None:
+        """A program waits until a word has a value."""
+        while True:
+            found = self.load(pointer, None, None, wanted=True)
+            if found is None or not found.known:
+                raise NotKnownError("a program waits for a value that is not known")
+            if (found.data == expected.data).all():
+                return
+
+    def store(self, pointer: Block, value: Block | None, mask: Block | None) -> None:
+        """A store."""
+        self._report(Access.WRITE, pointer, mask)
+        self.scheduler.memory_changed()
+        if value is not None:
+            self.put(pointer, value, mask)
+
+    def update(
+        self, operation: str, pointer: Block, values: list[Block | None], mask: Block | None,
+        used: bool,
+    ) -> Block:  # fmt: skip
+        """An atomic."""
+        element = pointer.element.target
+        self.now.update = update_of(operation, element, used)
+        self.noticed.waits |= used and operation == "atomic_cas"
+        given = [value for value in values if value is not None]
+
+        def change() -> Block:
+            if all(value.known for value in given):
+                return self.change(operation, pointer, given, mask)
+            why = frozenset().union(*(value.why for value in given))
+            self.put(pointer, Block(given[0].terms, element, pointer.shape, why), mask)
+            return Block(given[0].terms, element, pointer.shape, why)
+
+        if not pointer.single:
+            self.scheduler.memory_changed()
+            self._report(Access.ATOMIC, pointer, mask)
+            return change()
+        told = (operation, *(value.data.tobytes() for value in given))
+        return self._polled(Access.ATOMIC, pointer, mask, told, change)
+
+    def _polled(
+        self,
+        kind: Access,
+        pointer: Block,
+        mask: Block | None,
+        operands: tuple[object, ...],
+        access: Callable[[], Block],
+    ) -> Block:
+        """One access of one word; vain repetitions of the same make the program wait."""
+        lanes = mask is None or bool(mask.data.all())
+        poll = (kind, int(pointer.data.reshape(-1)[0]), lanes, *operands)
+        repeated = poll == self._last
+        if not repeated:
+            self._report(kind, pointer, mask)
+        before = self._value(pointer)
+        answer = access()
+        unchanged = before == self._value(pointer)
+        if not unchanged:
+            self.scheduler.memory_changed()
+        self._last = poll if unchanged else None
+        self._polls = self._polls + 1 if repeated else 0
+        if self._polls >= MOST_POLLS and unchanged:
+            self.scheduler.wait()
+            self._polls = 0
+        return answer
+
+    def _value(self, pointer: Block) -> object:
+        element, address = pointer.element.target, pointer.data.reshape(-1)[:1]
+        everywhere, zero = np.ones(1, np.bool_), np.zeros(1, element.array)
+        return self.memory.read(address, everywhere, zero, element)[0].tobytes()
+
+    def _report(self, kind: Access, pointer: Block, mask: Block | None) -> None:
+        self._last = None
+        block = self.block(kind, pointer, mask)
+        self.recorder.observe(int(self.programs.numbers[0]), block)
+
+
 def run_one_by_one(
     live: Live, *, programs: Iterable[int] | None = None, observer: Observer | None = None
-) -> Executed:
+) -> Noticed:
     """Execute programs one after the other, in the given order; one that waits lets others run.
 
     The plan must be of everything. A poll repeated without any other access in between is reported
@@ -122,8 +300,7 @@ def run_one_by_one(
         DeadlockError: programs wait for each other for ever.
         NotKnownError: a value that is not known decides what a program does.
     """
-    noticed = Noticed()
-    arithmetic = np.zeros((live.programs, 3), np.int64)
+    noticed = Noticed(np.zeros((live.programs, 3), np.int64))
     order = range(live.programs) if programs is None else programs
 
     def run(program: int) -> None:
@@ -132,9 +309,9 @@ def run_one_by_one(
         accesses = OneByOne(live.memory, told, noticed, batch, live.now, scheduler=scheduler)
         with np.errstate(all="ignore"):
             Walker(live.plan, batch, accesses, live.arguments).run()
-        arithmetic[program] = batch.arithmetic[0]
+        noticed.arithmetic[program] = batch.arithmetic[0]
 
     scheduler = Scheduler(order, run)
     scheduler.run_all()
     noticed.waits |= scheduler.waited
-    return Executed(noticed, arithmetic)
+    return noticed

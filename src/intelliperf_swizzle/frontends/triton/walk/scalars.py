@@ -12,8 +12,13 @@ import numpy as np
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.walk.batch import MOST_NUMBERS, Programs
-from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block, tensor_of
+from intelliperf_swizzle.frontends.triton.walk.blocks import (
+    MOST_NUMBERS,
+    Array,
+    Block,
+    Programs,
+    tensor_of,
+)
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.operations import OPERATIONS, constant
 from intelliperf_swizzle.records import Int64Array, Launch

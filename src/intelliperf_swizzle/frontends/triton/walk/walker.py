@@ -11,30 +11,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any
 
 import numpy as np
 
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.walk import elementwise, rearrange
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
-from intelliperf_swizzle.frontends.triton.walk.batch import (
+from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Active,
+    Block,
     EnoughError,
     NotKnownError,
     Programs,
     TooWideError,
+    choose,
+    tensor_of,
+    unknown,
 )
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block, choose, tensor_of, unknown
 from intelliperf_swizzle.frontends.triton.walk.operations import (
     OPERATIONS,
     Operation,
     Type,
     constant,
+    libdevice,
+    reduction,
 )
-from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Slice
 from intelliperf_swizzle.records import Int64Array
 
 SPECIAL = 16
@@ -364,7 +366,6 @@ class Walker:
     def _combine(self, op: Op) -> None:
         """A reduction or a scan."""
         region = op.regions[0][0]
-        single = region.ops[0].name if len(region.ops) == 2 else ""
 
         def combine(left: Sequence[Block], right: Sequence[Block]) -> Sequence[Block]:
             self._bind(region.args, [*left, *right])
@@ -372,18 +373,11 @@ class Walker:
                 self._methods[method](inner)
             return [self.values[name] for name in region.ops[-1].operands]
 
-        def operation(programs: Programs, op: Op, blocks: Sequence[Block], _: Type) -> list[Block]:
-            given = programs, [*blocks], op.attr("axis"), combine, single
-            if op.name == "tt.reduce":
-                return rearrange.reduce(*given)
-            return rearrange.scan(*given, "reverse = true" in op.text)
-
-        self._make(op, operation)
+        self._make(op, reduction(combine, region.ops[0].name if len(region.ops) == 2 else ""))
 
     def _extern(self, op: Op) -> None:
         """A function of a library."""
-        function = elementwise.libdevice(op.text.partition('symbol = "')[2].partition('"')[0])
-        self._make(op, function and partial(_on_lanes, function))
+        self._make(op, libdevice(op.text.partition('symbol = "')[2].partition('"')[0]))
 
     # --- memory ---------------------------------------------------------------------------------
 
@@ -429,12 +423,6 @@ class Walker:
             return Block((data.astype(kind[0].array),), *kind)
 
         self._make(op, operation)
-
-
-def _on_lanes(
-    function: Callable[..., Any], programs: Programs, _: Op, blocks: Sequence[Block], kind: Type
-) -> Block:
-    return elementwise.on_lanes(programs, function, blocks, kind[0])
 
 
 _HANDLERS: Mapping[str, str] = {
