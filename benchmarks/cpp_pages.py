@@ -19,7 +19,8 @@ from typing import Any
 
 from accuracy.comparison import ModelAccuracy
 from accuracy.summary import scores, summarise
-from cpp_programs import DRAWN, OTHERS
+from cpp_programs import DRAWN, FURTHER, OTHERS
+from cpp_programs import PROGRAMS as FIRST
 from cuda_kernels import MEASURED, PREDICTIONS, TARGETS, compared, lines_of
 from harness.render import generated, page, table
 from hip_programs import PROGRAMS
@@ -53,12 +54,10 @@ def render() -> dict[str, str]:
 def cpp_programs() -> str:
     """The page on programs that were not tried before."""
     records = json.loads(CPP_PROGRAMS.read_text(encoding="utf-8"))
-    drawn, others = ({one.folder for one in group} for group in (DRAWN, OTHERS))
-    parts: list[list[Mapping[str, Any]]] = [[], [], []]
-    for one in records:
-        parts[1 if one["folder"] in drawn else 2 if one["folder"] in others else 0].append(one)
-    first, second, third = (
-        f"{sum(one['exit_status'] == 0 for one in part)} of {len(part)} are answered"
+    groups = [{one.folder for one in group} for group in (FIRST, DRAWN, OTHERS, FURTHER)]
+    parts = [[one for one in records if one["folder"] in group] for group in groups]
+    first, second, third, fourth = (
+        f"{sum(one['kernel'] is not None for one in part)} of {len(part)} are answered"
         for part in parts
     )
     return page(
@@ -95,6 +94,20 @@ def cpp_programs() -> str:
         "`cudaThreadSynchronize`, which CUDA 13 lacks, and the makefiles of nw and "
         "matrix_multiplication name the usual places of CUDA and ROCm.",
         _programs(parts[2]),
+        "## Fourteen more",
+        "Of [llm.c](https://github.com/karpathy/llm.c) (f1e2ace), "
+        "[XSBench](https://github.com/ANL-CESAR/XSBench) (ba08e52), "
+        "[RSBench](https://github.com/ANL-CESAR/RSBench) (34b6447), "
+        "[BabelStream](https://github.com/UoB-HPC/BabelStream) (57637d5), "
+        "[miniBUDE](https://github.com/UoB-HPC/miniBUDE) (570f66c), "
+        "[HIP-Examples](https://github.com/ROCm/HIP-Examples) (cdf9d10), "
+        "[code-samples](https://github.com/NVIDIA-developer-blog/code-samples) (72d62ec), "
+        "[amd-lab-notes](https://github.com/amd/amd-lab-notes) (d0cc152), "
+        "[CUDA_Freshman](https://github.com/Tony-Tan/CUDA_Freshman) (9799382), "
+        "[mixbench](https://github.com/ekondis/mixbench) (236a0be) and collections above. "
+        f"{fourth}; at the first try, at a495d4cb on two cores with twenty other processes, 5 "
+        "were. FURTHER_SAID",
+        _programs(parts[3]),
     )
 
 

@@ -162,7 +162,7 @@ def _decisive(launch: records.Launch, immaterial: tuple[str, ...]) -> records.La
         if name in tensors:
             number = tensors[name].storage
             storages[number] = replace(storages[number], contents=None)
-        else:
+        elif name in arguments:  # else what an address leads to
             arguments[name] = _type(arguments[name])
     return replace(
         launch, arguments=arguments, storages=storages, count=1, computed=False, ordinal=0

@@ -56,3 +56,27 @@ def test_what_a_launch_that_is_not_recorded_may_do_is_not_known(
     found = find_dependences(capture(request).launches, timeout_seconds=100)
     reasons = "".join(one.unknown for one in found)
     assert decides in reasons if decides else not reasons
+
+
+TABLE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def through(table, SEED):
+    at = tl.load(table + tl.program_id(0)).to(tl.pointer_type(tl.int32))
+    tl.store(at, SEED)
+
+cells = torch.zeros(8, dtype=torch.int32, device="cuda")
+table = torch.tensor([cells[at:].data_ptr() for at in range(8)], device="cuda")
+for seed in (16, 32):
+    through[(8,)](table, seed)
+"""
+
+
+def test_launches_through_one_table_are_looked_at_once(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(TABLE)
+    request = RecordRequest(
+        [sys.executable, "app.py"], tmp_path, tmp_path / "record", target=load_target("mi300x")
+    )
+    found = find_dependences(capture(request).launches, timeout_seconds=100)
+    assert [bool(one) for one in found] == [False, False], found

@@ -275,7 +275,7 @@ def _variables(text: str) -> str:
         )
 
     text = _GLOBAL.sub(split, text)
-    return re.sub(r"@([\w.$]+)", lambda m: f"@sw_at_{m[1]}" if m[1] in names else m[0], text)
+    return re.sub(r"@([\w.$]+)", lambda m: f"@at_of_{m[1]}" if m[1] in names else m[0], text)
 
 
 def _entry(name: str, parameters: list[tuple[str, bool]], body: str) -> str:

@@ -121,7 +121,7 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
         TraceError: it is not optimised, or LLVM cannot read what is left of it.
     """
     if any(b"optnone" in one for one in kernel.attributes):
-        raise TraceError("it is built with -O0, which keeps every variable in scratch; use -O1")
+        raise TraceError("it is built with -O0 or -G: every variable is in scratch; use -O1, no -G")
     sliced = _slice(text, kernel, debug)
     if sliced.refusal is not None:
         sliced = replace(_slice(text, kernel, debug, executed=True), executed=sliced.refusal)

@@ -253,7 +253,7 @@ class _Preparation:
 
     def _link(self) -> str | None:
         """Why the library cannot be linked; None if it is."""
-        places = (f"-Wl,--defsym=sw_at_{name}={at:#x}" for name, (at, _) in self._variables.items())
+        places = (f"-Wl,--defsym=at_of_{name}={at:#x}" for name, (at, _) in self._variables.items())
         library = self._request.folder / "kernels.so"
         objects = map(str, self._objects)
         command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]

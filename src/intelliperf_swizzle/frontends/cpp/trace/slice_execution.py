@@ -159,7 +159,7 @@ class SliceExecution:
             for one in module.global_variables
             if one.name in names
         }
-        known = {name: address for name, (address, _) in kernel.variables.items()}
+        known = {f"at_of_{name}": address for name, (address, _) in kernel.variables.items()}
         for one in (*module.functions, *module.global_variables):
             if one.is_declaration and one.name.startswith("sw_"):  # HIP's and CUDA's have one name
                 known[one.name] = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, one.name))
