@@ -106,7 +106,10 @@ def cpp_programs() -> str:
         "[CUDA_Freshman](https://github.com/Tony-Tan/CUDA_Freshman) (9799382), "
         "[mixbench](https://github.com/ekondis/mixbench) (236a0be) and collections above. "
         f"{fourth}; at the first try, at a495d4cb on two cores with twenty other processes, 5 "
-        "were. FURTHER_SAID",
+        "were; XSBench is since `hipcc` includes `string.h`, prefix_sum with a size that its own "
+        "check allows. Longer than ten minutes took llm.c (with `pip install nvidia-cublas`), "
+        "RSBench, transpose and, with its launch not reached, miniBUDE. srad_v2 reads outside of "
+        "its allocations, CUDA_Freshman is built with `-G`, mixbench needs `hip/hip_ext.h`.",
         _programs(parts[3]),
     )
 

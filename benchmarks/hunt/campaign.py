@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from hunt import swizzles
 from hunt.applications import APPEARS, Application, application
 from hunt.programs import Native, moved, program
-from hunt.truth import LAUNCH, ORDERS, REVERSED, SHUFFLED, Outcome, Truth
+from hunt.truth import LAUNCH, ORDERS, RENUMBERED, REVERSED, SHUFFLED, Outcome, Truth
 
 if TYPE_CHECKING:
     from hunt.gates import Offers, Verdict
@@ -154,10 +154,16 @@ def _write(app: Application, folder: Path) -> None:
 
 
 def _patch(app: Application, verdict: Verdict, folder: Path) -> None:
-    """The tool's patch where there is one, else the one that it refused to make."""
-    if verdict.patch is None:
-        by_hand = moved if "app.hip.cpp" in app.files else swizzles.patched
-        for name, text in by_hand(app, verdict.text).items():
+    """The tool's patch where there is one, or what changes when the kernel is compiled, and else
+    the patch that it refused to make."""
+    if not verdict.patch:
+        if "app.hip.cpp" in app.files:
+            changed = moved(app, verdict.guarded or verdict.text)
+        elif verdict.accepted:
+            changed = {RENUMBERED: verdict.guarded}
+        else:
+            changed = swizzles.patched(app, verdict.text)
+        for name, text in changed.items():
             (folder / name).write_text(text)
         return
     subprocess.run(

@@ -35,13 +35,7 @@ from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.frontends.triton.capture import (
-    describe,
-    process,
-    recorder,
-    recording,
-    unknown,
-)
+from intelliperf_swizzle.frontends.triton.capture import describe, recorder, recording, unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.frontends.triton.ir import compile as compile_
@@ -57,6 +51,7 @@ from intelliperf_swizzle.search import (
     builds,
     conclude,
     loop,
+    plan,
     run,
     stages,
 )
@@ -84,6 +79,7 @@ class Verdict:
     kind: str
     reason: str
     patch: str | None = None
+    guarded: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,7 +129,7 @@ def _judge(
         contextlib.chdir(folder),
         _replaced(
             *_ALL_BETTER,
-            (run, "is_promising", lambda *_: True),
+            (plan, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
             (builds, "add_cautions", lambda kernel, *_: kernel),
             (Attempts, "screen", _screen_anew),
@@ -195,7 +191,7 @@ def main() -> None:
     proposer = _Proposer(text)
     with _replaced(
         *_ALL_BETTER,
-        (run, "is_promising", lambda *_: True),
+        (plan, "is_promising", lambda *_: True),
         (conclude, "is_promising", lambda *_: True),
         (OfflineProposer, "propose", lambda _, problem: proposer.propose(problem)),
         (loop, "search", proposer.search),
@@ -242,7 +238,8 @@ class _Proposer:
             [attempt] = batch.outcomes
             kind, reason = attempt.verdict.kind, attempt.verdict.reason
             if self._held is not None:
-                self.verdicts.append(Verdict(text, True, kind, "", self._held.attempt.diff))
+                held = self._held.attempt
+                self.verdicts.append(Verdict(text, True, kind, "", held.diff, held.candidate.text))
             elif attempt.verdict.gains:
                 self.verdicts.append(Verdict(text, False, "not guarded", "no condition suffices"))
             else:
@@ -342,13 +339,13 @@ class _WarmHere:
 def _start(
     command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, on_gpu: bool
 ) -> _Ended:
-    """`process.start` here: the application runs to its end, watched."""
+    """`recording.start` here: the application runs to its end, watched."""
     from triton import knobs
 
     from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
     settings: AgentSettings = load_settings(folder)
-    (folder / process.LOG).touch()
+    (folder / recording.LOG).touch()
     assert settings.gpu is not None
     sys.path.insert(0, str(cwd))
     exit_code = 0
@@ -366,7 +363,7 @@ def _start(
         for function in at_exit:
             function()
     except Exception:
-        (folder / process.LOG).write_text(traceback.format_exc())
+        (folder / recording.LOG).write_text(traceback.format_exc())
         exit_code = 1
     finally:
         atexit.register = register

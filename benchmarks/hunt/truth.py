@@ -29,12 +29,18 @@ from pathlib import Path
 from types import FunctionType, TracebackType
 from typing import Any
 
+from hunt.applications import Launch
+from hunt.swizzles import renumber
+
 LAUNCH, REVERSED, SHUFFLED = ORDERS = ("launch", "reversed", "shuffled")
 MOST_ACCESSES = 400
 """Of one program; the generated ones make a hundred, and one that waits makes them for ever."""
 
 ENVIRONMENT = {"TRITON_INTERPRET": "1", "DEV": "cpu", "SPLIT": "1", "OMP_NUM_THREADS": "1"}
 """In which applications run: the first configuration is the one that a tuner took."""
+RENUMBERED = "renumbered.txt"
+"""File beside an application with a swizzle that changes `kernel` alone, and none of its text."""
+
 Outcome = str
 """A digest of all results, or `hang`, `fault` or `error: …`."""
 
@@ -181,13 +187,26 @@ def _install(order_of: Callable[[int], Sequence[int]]) -> None:
         }
         grid = (*self.grid, 1, 1)[:3]
         builder.set_grid_dim(*grid)
-        for pid in order_of(prod(grid)):
+        tiles = _renumbered(self.fn.__name__, bound, grid)
+        for pid in map(tiles.__getitem__, order_of(prod(grid))):
             place = (pid % grid[0], pid // grid[0] % grid[1], pid // grid[0] // grid[1])
             builder.set_grid_idx(*place)
             bounded.left = MOST_ACCESSES
             self.fn(**arguments)
 
     interpreter.GridExecutor.__call__ = call
+
+
+def _renumbered(kernel: str, bound: Mapping[str, Any], grid: tuple[int, ...]) -> Sequence[int]:
+    """Which tile each program of a launch computes."""
+    text = Path(str(sys.modules["kernels"].__file__)).with_name(RENUMBERED)
+    if kernel != "kernel" or not text.exists():
+        return range(prod(grid))
+    constants = {name: value for name, value in bound.items() if type(value) is int}
+    tiles = renumber(text.read_text(), Launch(grid, constants))
+    if tiles is None:
+        raise ValueError("the swizzle fails, or leaves the grid")
+    return tiles
 
 
 class _Order:

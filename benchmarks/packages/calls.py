@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,6 +36,8 @@ def call(name: str, function: Callable[..., Any], *args: Any, **options: Any) ->
     except Exception as error:  # of theirs: wrong arguments, unsupported sizes or Triton
         reason = " ".join(str(error).split())[-150:]
         print(f"failed: {name}: {type(error).__name__}: {reason}", file=sys.stderr)
+        with Path(os.environ.get("FAILED_CALLS", os.devnull)).open("a", encoding="utf-8") as file:
+            print(f"{name}: {type(error).__name__}: {reason}", file=file)
 
 
 def by_name(

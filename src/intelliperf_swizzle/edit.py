@@ -44,6 +44,7 @@ class Edit:
         before: the same files as they were when the edit was made.
         diff: unified, for `git apply` and `patch -p1` from the root that it was made for.
         rules: the same for who changes kernels when they are compiled (`ports.Overlay`).
+        notes: a sentence for people if there are rules alone.
     """
 
     functions: Mapping[str, str]
@@ -51,6 +52,7 @@ class Edit:
     before: Mapping[str, str] = field(repr=False)
     diff: str
     rules: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def swizzles(self) -> str:

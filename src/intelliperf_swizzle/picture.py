@@ -10,7 +10,6 @@ that are; beside it the first tiles are drawn one by one.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -307,7 +306,7 @@ def _tensor_picture(
     )
     return records.TensorPicture(
         names=segment.names,
-        shape=_shape(launch, segment),
+        shape=tensor.words if (tensor := _tensor(launch, segment)) else "",
         bytes=segment.bytes,
         use="read and written" if read and written else "written" if written else "read",
         tiles_per_line=touches.tiles_per_line,
@@ -334,10 +333,4 @@ def _row_bytes(launch: records.Launch, segment: records.Segment) -> int | None:
         return None
     strides = sorted({stride for stride, size in zip(tensor.strides, tensor.shape, strict=True)
                       if size > 1 and stride > 1})  # fmt: skip
-    bits = re.search(r"\d+", tensor.dtype)
-    return strides[0] * max(1, int(bits[0]) // 8) if strides and bits else None
-
-
-def _shape(launch: records.Launch, segment: records.Segment) -> str:
-    tensor = _tensor(launch, segment)
-    return f"{' × '.join(map(str, tensor.shape))} {tensor.dtype}" if tensor else ""
+    return strides[0] * tensor.item_bytes if strides else None

@@ -15,7 +15,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.ports import GpuOutcome
 from intelliperf_swizzle.frontends.triton import trials
-from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
 from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
 from intelliperf_swizzle.hardware import load_target
@@ -102,7 +102,7 @@ def stages(
     setup = prepare(options, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
         subject = choose_kernel(recorded, setup, Silent())
-        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_of(TARGET))
+        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_told(TARGET))
         runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
         history = History(folder / "history.jsonl", {})
         own = replace(setup, profiler=Counters())

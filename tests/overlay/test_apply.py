@@ -107,6 +107,7 @@ def test_a_helper_of_another_file_changes_for_this_kernel_alone(tmp_path: Path) 
     order = parse("pid = num_pids - 1 - pid")
     edit = TRITON.edit(launches, order, target, name="any", roots=[tmp_path])
     assert (edit.files, edit.diff) == ({}, "")
+    assert "elsewhere.py" in edit.notes[0]
     tile = np.arange(64)[::-1]
     mapped = MappedLaunch(launches[0], TRITON.trace(launches[0]), tile)
     assert TRITON.validate([mapped], edit, tolerance=0.0, budget_seconds=10).same_bits

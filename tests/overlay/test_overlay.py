@@ -118,6 +118,15 @@ def test_caches_see_another_kernel(tmp_path: Path) -> None:
     assert compiled(rows).hash == plain.hash
 
 
+def test_copies_of_the_module_in_one_process_agree(tmp_path: Path) -> None:
+    overlay.watch_compilations()
+    copy = runpy.run_path(overlay.__file__)
+    with copy["applied"](swizzles(tmp_path, rows, "pid_0 = grid_0 - 1 - pid_0")) as kernels:
+        assert instructions(compiled(rows)) == instructions(compiled(reversed_rows))
+        assert kernels[-1] == "rows"
+    assert instructions(compiled(rows)) != instructions(compiled(reversed_rows))
+
+
 def test_proxies_of_what_is_gone_do_not_disturb(tmp_path: Path) -> None:
     class Gone:
         pass

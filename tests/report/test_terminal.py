@@ -15,7 +15,15 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.records import KernelSummary, MissCauses, Run, SourceFunction
+from intelliperf_swizzle.records import (
+    KernelSource,
+    KernelSummary,
+    Launch,
+    MissCauses,
+    Run,
+    SourceFunction,
+    TensorArgument,
+)
 from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.report.why import lines
@@ -236,4 +244,10 @@ def test_steps_of_a_pipe_are_two_seconds_apart() -> None:
      ("/home/u/project/gemm.py", "gemm.py:7")],
 )  # fmt: skip
 def test_a_kernel_of_a_package_is_named_by_its_place_in_it(file: str, place: str) -> None:
-    assert SourceFunction("a", file, 7, "def a(): ...\n").place == place
+    source = KernelSource("a", {"a": SourceFunction("a", file, 7, "def a(): ...\n")})
+    launch = Launch("a", source, (1, 1, 1), {}, (), {}, {})
+    assert launch.place == place
+    generated = replace(source, identity={"module": "torch._inductor"})
+    given = {"x": TensorArgument(0, "fp16", (4096, 512), (512, 1)), "n": 3}
+    launch = replace(launch, kernel="triton_tem_fused_mm_relu_0", source=generated, arguments=given)
+    assert launch.place == "mm_relu: 4096 × 512 fp16"

@@ -81,8 +81,7 @@ def subject(
     name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None
 ) -> Subject:
     """A kernel with only what a plan reads; all its time lies below the L2."""
-    source = SimpleNamespace(entry=SimpleNamespace(place="app.py:7"))
-    launch = SimpleNamespace(kernel=name, programs=64, tiles=64, count=1, source=source)
+    launch = SimpleNamespace(kernel=name, programs=64, tiles=64, count=1, place="app.py:7")
     baseline = Measurement(
         "model", "mi300x", hits, modelled_memory_time_ms=ms, l2_bytes=0, l2_requests=1000,
         imbalance=imbalance,

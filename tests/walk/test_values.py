@@ -73,7 +73,7 @@ def test_reductions_scans_and_sorts(tmp_path: Path) -> None:
 
 
 @triton.jit
-def narrowed(x, half, small, again, n, BLOCK: tl.constexpr):
+def narrowed(x: tl.const, half, small, again, n, BLOCK: tl.constexpr):
     lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + lanes, mask=lanes < n)
     tl.store(half + lanes, (v.to(tl.bfloat16) * 3).to(tl.float32), mask=lanes < n)
@@ -83,9 +83,9 @@ def narrowed(x, half, small, again, n, BLOCK: tl.constexpr):
 
 
 def test_floats_that_numpy_lacks_are_rounded_as_torch_does(tmp_path: Path) -> None:
-    x = at(1, 300)[0]
-    given = {"x": x, "half": np.zeros_like(x), "small": np.zeros(300, np.int32),
-             "again": np.zeros_like(x), "n": 300, "BLOCK": 64}  # fmt: skip
+    x = at(1, 300)[0].astype(np.float16)
+    given = {"x": x, "half": np.zeros(300, np.float32), "small": np.zeros(300, np.int32),
+             "again": np.zeros(300, np.float32), "n": 300, "BLOCK": 64}  # fmt: skip
     case = Case(narrowed, (5, 1, 1), given)
     half, again = outcomes(case, tmp_path, "half", "again")
     wanted = torch.from_numpy(x)

@@ -218,7 +218,7 @@ def replay_in_rounds(
     """Replay one launch from cold: domains side by side, then their misses through what they share.
 
     Where loops multiply matrices, loads are issued ahead, and the time that each takes decides how
-    far workgroups drift apart (`pipelined`); elsewhere they drift apart at random, round by round.
+    far workgroups drift apart (`latencies`); elsewhere they drift apart at random, round by round.
 
     Cost and memory: see `model.replay`.
     """
@@ -289,7 +289,7 @@ def _causes(domains: Sequence[Domain], tensors: Tensors) -> Int64Array:
     """The causes of all domains. Of a unit's first misses, one in each domain, that of the earliest
     round is compulsory, in a round that of the first domain, and the others are another domain's.
     """
-    from intelliperf_swizzle.cache.compiled.causes import COMPULSORY, OTHER_DOMAIN
+    from intelliperf_swizzle.cache.compiled import COMPULSORY, OTHER_DOMAIN
 
     counted: Int64Array = np.sum([one.causes.counted for one in domains], axis=0)
     if not tensors.number:
@@ -326,7 +326,7 @@ def _domains(
     tensors: Tensors,
 ) -> tuple[list[Domain], list[float]]:
     """Each domain by itself, on all cores; and when it ends, 0 where rounds stand for time."""
-    from intelliperf_swizzle.cache.compiled.causes import watch
+    from intelliperf_swizzle.cache.compiled import watch
     from intelliperf_swizzle.cache.compiled.latencies import PIECE_LINES, replay_in_time
     from intelliperf_swizzle.cache.compiled.lines import Domain, References, replay_domain
 

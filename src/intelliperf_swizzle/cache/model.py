@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.amd_replay import arithmetic, imbalance, replay_in_rounds, work
 from intelliperf_swizzle.cache.nvidia_replay import replay_two_sides
 from intelliperf_swizzle.cache.stream import (
@@ -32,15 +33,6 @@ from intelliperf_swizzle.cache.traffic import (
 )
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    SECTOR_BYTES,
-    Accuracy,
-    Int64Array,
-    Measurement,
-    MissCauses,
-    Trace,
-)
 
 
 class ReplayedLaunch(NamedTuple):
@@ -53,19 +45,19 @@ class ReplayedLaunch(NamedTuple):
         occupancy: workgroups resident on one CU.
     """
 
-    trace: Trace
-    tile: Int64Array
+    trace: records.Trace
+    tile: records.Int64Array
     launches: int = 1
     occupancy: int = 1
 
 
 def replay(
-    runs: Sequence[tuple[Trace, Int64Array, int, int]],
+    runs: Sequence[tuple[records.Trace, records.Int64Array, int, int]],
     target: Target,
     physics: Physics = FULL,
     *,
     causes: bool = False,
-) -> Measurement:
+) -> records.Measurement:
     """Replay launches under their orders and read the modelled counters.
 
     Every launch starts with cold caches. Hit rates are ratios of sums over all launches.
@@ -108,10 +100,10 @@ def replay(
 
 
 def with_times(
-    measured: Measurement,
-    runs: Sequence[tuple[ReferenceStream, Int64Array, int, int]],
+    measured: records.Measurement,
+    runs: Sequence[tuple[ReferenceStream, records.Int64Array, int, int]],
     target: Target,
-) -> Measurement:
+) -> records.Measurement:
     """A measurement with what decides the time beside memory: arithmetic, and who ends last.
 
     Args:
@@ -140,12 +132,14 @@ def _arithmetic_ms(stream: ReferenceStream, target: Target) -> float:
     return float(clocks.sum()) / target.cus / (target.clock_ghz * 1e6)
 
 
-def _causes(total: Traffic, names: Sequence[tuple[str, ...]]) -> tuple[MissCauses, ...] | None:
+def _causes(
+    total: Traffic, names: Sequence[tuple[str, ...]]
+) -> tuple[records.MissCauses, ...] | None:
     """Those of each tensor that has requests, the most misses first; None if nobody asked."""
     if not names:
         return None
     rows = [
-        MissCauses(one, *row)
+        records.MissCauses(one, *row)
         for one, row in zip(names, total.causes.tolist(), strict=True)
         if row[0]
     ]
@@ -154,7 +148,7 @@ def _causes(total: Traffic, names: Sequence[tuple[str, ...]]) -> tuple[MissCause
 
 def traffic(
     stream: ReferenceStream,
-    tile: Int64Array,
+    tile: records.Int64Array,
     target: Target,
     occupancy: int,
     physics: Physics = FULL,
@@ -171,18 +165,18 @@ def traffic(
     return replay_in_rounds(stream, tile, target, resident, physics, tensors)
 
 
-def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Measurement:
+def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> records.Measurement:
     """The counters' readings of some traffic, and the memory time that follows from it."""
     requests = int(total.requests.sum())
     has_llc = physics.llc and target.llc_bytes is not None
-    fill_bytes = total.fill_lines * LINE_BYTES
+    fill_bytes = total.fill_lines * records.LINE_BYTES
     below_l2 = fill_bytes + total.written_bytes
-    memory = below_l2 - total.llc_hit_lines * LINE_BYTES
+    memory = below_l2 - total.llc_hit_lines * records.LINE_BYTES
     per_domain = tuple(
         1 - m / r if r else 0.0
         for m, r in zip(total.misses.tolist(), total.requests.tolist(), strict=True)
     )
-    return Measurement(
+    return records.Measurement(
         profiler="model",
         device=target.name,
         l2_hit_rate=1 - int(total.misses.sum()) / requests if requests else 0.0,
@@ -193,7 +187,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         l2_bytes=total.l2_bytes,
         llc_bytes=below_l2 if has_llc else None,
         memory_bytes=memory,
-        compulsory_bytes=total.distinct_lines * LINE_BYTES,
+        compulsory_bytes=total.distinct_lines * records.LINE_BYTES,
         balance=float(total.requests.min() / total.requests.max()) if requests else None,
         l2_hit_rate_per_domain=per_domain,
         modelled_memory_time_ms=memory_ms(total, target, llc=has_llc),
@@ -205,7 +199,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
 
 def _all_lookups(total: Traffic, target: Target) -> float | None:
     """The quotient of NVIDIA's own counter, which lookups from the other side are part of."""
-    lookups = int(total.requests.sum()) + total.crossed_bytes // SECTOR_BYTES
+    lookups = int(total.requests.sum()) + total.crossed_bytes // records.SECTOR_BYTES
     if not isinstance(target, NvidiaGpu) or lookups == 0:
         return None
     return 1 - (int(total.misses.sum()) + total.crossed_misses) / lookups
@@ -216,8 +210,8 @@ MATRICES, OTHERS = "kernels that multiply matrices", "other kernels"
 """The kinds of kernels that are told apart."""
 
 
-def accuracy_of(target: str, *, multiplies: bool) -> Accuracy | None:
+def accuracy_of(target: str, *, multiplies: bool) -> records.Accuracy | None:
     """What is known of a GPU and kernels that multiply matrices, or do not; None = nothing."""
     known = json.loads(COMPARED.read_text(encoding="utf-8")).get(target, {})
     of = known.get(MATRICES if multiplies else OTHERS)
-    return decode(Accuracy, of) if of else None
+    return decode(records.Accuracy, of) if of else None

@@ -18,7 +18,7 @@ data fall into step where they wait for it, and those of a GPC with more CUs fal
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +26,11 @@ import numpy.typing as npt
 from intelliperf_swizzle.cache.stream import NO_TENSORS, ReferenceStream, Tensors
 from intelliperf_swizzle.cache.traffic import Physics, Traffic
 from intelliperf_swizzle.hardware import NvidiaGpu
-from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.cache.compiled.chip import Rules
     from intelliperf_swizzle.cache.compiled.sectors import L2, Crowding, Rows
-    from intelliperf_swizzle.cache.compiled.timed import TimedTraffic
 
 _FILLING_WAVES = 16
 """So many waves keep the four schedulers of an SM busy whose instructions each wait four clocks for
@@ -40,6 +39,36 @@ MOST_WRITERS = 1.5
 """Where tiles write a sector more often than this on average, each writes a part of it. What that
 costs is not modelled and is more than rows are: a transpose of 8 x 64 tiles takes 0.51 to 0.99 ms
 on an H200 under orders that it opens 6.0 to 4.1 million rows under."""
+
+
+class TimedTraffic(NamedTuple):
+    """What the counters of both domains read, in sectors of 32 bytes.
+
+    Attributes:
+        requests: int64[2]; by the domain next to the CU.
+        misses: int64[2].
+        l1_hits: that workgroups found in their L1.
+        merged: that never reached the L2, because another CU of the GPC had just asked.
+        remote: that went from one domain to the other.
+        remote_missed: those of them that were not in the L2 there either.
+        fetched: that came from memory.
+        written: that were written back, by the end.
+        activated: rows of memory that were opened, by the end.
+        clocks: until the last workgroup was done.
+        causes: as `Traffic` has them.
+    """
+
+    requests: Int64Array
+    misses: Int64Array
+    l1_hits: int
+    merged: int
+    remote: int
+    remote_missed: int
+    fetched: int
+    written: int
+    activated: int
+    clocks: float
+    causes: Int64Array
 
 
 def replay_two_sides(
@@ -94,9 +123,12 @@ def replay_timed(
     places = timed.Places(*slots(target, occupancy))
     rules = _rules(target, physics, stream)
     l2, crowding = _l2(stream, target, sets=physics.sets)
-    return timed.replay(
+    chip, clocks = timed.replay(
         tile.astype(np.int32), refs, places, rules, l2, crowding, tensors, physics.seed
     )
+    counts = chip.counts.tolist()
+    every = (chip.requests, chip.misses, *counts, clocks, chip.causes.counted)
+    return TimedTraffic._make(every)
 
 
 def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rules:
@@ -149,13 +181,21 @@ def _rows(stream: ReferenceStream, target: NvidiaGpu) -> Rows:
     row_lines = target.memory_row_bytes // LINE_BYTES
     found = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
     if row_lines and (row_lines, banks) not in stream.rows:
-        writers = sectors.writers(stream.ref_unit, stream.ref_code, stream.unit_offset)
-        if writers <= MOST_WRITERS:
+        if _writers(stream) <= MOST_WRITERS:
             found = sectors.rows_of(stream.unit_offset, stream.unit_line, row_lines, banks)
         stream.rows[row_lines, banks] = found
     found = stream.rows.get((row_lines, banks), found)
     opened = np.full(banks if len(found[1]) else 0, -1, np.int64)
     return sectors.Rows(*found, opened, np.zeros(1, np.int64))
+
+
+def _writers(stream: ReferenceStream) -> float:
+    """How often a sector that is written at all is written, on average; 0 where none is."""
+    stores = stream.ref_code >> 4 == Access.WRITE
+    units, codes = stream.plain_units[stores], stream.ref_code[stores]
+    each = [np.bincount(units[codes >> k & 1 == 1], minlength=stream.units) for k in range(4)]
+    writes, distinct = (int((np.array(n) @ stream.unit_lines).sum()) for n in (each, np.sign(each)))
+    return writes / distinct if distinct else 0.0
 
 
 def pace(stream: ReferenceStream, target: NvidiaGpu) -> tuple[npt.NDArray[np.float64], Int64Array]:

@@ -14,18 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    SECTOR_BYTES,
-    Access,
-    Ceiling,
-    Int64Array,
-    Level,
-    Measurement,
-    Trace,
-)
 
 
 @dataclass(frozen=True)
@@ -95,8 +86,8 @@ class Traffic:
         clocks: of a replay by time.
     """
 
-    requests: Int64Array
-    misses: Int64Array
+    requests: records.Int64Array
+    misses: records.Int64Array
     l2_bytes: int
     l1_hit_lines: int
     fill_lines: int
@@ -105,7 +96,7 @@ class Traffic:
     distinct_lines: int
     crossed_bytes: int = 0
     crossed_misses: int = 0
-    causes: Int64Array = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    causes: records.Int64Array = field(default_factory=lambda: np.zeros((0, 5), np.int64))
     row_activations: int = 0
     clocks: float = 0.0
 
@@ -124,8 +115,8 @@ def memory_ms(total: Traffic, target: Target, *, llc: bool) -> float:
         target: the GPU.
         llc: whether there is a last-level cache.
     """
-    below_l2 = total.fill_lines * LINE_BYTES + total.written_bytes
-    memory = below_l2 - total.llc_hit_lines * LINE_BYTES
+    below_l2 = total.fill_lines * records.LINE_BYTES + total.written_bytes
+    memory = below_l2 - total.llc_hit_lines * records.LINE_BYTES
     seconds = total.l2_bytes / (target.l2_gb_s * 1e9) + memory / (target.memory_gb_s * 1e9)
     if llc and target.llc_gb_s:
         seconds += below_l2 / (target.llc_gb_s * 1e9)
@@ -142,8 +133,8 @@ def replayed_ms(total: Traffic, target: Target) -> float | None:
 
 
 def add_division_time(
-    measured: Measurement, divisions: int, rounds: float, target: Target
-) -> Measurement:
+    measured: records.Measurement, divisions: int, rounds: float, target: Target
+) -> records.Measurement:
     """A measurement of a swizzle with the time of its own divisions.
 
     A workgroup divides before its first load, and the model assumes that no other workgroup hides
@@ -164,7 +155,7 @@ def add_division_time(
     return replace(measured, overlapped_time_ms=known)
 
 
-def overlap_levels(measured: Measurement, target: Target) -> Measurement:
+def overlap_levels(measured: records.Measurement, target: Target) -> records.Measurement:
     """A launch with the time in which its L2, memory and arithmetic are at work at once, in part.
 
     Each takes `t` by itself; together they take `(Σ t**p) ** (1/p)`, where `p` is `target.overlap`:
@@ -179,8 +170,8 @@ def overlap_levels(measured: Measurement, target: Target) -> Measurement:
     computing = (measured.arithmetic_time_ms or 0.0) / target.achieved_arithmetic
     if computing >= max(l2, below_l2) and measured.imbalance is None:
         computing = max(computing, measured.replayed_time_ms or 0.0)
-    levels: dict[Level, float] = {"L2": l2, "memory": below_l2, "arithmetic": computing}
-    longest: Level = max(levels, key=levels.__getitem__)
+    levels: dict[records.Level, float] = {"L2": l2, "memory": below_l2, "arithmetic": computing}
+    longest: records.Level = max(levels, key=levels.__getitem__)
     total = sum(one**power for one in levels.values()) ** (1 / power)
     if isinstance(target, AmdGpu):
         total = max(total, measured.replayed_time_ms or 0.0)
@@ -192,7 +183,7 @@ AnyGpu = TypeVar("AnyGpu", bound=Target)
 CODES = np.arange(64)
 """Every reference code, `kind << 4 | sectors`."""
 _KIND = CODES >> 4
-_SECTORS_A_LINE = LINE_BYTES // SECTOR_BYTES
+_SECTORS_A_LINE = records.LINE_BYTES // records.SECTOR_BYTES
 
 
 def as_stored(stream: ReferenceStream, target: AnyGpu) -> AnyGpu:
@@ -203,7 +194,7 @@ def as_stored(stream: ReferenceStream, target: AnyGpu) -> AnyGpu:
     return replace(target, l2_write_request_bytes=of_products)
 
 
-def requests_per_line(target: Target) -> Int64Array:
+def requests_per_line(target: Target) -> records.Int64Array:
     """L2 requests that touching a line takes, by reference code: int64[64].
 
     A read takes one request for each piece of `l2_read_request_bytes` that it touches; a write or
@@ -211,10 +202,10 @@ def requests_per_line(target: Target) -> Int64Array:
     """
     read = _pieces(target.l2_read_request_bytes)
     write = _pieces(target.l2_write_request_bytes)
-    return np.where(_KIND == Access.READ, read, write)
+    return np.where(_KIND == records.Access.READ, read, write)
 
 
-def misses_per_line(target: Target) -> Int64Array:
+def misses_per_line(target: Target) -> records.Int64Array:
     """Of those requests, how many are counted as misses if the line is not there: int64[64].
 
     Where one request covers a line, or where a write allocates (AMD), the first request of the
@@ -222,22 +213,22 @@ def misses_per_line(target: Target) -> Int64Array:
     one misses, and a plain write may count as a hit whatever happens.
     """
     requests = requests_per_line(target)
-    sectored = target.l2_read_request_bytes == SECTOR_BYTES
+    sectored = target.l2_read_request_bytes == records.SECTOR_BYTES
     misses = requests if sectored else np.minimum(requests, 1)
     if target.l2_writes_always_hit:
-        misses = np.where(_KIND == Access.WRITE, 0, misses)
+        misses = np.where(_KIND == records.Access.WRITE, 0, misses)
     return misses
 
 
-def bytes_per_line(target: Target) -> Int64Array:
+def bytes_per_line(target: Target) -> records.Int64Array:
     """Bytes that the L2 moves for a line, by reference code: int64[64]."""
     size = np.where(
-        _KIND == Access.READ, target.l2_read_request_bytes, target.l2_write_request_bytes
+        _KIND == records.Access.READ, target.l2_read_request_bytes, target.l2_write_request_bytes
     )
     return requests_per_line(target) * size
 
 
-def requests(trace: Trace, target: Target) -> int:
+def requests(trace: records.Trace, target: Target) -> int:
     """L2 requests of a launch whose L1s save none; the same for every order of its programs."""
     return stream_requests(stream_of(trace), target)
 
@@ -249,11 +240,11 @@ def stream_requests(stream: ReferenceStream, target: Target) -> int:
     return int((lines * per_line[stream.ref_code]).sum())
 
 
-def _pieces(request_bytes: int) -> Int64Array:
+def _pieces(request_bytes: int) -> records.Int64Array:
     """Aligned pieces of this size with a sector of the mask in them, by reference code."""
-    sectors_a_piece = max(1, request_bytes // SECTOR_BYTES)
+    sectors_a_piece = max(1, request_bytes // records.SECTOR_BYTES)
     piece = (1 << sectors_a_piece) - 1
-    pieces: Int64Array = np.sum(
+    pieces: records.Int64Array = np.sum(
         [(CODES >> first & piece) > 0 for first in range(0, _SECTORS_A_LINE, sectors_a_piece)],
         axis=0,
         dtype=np.int64,
@@ -261,27 +252,9 @@ def _pieces(request_bytes: int) -> Int64Array:
     return pieces
 
 
-@dataclass(frozen=True)
-class Extremes:
-    """What every order of one launch has in common.
-
-    Attributes:
-        misses: no order has fewer L2 misses.
-        requests: no order has more L2 requests.
-    """
-
-    misses: int
-    requests: int
-
-    @property
-    def hit_rate(self) -> float:
-        """No order's hit rate is greater; 1 where nothing is requested."""
-        return 1 - self.misses / self.requests if self.requests else 1.0
-
-
 def ceiling(
-    traces: Sequence[Trace], target: Target, counts: Sequence[int] | None = None
-) -> Ceiling:
+    traces: Sequence[records.Trace], target: Target, counts: Sequence[int] | None = None
+) -> records.Ceiling:
     """The L2 hit rate that no permutation of the programs can exceed on the target.
 
     With M misses and R requests the hit rate is 1 - M/R. For every order M >= C and R <= Q, hence
@@ -309,34 +282,33 @@ def ceiling(
     """
     each = [extremes(stream_of(trace), target) for trace in traces]
     if counts is None:
-        best = max(each, key=lambda one: one.hit_rate)
-    else:
-        best = Extremes(
-            misses=sum(one.misses * n for one, n in zip(each, counts, strict=True)),
-            requests=sum(one.requests * n for one, n in zip(each, counts, strict=True)),
-        )
-    return Ceiling(
-        l2_hit_rate=best.hit_rate,
+        each, counts = [min(each, key=lambda one: one[0] / max(one[1], 1))], [1]
+    pairs = list(zip(each, counts, strict=True))
+    misses, requested = (sum(one[k] * count for one, count in pairs) for k in (0, 1))
+    return records.Ceiling(
+        l2_hit_rate=1 - misses / requested if requested else 1.0,
         derivation=(
-            f"1 - {best.misses} / {best.requests}: at least so many compulsory misses (each line "
+            f"1 - {misses} / {requested}: at least so many compulsory misses (each line "
             f"once in each of the fewest L2s of {target.name} that its programs fit on) of at most "
             "so many requests (as if no L1 saved any)"
         ),
     )
 
 
-def extremes(stream: ReferenceStream, target: Target) -> Extremes:
-    """The fewest misses and the most requests of any order of a launch."""
+def extremes(stream: ReferenceStream, target: Target) -> tuple[int, int]:
+    """The fewest misses and the most requests that any order of a launch has."""
     from intelliperf_swizzle.cache.compiled.merging import unit_tiles
 
     lines = stream.unit_lines.astype(np.int64)
     ref_misses = misses_per_line(target)[stream.ref_code]
     tiles, first_touch = unit_tiles(stream.tile_offset, stream.ref_unit, ref_misses, stream.units)
     misses = lines * first_touch * _fewest_domains(tiles, stream, target)
-    return Extremes(misses=int(misses.sum()), requests=stream_requests(stream, target))
+    return int(misses.sum()), stream_requests(stream, target)
 
 
-def _fewest_domains(tiles: Int64Array, stream: ReferenceStream, target: Target) -> Int64Array:
+def _fewest_domains(
+    tiles: records.Int64Array, stream: ReferenceStream, target: Target
+) -> records.Int64Array:
     """The fewest domains in which so many tiles miss: int64[n] -> int64[n]."""
     if isinstance(target, NvidiaGpu):
         return np.minimum(tiles, 1)

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import Touches, shared_lines, stream_of
 from intelliperf_swizzle.context import (
     HardwareContext,
@@ -22,16 +23,6 @@ from intelliperf_swizzle.context import (
     Wave,
 )
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    Ceiling,
-    Grid,
-    Int64Array,
-    Launch,
-    Measurement,
-    MissCauses,
-    Trace,
-)
 
 MOST_VALUES = 1 << 16
 """Of a tensor that is told of; larger ones are data."""
@@ -42,7 +33,7 @@ MOST_TOLD = 16
 _INTEGER = re.compile(r"u?int(8|16|32|64)")
 
 
-def integer_inputs(launch: Launch, tensors: Sequence[TensorUse]) -> Iterator[IntegerInput]:
+def integer_inputs(launch: records.Launch, tensors: Sequence[TensorUse]) -> Iterator[IntegerInput]:
     """Those of a launch whose contents were recorded.
 
     Args:
@@ -61,7 +52,7 @@ def integer_inputs(launch: Launch, tensors: Sequence[TensorUse]) -> Iterator[Int
         yield IntegerInput(name, values.astype(np.int64).ravel())
 
 
-def describe_values(values: Int64Array) -> str:
+def describe_values(values: records.Int64Array) -> str:
     """`0 x 10, 1 x 4, 2`: the values themselves; of many, how they run or how they spread."""
     begins = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
     if len(begins) <= MOST_TOLD:
@@ -74,7 +65,7 @@ def describe_values(values: Int64Array) -> str:
     return _spread(values)
 
 
-def _spread(values: Int64Array) -> str:
+def _spread(values: records.Int64Array) -> str:
     return f"{values.min()} to {values.max()}, median {np.median(values):g}"
 
 
@@ -83,14 +74,14 @@ NEXT_TILES = 3
 
 
 def hardware_context(
-    launch: Launch,
-    trace: Trace,
+    launch: records.Launch,
+    trace: records.Trace,
     target: Target,
     *,
     occupancy: int,
-    baseline: Measurement,
-    ceiling: Ceiling,
-    launches: Sequence[Launch] = (),
+    baseline: records.Measurement,
+    ceiling: records.Ceiling,
+    launches: Sequence[records.Launch] = (),
 ) -> HardwareContext:
     """The context of a kernel.
 
@@ -137,14 +128,14 @@ class _Order:
         resident: workgroups on a domain at once.
     """
 
-    trace: Trace
+    trace: records.Trace
     target: Target
     touches: Touches
-    domain_of: Int64Array
+    domain_of: records.Int64Array
     resident: int
 
     @cached_property
-    def wave_of(self) -> Int64Array:
+    def wave_of(self) -> records.Int64Array:
         """In which wave of its domain each tile runs: int64[tiles]."""
         rounds, rank = self.trace.rounds, np.empty(self.trace.tiles, np.int64)
         order = rounds[np.argsort(self.domain_of[rounds], kind="stable")]
@@ -153,14 +144,15 @@ class _Order:
         return rank // self.resident
 
     @cached_property
-    def wave_bytes(self) -> Int64Array:
+    def wave_bytes(self) -> records.Int64Array:
         """Distinct bytes of each wave of each domain: int64[domains, waves]."""
         touches, waves = self.touches, int(self.wave_of.max()) + 1
         where = (self.domain_of * waves + self.wave_of)[touches.tile]
-        _, once = np.unique(where * (int(touches.unit.max()) + 1) + touches.unit, return_index=True)
+        units = int(touches.unit.max(initial=0)) + 1
+        _, once = np.unique(where * units + touches.unit, return_index=True)
         size = waves * self.target.num_xcds
         counts = np.bincount(where[once], weights=touches.lines[once], minlength=size)
-        return counts.reshape(-1, waves).astype(np.int64) * touches.step * LINE_BYTES
+        return counts.reshape(-1, waves).astype(np.int64) * touches.step * records.LINE_BYTES
 
 
 # --- tensors ------------------------------------------------------------------------------------
@@ -191,8 +183,8 @@ def _tensor(
     all_lines = int(stream_of(trace).unit_lines[units].sum())
     return TensorUse(
         names=trace.segments[number].names,
-        touched_bytes=all_lines * LINE_BYTES,
-        tile_bytes=line_touches * touches.step * LINE_BYTES / len(np.unique(tile)),
+        touched_bytes=all_lines * records.LINE_BYTES,
+        tile_bytes=line_touches * touches.step * records.LINE_BYTES / len(np.unique(tile)),
         reads=reads,
         writes=writes,
         atomics=atomics,
@@ -209,7 +201,7 @@ def _tensor(
     )
 
 
-def _neighbours(trace: Trace, axis: int) -> Int64Array:
+def _neighbours(trace: records.Trace, axis: int) -> records.Int64Array:
     """The next tile along an axis of each: int64[tiles], -1 where there is none."""
     extent, stride = trace.grid[axis], int(np.prod(trace.grid[:axis], dtype=np.int64))
     tiles = np.arange(trace.tiles)
@@ -217,7 +209,9 @@ def _neighbours(trace: Trace, axis: int) -> Int64Array:
     return np.where(inner, tiles + stride, -1)
 
 
-def _next_tiles(unit: Int64Array, tile: Int64Array, lines: Int64Array) -> tuple[NextTile, ...]:
+def _next_tiles(
+    unit: records.Int64Array, tile: records.Int64Array, lines: records.Int64Array
+) -> tuple[NextTile, ...]:
     same = unit[1:] == unit[:-1]
     weight = lines[1:][same]
     distances, where = np.unique((tile[1:] - tile[:-1])[same], return_inverse=True)
@@ -233,14 +227,14 @@ def _next_tiles(unit: Int64Array, tile: Int64Array, lines: Int64Array) -> tuple[
 
 def _wave(order: _Order, occupancy: int) -> Wave:
     touches, per_domain = order.touches, order.wave_bytes
-    cell = order.wave_of[touches.tile] * (int(touches.unit.max()) + 1) + touches.unit
+    cell = order.wave_of[touches.tile] * (int(touches.unit.max(initial=0)) + 1) + touches.unit
     _, once = np.unique(cell, return_index=True)
-    device = int(touches.lines[once].sum()) * touches.step * LINE_BYTES
+    device = int(touches.lines[once].sum()) * touches.step * records.LINE_BYTES
     return Wave(
         occupancy=occupancy,
         workgroups_per_domain=order.resident,
         waves=per_domain.shape[1],
-        domain_bytes=float(per_domain[per_domain > 0].mean()),
+        domain_bytes=float(per_domain.sum() / max(1, np.count_nonzero(per_domain))),
         device_bytes=device / per_domain.shape[1],
     )
 
@@ -253,11 +247,11 @@ def _reuse(order: _Order) -> Reuse:
     again = np.zeros(len(unit), bool)
     again[1:] = (unit[1:] == unit[:-1]) & (domain[1:] == domain[:-1])
     before = np.concatenate([[0], wave[:-1]])
-    first_tile = np.full(int(unit.max()) + 1, np.iinfo(np.int64).max)
+    first_tile = np.full(int(unit.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first_tile, unit, tile)
     first = tile == first_tile[unit]
     later = again & (wave > before)
-    total = lines.sum()
+    total = max(1, lines.sum())
     until = np.cumsum(order.wave_bytes, axis=1)  # each wave's bytes once
     distance = until[domain, wave][later] - until[domain, before][later]
     fits = lines[later][distance <= order.target.meeting_l2_bytes].sum()
@@ -276,7 +270,7 @@ def _reuse(order: _Order) -> Reuse:
 
 
 def placement(
-    names: Sequence[str], domains: Sequence[float], grid: Grid, of: tuple[int, str]
+    names: Sequence[str], domains: Sequence[float], grid: records.Grid, of: tuple[int, str]
 ) -> str:
     """On how many domains the users of a line of a tensor sit, before, and after a swizzle.
 
@@ -310,7 +304,7 @@ MOST_TENSORS = 4
 """Tensors that are told of one by one, those with the most misses; a kernel has two or three."""
 
 
-def total(causes: Sequence[MissCauses]) -> dict[str, int]:
+def total(causes: Sequence[records.MissCauses]) -> dict[str, int]:
     """The misses of each class, over all tensors."""
     return {name: sum(getattr(one, name) for one in causes) for name in CLASSES}
 
@@ -328,7 +322,7 @@ def of_hundred(counts: Mapping[str, int], requests: int) -> dict[str, int]:
     return whole
 
 
-def describe_causes(causes: Sequence[MissCauses], domain_name: str = "L2") -> str:
+def describe_causes(causes: Sequence[records.MissCauses], domain_name: str = "L2") -> str:
     """`60 of 100 requests miss: 41 another XCD, 12 capacity, 7 compulsory; mostly B`."""
     requests = sum(one.requests for one in causes)
     counts = of_hundred(total(causes), requests)
@@ -344,7 +338,7 @@ def _classes(counts: Mapping[str, int], domain_name: str) -> str:
     return ", ".join(f"{n} {CLASSES[name].format(domain_name)}" for name, n in largest if n)
 
 
-def _mostly(causes: Sequence[MissCauses]) -> str:
+def _mostly(causes: Sequence[records.MissCauses]) -> str:
     """Whose misses most of them are: one tensor's three fifths, or two tensors' four."""
     misses = sum(one.misses for one in causes)
     for number, share in ((1, 0.6), (2, 0.8)):
@@ -354,7 +348,7 @@ def _mostly(causes: Sequence[MissCauses]) -> str:
     return ""
 
 
-def describe_tensors(causes: Sequence[MissCauses], domain_name: str = "L2") -> str:
+def describe_tensors(causes: Sequence[records.MissCauses], domain_name: str = "L2") -> str:
     """The same with what each tensor has of it: `…; A 41 (40 another XCD, 1 compulsory), …`."""
     requests = sum(one.requests for one in causes)
     told: list[str] = []

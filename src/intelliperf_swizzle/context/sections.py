@@ -241,6 +241,8 @@ def _tile(launch: Launch, index: int) -> str:
 
 
 def _locality(context: HardwareContext, _: Collection[str]) -> str:
+    if context.trace.is_unknown:
+        return "Not known: the launch could not be traced."
     parts = ["Computed from a trace of every memory access of the launch."]
     about = ""
     if context.sampled > 1:

@@ -43,12 +43,6 @@ class SourceFunction:
     names: Mapping[str, Any] = field(default_factory=dict)
     other_users: tuple[str, ...] = ()
 
-    @property
-    def place(self) -> str:
-        """`package/module.py:line` of an installed package's, else `file.py:line`."""
-        _, packages, inside = self.file.rpartition("-packages/")
-        return f"{inside if packages else Path(self.file).name}:{self.first_line}"
-
 
 @dataclass(frozen=True)
 class KernelSource:
@@ -111,6 +105,11 @@ class TensorArgument:
     def item_bytes(self) -> int:
         """Of an element; Triton's names of types tell their bits first: `fp8e4nv`."""
         return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
+
+    @property
+    def words(self) -> str:
+        """As `4096 × 512 fp16`."""
+        return f"{' × '.join(map(str, self.shape))} {self.dtype}"
 
     def index(self, place: int) -> tuple[int, ...] | None:
         """Which element the byte at a place of the storage belongs to; None if to none."""
@@ -265,6 +264,19 @@ class Launch:
             if tensor.storage == storage and (index := tensor.index(place)) is not None:
                 return f"`{name}{list(index) or ''}`"
         return f"byte {place} of its memory, between elements"
+
+    @property
+    def place(self) -> str:
+        """`package/module.py:line` of an installed package's source, else `file.py:line`.
+
+        Of a kernel that `torch.compile` generated, what it computes, and of which tensors.
+        """
+        entry = self.source.entry
+        if self.source.identity.get("module") == "torch._inductor":
+            operation = re.sub(r"^triton_\w+?_fused_|_\d+$", "", self.kernel)
+            return f"{operation}: {', '.join(one.words for _, one in self.tensors())}"
+        _, packages, inside = entry.file.rpartition("-packages/")
+        return f"{inside if packages else Path(entry.file).name}:{entry.first_line}"
 
     @property
     def programs(self) -> int:

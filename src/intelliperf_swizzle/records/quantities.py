@@ -257,6 +257,11 @@ class Trace:
         return len(self.tile_offset) - 1
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of what the launch touches."""
+        return not len(self.access_base)
+
+    @property
     def runs_in(self) -> Int64Array:
         """int64[tiles]; the program that runs each tile of the unmodified kernel."""
         return np.arange(self.tiles) if self.program is None else self.program.astype(np.int64)

@@ -11,19 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import quoted
-from intelliperf_swizzle.records import (
-    Accuracy,
-    ByHand,
-    Grid,
-    Interval,
-    Measurement,
-    Proof,
-    RemapVerdict,
-    Run,
-    SizesTried,
-    Timing,
-)
 from intelliperf_swizzle.report.establish import PROVED, establish, headline, recommended, sentences
 from intelliperf_swizzle.units import count, factor, milliseconds, percent, size
 
@@ -38,7 +27,7 @@ KERNELS = (
 """What the shares in the table of kernels are of."""
 
 
-def message(run: Run) -> str:
+def message(run: records.Run) -> str:
     """`outcome` and `cautions` in one; begins with `Modelled:` where it is."""
     return "Modelled: " * run.modelled + " ".join([*outcome(run), *cautions(run.cautions)])
 
@@ -48,7 +37,7 @@ def cautions(found: Sequence[str]) -> list[str]:
     return [f"Caution: {caution}." for caution in found]
 
 
-def outcome(run: Run, patch: str = "best.patch") -> list[str]:
+def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
     """What came of the run: of a swizzle four lines, else one.
 
     The lines: what to do and what that saves; what was proved; what was validated; the patch.
@@ -76,7 +65,7 @@ NO_PATCH = "Patch: none; `intelliperf-swizzle apply swizzles.json` changes this 
 """Where others may use the functions that would change."""
 
 
-def _without_swizzle(run: Run) -> str:
+def _without_swizzle(run: records.Run) -> str:
     """What is known of a kernel for which there is no swizzle."""
     if run.interrupted:
         return f"None of {count(len(run.attempts), 'attempt')} was validated and better by then."
@@ -92,12 +81,12 @@ def _without_swizzle(run: Run) -> str:
     return f"{state} {tried if run.attempts else 'Nothing was tried.'}"
 
 
-def accuracy(run: Run) -> str:
+def accuracy(run: records.Run) -> str:
     """The model's record on this GPU and kind of kernel; empty where nothing is modelled."""
     return f" {of_model(run.accuracy, run.target)}" * run.modelled
 
 
-def of_model(known: Accuracy | None, target: str) -> str:
+def of_model(known: records.Accuracy | None, target: str) -> str:
     """The model's record, a sentence."""
     if known is None:
         return f"The model was not compared with counters of a {target} and such kernels."
@@ -109,7 +98,7 @@ def of_model(known: Accuracy | None, target: str) -> str:
     )
 
 
-def bound_by_arithmetic(kernel: Measurement) -> str:
+def bound_by_arithmetic(kernel: records.Measurement) -> str:
     """Says so where the kernel's operations take longer than its traffic, else nothing."""
     if not kernel.bound_by_arithmetic:
         return ""
@@ -120,7 +109,7 @@ def bound_by_arithmetic(kernel: Measurement) -> str:
     )
 
 
-def together(run: Run) -> str:
+def together(run: records.Run) -> str:
     """What the best swizzles of all kernels save, in a sentence."""
     better = [one for one in run.kernels if one.best_l2_hit_rate is not None]
     saved = sum(one.time_saved or 0.0 for one in better)
@@ -133,7 +122,7 @@ def together(run: Run) -> str:
     return f"Swizzles for {len(better)} of {len(run.kernels)} recorded kernels{saves}."
 
 
-def bottleneck(run: Run) -> str:
+def bottleneck(run: records.Run) -> str:
     """What limits the unmodified kernel."""
     source = f"modelled, {run.target}" if run.modelled else f"measured on {run.baseline.device}"
     return (
@@ -143,13 +132,13 @@ def bottleneck(run: Run) -> str:
     )
 
 
-def outcomes(run: Run) -> str:
+def outcomes(run: records.Run) -> str:
     """How many attempts ended how: `312 screened out, 12 slower`."""
     counts = Counter(attempt.verdict.kind for attempt in run.attempts)
     return ", ".join(f"{number} {kind}" for kind, number in counts.most_common()) + "."
 
 
-def _obstacle(run: Run) -> str:
+def _obstacle(run: records.Run) -> str:
     """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
     stopped = (
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
@@ -161,7 +150,7 @@ def _obstacle(run: Run) -> str:
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
 
 
-def proved(name: str, certificate: Proof, domains: str) -> str:
+def proved(name: str, certificate: records.Proof, domains: str) -> str:
     """A certificate by itself, for `prove`; `domains`: `8 XCDs`."""
     tiles = len(certificate.tile)
     other = {
@@ -196,19 +185,19 @@ class Row:
     after: float | None
     source: Source
     show: Callable[[float | None], str]
-    intervals: tuple[Interval | None, Interval | None] = (None, None)
+    intervals: tuple[records.Interval | None, records.Interval | None] = (None, None)
 
     def texts(self) -> tuple[str, str]:
         """Before and after as people read them."""
         return self._text(self.before, self.intervals[0]), self._text(self.after, self.intervals[1])
 
-    def _text(self, value: float | None, interval: Interval | None) -> str:
+    def _text(self, value: float | None, interval: records.Interval | None) -> str:
         if value is None or interval is None:
             return self.show(value)
         return f"{self.show(value)} ({self.show(interval.low)}–{self.show(interval.high)})"
 
 
-def numbers(run: Run) -> list[Row]:
+def numbers(run: records.Run) -> list[Row]:
     """The numbers of a run; what was predicted stands beside what was measured."""
     rows = comparison(run.baseline, run.best.measurement if run.best else None)
     if run.predicted is None:
@@ -226,7 +215,7 @@ def numbers(run: Run) -> list[Row]:
     return [*beside, *guessed.values()]
 
 
-def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
+def comparison(before: records.Measurement, after: records.Measurement | None) -> list[Row]:
     """The numbers before and after; what was not collected is left out, but for the time."""
     counted: Source = "modelled" if before.profiler == "model" else "measured"
 
@@ -258,7 +247,7 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
     return [*rows, time, *([_of_timing(timings[1])] if timings[1] else [])]
 
 
-def _of_timing(timing: Timing) -> Row:
+def _of_timing(timing: records.Timing) -> Row:
     """The time as a part of the time before, taken round by round."""
     ratio = timing.ratio
     return Row("time, relative", 1.0, ratio.median, "measured", "{:.3f}".format, (None, ratio))
@@ -268,31 +257,31 @@ BY_HAND = ("order", "time", "L2 hit rate", "verdict")
 """The columns of `by_hand`."""
 
 
-def by_hand(run: Run) -> list[tuple[str, str, str, str]]:
+def by_hand(run: records.Run) -> list[tuple[str, str, str, str]]:
     """What people use without a search: name, time, L2 hit rate and verdict; the best last."""
     rows = list(run.by_hand)
     best, read = run.best, run.best.measurement if run.best else None
     if rows and best and read:
         time = read.modelled_time_ms if read.time_ms is None else read.time_ms
         found, kind = f"found: {best.candidate.name}", best.verdict.kind
-        rows.append(ByHand(found, read.l2_hit_rate, time, kind))
+        rows.append(records.ByHand(found, read.l2_hit_rate, time, kind))
     known = "largest launch only" if run.baseline.time_ms is None else "modelled only"
     for one in run.cures.arguments if run.cures and run.by_hand else ():
         given = ", ".join(f"{name}={value}" for name, value in (one.arguments or {}).items())
-        rows.insert(1, ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
+        rows.insert(1, records.ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
     return [
         (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), one.verdict) for one in rows
     ]
 
 
-def sources(run: Run) -> list[Source]:
+def sources(run: records.Run) -> list[Source]:
     """Where the run's numbers come from: the model, hardware, or both."""
     found = {row.source for row in numbers(run) if row.before is not None}
     kinds: tuple[Source, ...] = ("modelled", "measured")
     return [kind for kind in kinds if kind in found]
 
 
-def verdict(run: Run) -> str:
+def verdict(run: records.Run) -> str:
     """The outcome in a few words."""
     if run.best is not None:
         kind = run.best.verdict.kind
@@ -302,7 +291,7 @@ def verdict(run: Run) -> str:
     return "nothing to gain" if run.nothing_to_gain else "no improvement found"
 
 
-def patch_command(run: Run, patch: str = "best.patch") -> str:
+def patch_command(run: records.Run, patch: str = "best.patch") -> str:
     """What applies the run's patch; without a directory where its root is not known."""
     diff = run.best.diff if run.best and run.best.diff else ""
     file = PurePosixPath(run.file)
@@ -312,20 +301,20 @@ def patch_command(run: Run, patch: str = "best.patch") -> str:
     return f"patch -p1 < {shlex.quote(patch)}"
 
 
-def _time(measurement: Measurement | None) -> str:
+def _time(measurement: records.Measurement | None) -> str:
     """A sentence on the time, where a GPU was there to take it."""
     timing = measurement.timing if measurement else None
     return f" Measured {relative_time(timing)}." if timing else ""
 
 
-def relative_time(timing: Timing) -> str:
+def relative_time(timing: records.Timing) -> str:
     """Where it was measured, and the part of the time that is left, with its interval."""
     ratio = timing.ratio
     interval = f"{ratio.median:.3f} ({ratio.low:.3f}–{ratio.high:.3f})"
     return f"on {timing.device}: {interval} of the baseline's time"
 
 
-def describe_remap(verdict: RemapVerdict) -> str:
+def describe_remap(verdict: records.RemapVerdict) -> str:
     """The verdict and its evidence, in lines."""
     times = f" (launched {verdict.count} times)" if verdict.count > 1 else ""
     what = f"`{verdict.kernel}` on grid {_extents(verdict.grid)}{times}"
@@ -338,7 +327,7 @@ def describe_remap(verdict: RemapVerdict) -> str:
     return "\n".join([first, *(f"  {line}" for line in lines)])
 
 
-def _describe_sizes(sizes: SizesTried) -> list[str]:
+def _describe_sizes(sizes: records.SizesTried) -> list[str]:
     if sizes.not_tried:
         return [f"other sizes were not tried: {sizes.not_tried}"]
     tried = f"{len(sizes.grids)} grids were tried, {_extents(sizes.grids[0])} to "
@@ -353,7 +342,7 @@ def _describe_sizes(sizes: SizesTried) -> list[str]:
     return lines
 
 
-def _extents(grid: Grid) -> str:
+def _extents(grid: records.Grid) -> str:
     extents = [str(extent) for extent in grid]
     while len(extents) > 1 and extents[-1] == "1":
         extents.pop()

@@ -144,12 +144,20 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
         traces: list[records.Trace] = []
-        for one in pool.map(lambda launch: _trace(launch, setup), largest):
-            traces.append(one)
-            if len(largest) > 1:
-                progress.step(len(traces), len(largest), "launches")
+        untraced: tuple[str, ...] = ()
+        try:
+            for one in pool.map(lambda launch: _trace(launch, setup), largest):
+                traces.append(one)
+                if len(largest) > 1:
+                    progress.step(len(traces), len(largest), "launches")
+        except TraceError as error:
+            if not (setup.device and setup.profiler) or largest[0].loop:
+                raise
+            traces, untraced = [*map(_no_trace, largest)], (NO_MODEL.format(error.fact),)
         builds, failures = building.result()
-    if not any(touched(one, records.Access.WRITE, records.Access.ATOMIC) for one in traces):
+    if not untraced and not any(
+        touched(one, records.Access.WRITE, records.Access.ATOMIC) for one in traces
+    ):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="with the inputs that were recorded; run it on others",
@@ -169,6 +177,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
         ceiling=bound,
         notes=tuple(dict.fromkeys(notes)),
         cautions=(
+            *untraced,
             *_cautions(traces),
             *((FLOAT_SUMS,) if any(map(_adds_floats_up, largest, traces)) else ()),
             *note_spills(builds.values()),
@@ -197,14 +206,30 @@ def _rates(
     def model() -> tuple[records.Measurement, records.Ceiling]:
         identity = [np.arange(one.trace.tiles) for one in traced]
         counts = [one.launch.count for one in traced]
+        if traced[0].trace.is_unknown and measuring:
+            return measuring.measure(traced), records.Ceiling(1.0, "nothing is known: no trace")
         bound = ceiling([one.trace for one in traced], setup.target, counts)
         if measuring:
             return measuring.measure(traced), bound
         return model_launches(traced, identity, setup.target), bound
 
-    measuring = None if setup.device else setup.profiler
+    measuring = None if setup.device and not traced[0].trace.is_unknown else setup.profiler
     each = [(as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
     return model() if measuring else setup.kept.call("rates", (each, setup.target), model)
+
+
+NO_MODEL = (
+    "there is no model of it, and whether its programs depend on each other is not known: {}; "
+    "so candidates are proved, compared, timed and counted alone"
+)
+
+
+def _no_trace(launch: records.Launch) -> records.Trace:
+    """Of a launch of which nothing is known."""
+    none, nothing, offset = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    tiles = np.zeros(launch.tiles + 1, np.int64)
+    shapes = offset, none, nothing, nothing
+    return records.Trace(launch.grid, tiles, none, none, *shapes, (), "sequential")
 
 
 FLOAT_SUMS = (
@@ -283,7 +308,7 @@ def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subje
     what they touch.
     """
     untraced = subject.untraced
-    if not untraced:
+    if not untraced or not subject.is_traced:
         return subject
     progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
     found = setup.kept.call(

@@ -242,6 +242,8 @@ def compare_cures(
     Cost: an interpretation of a few programs for each argument that may be a parameter, and of the
     whole launch and a replay for each value of one.
     """
+    if not subject.is_traced:
+        return None
     case, alone = case_of(setup, subject)
     before = case.before
     time, least = before.modelled_time_ms or 0.0, least_gain(before)

@@ -101,11 +101,13 @@ def conclude(
         history=str(history.path),
         invocation=setup.invocation,
         file=largest.source.entry.file,
-        predicted=evaluator.predicted,
+        predicted=evaluator.predicted if subject.is_traced else None,
         cautions=subject.cautions,
         domain_name=setup.target.domain_name,
         accuracy=subject.accuracy(setup.target),
-        independence=Independence(len(subject.launches), subject.has_dependences),
+        independence=Independence(len(subject.launches), subject.has_dependences)
+        if subject.is_traced
+        else None,
     )
 
 

@@ -248,7 +248,8 @@ class OnGpu:
     def confirmed(self) -> list[Evaluated]:
         """First what was settled, then, unless the user's test is still to judge them, leaders; of
         these the one that is chosen comes first."""
-        leaders = [] if self._setting.unit_test.runs else self._leaders()
+        judged = self._setting.subject.is_traced and not self._setting.unit_test.runs
+        leaders = self._leaders() if judged else []
         first = filter(None, [self.choose(leaders)])
         return [*reversed(self._settled.values()), *first, *leaders]
 
@@ -257,6 +258,7 @@ class OnGpu:
         finalists, if all of them can be tried."""
         by_number = {one.attempt.number: one for one in screened}
         most = LEADERS if (hurried := _is_hurried()) else self._measured
+        hurried = hurried or not self._setting.subject.is_traced
         places = most // 2 if hurried else self._setting.places(most // 2)
         chosen = finalists([one.attempt for one in screened], places)
         numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
@@ -344,7 +346,7 @@ class OnGpu:
 
     def _prediction(self, one: Screened) -> Attempt | None:
         """The attempt with what the model says of it; None if it has that."""
-        if one.attempt.predicted is not None:
+        if one.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
         predicted = self._setting.modelled(one, causes=True)
         said = judge(predicted, self.predicted)
@@ -369,7 +371,18 @@ class OnGpu:
         self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
         counted = attempt.measurement or attempt.predicted or self.predicted
         measurement = replace(counted, time_ms=timing.time_ms.median, timing=timing)
+        if attempt.measurement is None and not self._setting.subject.is_traced:
+            return self._judge_uncounted(one, attempt, replace(measurement, profiler="model"))
         return self._judge_time(one, replace(attempt, diff=one.edit.diff), measurement)
+
+    def _judge_uncounted(self, one: Edited, attempt: Attempt, timed: Measurement) -> Evaluated:
+        """By time alone, without a model; a gain has the unmodified kernel's hits until counted."""
+        change = timed.timing.ratio.median - 1 if timed.timing else 0.0
+        verdict = judge(timed, self.predicted)
+        verdict = replace(verdict, reason=f"time {change:+.1%}, hits not counted")
+        known = timed if verdict.gains else None
+        attempt = replace(attempt, diff=one.edit.diff, measurement=known, verdict=verdict)
+        return self._keep(one, attempt)
 
     def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
@@ -382,12 +395,18 @@ class OnGpu:
         They stay modelled if nothing leads and no profiler was asked for, or it does not work, or a
         limit leaves no time.
         """
-        leaders = [(one, one.attempt.measurement) for one in self._leaders()[:LEADERS]]
+        most = LEADERS if self._setting.subject.is_traced else None
+        leaders = [(one, one.attempt.measurement) for one in self._leaders()[:most]]
         new = [one for one, known in leaders if known and known.profiler == "model"]
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         wanted = new or (asked and self.baseline.profiler == "model")
-        if profiler is None or self._is_counted or not wanted or (spent(2 * HURRIED) and not asked):
+        if (
+            profiler is None
+            or self._is_counted
+            or not wanted
+            or (spent(2 * HURRIED) and not asked and most)
+        ):
             return
         self._is_counted = True  # measured rates put others in front
         self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
@@ -406,7 +425,7 @@ class OnGpu:
             self._setting.progress.note(f"counted in the application, not in a replay: {error}")
         first, *read = found or map(counted, (None, *edits))  # a replay, else the application
         if isinstance(first, ProfileError):
-            if asked and not new:
+            if (asked and not new) or not most:
                 raise first
             self._setting.progress.note(f"hit rates are modelled, times measured: {first}")
             self._profiler = None

@@ -353,6 +353,8 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
 def _show_best(attempts: Attempts, problem: Problem, progress: Progress, *, paced: bool) -> None:
     """Shows how far the search is; `paced` if the budget tells how much is left of it."""
     below = 100 * max(0.0, problem.ceiling_l2_hit_rate - attempts.best)
-    said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling"
+    said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling" * (
+        attempts.best > 0
+    )
     done = min(len(attempts.all()), problem.budget)
     progress.step(done, problem.budget if paced else done, said)

@@ -12,7 +12,7 @@ from signal import SIGALRM
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.errors import SpliceError, SwizzleError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
@@ -25,8 +25,8 @@ from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import Attempts, search_kernel
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Edited, Evaluated
-from intelliperf_swizzle.search.subject import Subject, describe
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened
+from intelliperf_swizzle.search.subject import Subject, describe, edit_launches
 from intelliperf_swizzle.stopping import (
     Interrupted,
     ahead,
@@ -73,7 +73,7 @@ def optimize_kernel(
         parameters = None
         try:
             if promising:
-                if setup.device:  # while candidates are tried there
+                if setup.device and subject.is_traced:  # while candidates are tried there
                     case, _ = case_of(setup, subject)
                     parameters = ahead(lambda: [*find_parameters(case, subject)])
                 best, effort, by_hand = interruptibly(
@@ -81,7 +81,8 @@ def optimize_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
-            picture = interruptibly(lambda: draw(setup, subject, best))
+            if subject.is_traced:
+                picture = interruptibly(lambda: draw(setup, subject, best))
             cures = interruptibly(lambda: compare_cures(setup, subject, best, progress, parameters))
         except Interrupted as signal:
             guarded = map(guard.at_once, evaluator.confirmed)
@@ -98,8 +99,8 @@ def optimize_kernel(
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*run.notes, *effort.notes))
         edit = best.edit if best else None
+        run = replace(run, notes=(*run.notes, *effort.notes, *(edit.notes if edit else ())))
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)
 
 
@@ -193,4 +194,15 @@ def _score(
     evaluator.evaluate(attempts.edit(promising) if needed else plain)
     [attempt] = attempts.current(screened)
     history.close()
-    return replace(subject, baseline=evaluator.baseline), attempts.explained(attempt)
+    told = [told for one in promising for told in _carried(one, setup)]
+    subject = replace(subject, baseline=evaluator.baseline, cautions=(*subject.cautions, *told))
+    return subject, attempts.explained(attempt)
+
+
+def _carried(one: Screened, setup: Setup) -> tuple[str, ...]:
+    """What is to be said of a swizzle that no patch can carry."""
+    try:
+        own = one.proved
+        return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
+    except SpliceError as error:
+        return (f"neither a patch nor `apply` can carry it: {error.fact}",)

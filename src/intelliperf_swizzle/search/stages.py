@@ -198,6 +198,7 @@ def prove_on(
 def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) -> Screened:
     """The candidate as an attempt, ranked by the fast model alone until it is evaluated."""
     reason = f"{points(baseline, rate)} by the screen, a quick model; not evaluated"
+    reason = reason if proved.subject.is_traced else "not tried"
     return Screened(
         proved,
         records.Attempt(

@@ -27,7 +27,10 @@ from intelliperf_swizzle.search.setup import Setup
 
 
 def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
-    """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1."""
+    """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1; 0 where
+    there is no trace."""
+    if traced[0].trace.is_unknown:
+        return lambda swizzle: 0.0
     screen = ModelScreen(traced, target)
     return lambda swizzle: screen.hit_rate(tiles_of(swizzle, traced, target))
 
@@ -114,6 +117,11 @@ class Subject:
     refusal: str | None = None
 
     @property
+    def is_traced(self) -> bool:
+        """Whether it is known what the kernel touches; if not, no model and no order is."""
+        return not self.traced[0].trace.is_unknown
+
+    @property
     def headroom(self) -> float:
         """The bound minus the baseline's L2 hit rate."""
         return max(0.0, self.ceiling.l2_hit_rate - self.baseline.l2_hit_rate)
@@ -140,8 +148,9 @@ class Subject:
 
     @property
     def time_ms(self) -> float:
-        """Modelled time of all launches; 0 where it is not modelled."""
-        return (self.baseline.modelled_time_ms or 0.0) * self.untraced_factor
+        """Modelled time of all launches; measured where there is no model, else 0."""
+        measured = None if self.is_traced else self.baseline.time_ms
+        return (measured or self.baseline.modelled_time_ms or 0.0) * self.untraced_factor
 
     def launch_ms(self, target: Target) -> float:
         """What launching takes of the traced launches, as often as they were made."""
@@ -149,6 +158,8 @@ class Subject:
 
     def accuracy(self, target: Target) -> records.Accuracy | None:
         """What is known of the model on a GPU and kernels like this one."""
+        if not self.is_traced:
+            return None
         multiplies = any(stream_of(one.trace).multiplies for one in self.traced)
         return accuracy_of(target.name, multiplies=multiplies)
 
@@ -175,6 +186,8 @@ class Subject:
 
     def unsafe_order(self, launch: records.Launch, tile: records.Int64Array) -> str | None:
         """Why programs that depend on each other may not come in this order; None if they may."""
+        if not self.is_traced:
+            return None  # the report says so
         trace = next((one.trace for one in self.traced if one.launch is launch), None)
         if trace is not None:
             return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
@@ -185,6 +198,8 @@ class Subject:
     def has_dependences(self) -> bool:
         """Whether programs of a launch depend on each other, or may."""
         unknown = not_known("the launch was not looked at")
+        if not self.is_traced:
+            return True
         return any(find_dependence(one.trace, one.launch) for one in self.traced) or any(
             self.dependences.get(one.ordinal, unknown) for one in self.untraced
         )
@@ -213,7 +228,7 @@ def row_of(launches: Sequence[records.Launch], note: str | None = None) -> recor
         launches=sum(launch.count for launch in launches),
         distinct_launches=len(launches),
         programs=max(launch.programs for launch in launches),
-        place=launches[0].source.entry.place,
+        place=launches[0].place,
         note=note,
     )
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled.causes import REQUESTS, Causes, explain_sectors
+from intelliperf_swizzle.cache.compiled import POPULATION, REQUESTS, Causes, explain_sectors
 from intelliperf_swizzle.cache.compiled.sectors import (
     L2,
     LINES,
-    POPULATION,
     VALID,
     fetch,
     filled_sectors,
@@ -78,7 +77,7 @@ class Chip(NamedTuple):
         free: float64[groups, 2]; when the group's share of the L2 and of memory is.
         requests: int64[2].
         misses: int64[2].
-        counts: int64[5]; the others of `TimedTraffic`, up to `fetched`.
+        counts: int64[7]; the others of `nvidia_replay.TimedTraffic`, up to `activated`.
     """
 
     l2: L2
@@ -93,7 +92,7 @@ class Chip(NamedTuple):
     counts: Int64Array
 
 
-L1_HITS, MERGED, REMOTE, REMOTE_MISSED, FETCHED = range(5)
+L1_HITS, MERGED, REMOTE, REMOTE_MISSED, FETCHED, WRITTEN_BACK, ACTIVATED = range(7)
 _UNIT, _READY, _CROSSED, _BEFORE = range(4)
 _UNTIL, _MASK, _ASKERS = 1, 2, 3
 
@@ -111,7 +110,7 @@ def idle(l2: L2, causes: Causes, cus: int, groups: int) -> Chip:
         np.zeros((groups, 2)),
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
-        np.zeros(5, np.int64),
+        np.zeros(7, np.int64),
     )
 
 

@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from intelliperf_swizzle.cache.amd_replay import Drift
-from intelliperf_swizzle.cache.compiled import mix
-from intelliperf_swizzle.cache.compiled.causes import Causes, explain_unit
-from intelliperf_swizzle.cache.compiled.sectors import POPULATION
+from intelliperf_swizzle.cache.compiled import POPULATION, Causes, explain_unit, mix
 from intelliperf_swizzle.cache.compiled.slots import ELAPSED, Rounds, end_turn, next_turn, rounds
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import mix
+from intelliperf_swizzle.cache.compiled import POPULATION, mix
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array
 
@@ -69,28 +69,6 @@ def activate(rows: Rows, u: int, domain: int) -> None:
         if rows.open[rows.bank[i]] != rows.row[i]:
             rows.open[rows.bank[i]] = rows.row[i]
             rows.activated[0] += 1
-
-
-@jit
-def writers(ref_unit: Int32Array, ref_code: UInt8Array, unit_offset: Int64Array) -> float:
-    """How often a sector that is written at all is written, on average; 0 where none is."""
-    written = np.zeros(len(unit_offset) - 1, np.uint8)
-    writes = distinct = 0
-    for r in range(len(ref_unit)):
-        if ref_code[r] >> 4 == 1:
-            u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
-            lines = unit_offset[u + 1] - unit_offset[u]
-            for sector in range(4):
-                if ref_code[r] >> sector & 1:
-                    writes += lines
-                    if written[u] >> sector & 1 == 0:
-                        distinct += lines
-            written[u] |= ref_code[r] & 15
-    return writes / distinct if distinct else 0.0
-
-
-POPULATION = np.array([bin(mask).count("1") for mask in range(16)], np.int64)
-"""Sectors of a mask."""
 
 
 class L2(NamedTuple):

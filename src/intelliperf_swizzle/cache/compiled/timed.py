@@ -9,13 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.compiled.causes import watch
+from intelliperf_swizzle.cache.compiled import POPULATION, watch
 from intelliperf_swizzle.cache.compiled.chip import (
-    FETCHED,
+    ACTIVATED,
     L1_HITS,
-    MERGED,
-    REMOTE,
-    REMOTE_MISSED,
+    WRITTEN_BACK,
     Chip,
     Rules,
     idle,
@@ -26,7 +24,6 @@ from intelliperf_swizzle.cache.compiled.sectors import (
     DIRTY,
     L2,
     LINES,
-    POPULATION,
     WRITTEN,
     Crowding,
     activate,
@@ -93,36 +90,6 @@ class Places(NamedTuple):
     domain: Int64Array
 
 
-class TimedTraffic(NamedTuple):
-    """What the counters of both domains read, in sectors of 32 bytes.
-
-    Attributes:
-        requests: int64[2]; by the domain next to the CU.
-        misses: int64[2].
-        l1_hits: that workgroups found in their L1.
-        merged: that never reached the L2, because another CU of the GPC had just asked.
-        remote: that went from one domain to the other.
-        remote_missed: those of them that were not in the L2 there either.
-        fetched: that came from memory.
-        written: that were written back, by the end.
-        activated: rows of memory that were opened, by the end.
-        clocks: until the last workgroup was done.
-        causes: as `Traffic` has them.
-    """
-
-    requests: Int64Array
-    misses: Int64Array
-    l1_hits: int
-    merged: int
-    remote: int
-    remote_missed: int
-    fetched: int
-    written: int
-    activated: int
-    clocks: float
-    causes: Int64Array
-
-
 class _Workgroups(NamedTuple):
     """The resident workgroups; an entry a slot.
 
@@ -159,8 +126,8 @@ def replay(
     crowding: Crowding,
     tensors: Tensors,
     seed: int,
-) -> TimedTraffic:
-    """Replay a launch on both domains in the order of time.
+) -> tuple[Chip, float]:
+    """Replay a launch on both domains in the order of time; what was counted, and when it ends.
 
     `tiles` in launch order; slots are filled as `places` says, and afterwards whichever is free
     first takes the next workgroup. A late part of an access is asked for in a turn of its own.
@@ -187,19 +154,8 @@ def replay(
             written += l2.parts[u, LINES, part] * POPULATION[l2.sectors[u, DIRTY, part]]
             if l2.sectors[u, DIRTY, part] > 0:
                 activate(l2.rows, u, part >> 1)
-    return TimedTraffic(
-        chip.requests,
-        chip.misses,
-        chip.counts[L1_HITS],
-        chip.counts[MERGED],
-        chip.counts[REMOTE],
-        chip.counts[REMOTE_MISSED],
-        chip.counts[FETCHED],
-        written,
-        l2.rows.activated[0],
-        clocks,
-        causes.counted,
-    )
+    chip.counts[WRITTEN_BACK], chip.counts[ACTIVATED] = written, l2.rows.activated[0]
+    return chip, clocks
 
 
 @loop

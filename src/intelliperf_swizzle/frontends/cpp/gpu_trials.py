@@ -23,14 +23,7 @@ from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.child_processes import LOG, last_lines
-from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
-    GPU_BUILDS,
-    GpuProgram,
-    build_program,
-    build_shim,
-    gpu_environment,
-    preloaded,
-)
+from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
     read_kernel,
     recording_of,
@@ -83,9 +76,9 @@ class CppOnGpu:
             project=str(self.request.cwd.resolve()),
             build_command=self.request.build_command,
         )
-        self._builds = recording / GPU_BUILDS
+        self._builds = recording / gpu_builds.GPU_BUILDS
         self._folder = Path(self.request.folder).resolve() / "gpu"
-        self._environment = gpu_environment(self._recipe, self.request.variables)
+        self._environment = gpu_builds.gpu_environment(self._recipe, self.request.variables)
         self._journal: Path | None = None
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
@@ -108,18 +101,18 @@ class CppOnGpu:
         return recorded_calls(self.traced)
 
     @cached_property
-    def _program(self) -> GpuProgram:
+    def _program(self) -> gpu_builds.GpuProgram:
         """The unmodified program."""
-        return build_program(self._recipe, self._builds, self._environment)
+        return gpu_builds.build_program(self._recipe, self._builds, self._environment)
 
     @cached_property
     def _shim(self) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True)
-        return build_shim(self._recipe.language, self._folder, self._environment)
+        return gpu_builds.build_shim(self._recipe.language, self._folder, self._environment)
 
     def _build(
         self, edits: Mapping[int, Edit]
-    ) -> tuple[dict[int, GpuProgram], dict[int, GpuOutcome]]:
+    ) -> tuple[dict[int, gpu_builds.GpuProgram], dict[int, GpuOutcome]]:
         """The program of each edit, and those that do not build."""
         try:
             _ = self._program, self._shim
@@ -129,9 +122,9 @@ class CppOnGpu:
 
         where = self._recipe, self._builds, self._environment
 
-        def build(edit: Edit) -> GpuProgram | GpuOutcome:
+        def build(edit: Edit) -> gpu_builds.GpuProgram | GpuOutcome:
             try:
-                return build_program(*where, edit)
+                return gpu_builds.build_program(*where, edit)
             except SwizzleError as error:
                 return GpuOutcome(("does not build", error.fact))
 
@@ -144,7 +137,7 @@ class CppOnGpu:
             {n: one for n, one in found.items() if isinstance(one, GpuOutcome)},
         )
 
-    def _try_out(self, programs: Mapping[int, GpuProgram]) -> dict[int, Trial]:
+    def _try_out(self, programs: Mapping[int, gpu_builds.GpuProgram]) -> dict[int, Trial]:
         counts = [one.launch.count for one in self._calls]
         limits = Limits(self._device.product, self.request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
@@ -175,7 +168,9 @@ class CppOnGpu:
         lines = [f"cache_bytes {caches}", *calls, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
         folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = preloaded(self._shim, {**self._environment, **program.variables, **folders})
+        variables = gpu_builds.preloaded(
+            self._shim, {**self._environment, **program.variables, **folders}
+        )
         place = program.folder
         try:
             with (folder / LOG).open("wb") as log:

@@ -24,11 +24,7 @@ from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit, moved_command
 from intelliperf_swizzle.errors import TraceError, ValidationError
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
-from intelliperf_swizzle.frontends.cpp.record.device_code import (
-    read_kernel,
-    read_kernels,
-    recording_of,
-)
+from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, recipe_of
 from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_place
@@ -55,7 +51,7 @@ def validate(
     difference = next(filter(None, orders), None)
     compared = [0 for _ in mapped]
     if difference is None:
-        folder = make_edited(recording_of(launch), edit)
+        folder = make_edited(device_code.recording_of(launch), edit)
         difference = _stray_read(launch, edit, folder) or _trace_difference(mapped, folder)
         if difference is None:
             compared, difference = compare_bytes(mapped, folder, budget_seconds / len(mapped))
@@ -79,9 +75,9 @@ def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
     Of every kernel of the program, so that none but this one reads it in them.
     """
     allowed = inserted_lines(edit)
-    original = read_kernels(recording_of(launch))
+    original = device_code.read_kernels(device_code.recording_of(launch))
     own = {symbol for symbol, (_, one) in original.items() if same_place(one, launch.source)}
-    for symbol, (_, kernel) in read_kernels(folder).items():
+    for symbol, (_, kernel) in device_code.read_kernels(folder).items():
         swizzled = symbol in own
         for reader in kernel.readers:
             for read in reader.reads:
@@ -97,9 +93,9 @@ def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
 
 
 def _trace_difference(mapped: Sequence[MappedLaunch], folder: Path) -> str | None:
-    kernels = read_kernels(folder)
+    kernels = device_code.read_kernels(folder)
     for one in mapped:
-        original = read_kernel(one.launch)
+        original = device_code.read_kernel(one.launch)
         path, edited = kernels.get(original.code.symbol, (Path(), None))
         if edited is None or edited.variables != original.variables:
             return f"the swizzled program has another `{one.launch.kernel}`, or other variables"
@@ -138,9 +134,9 @@ def compare_bytes(
     Raises:
         ValidationError: a launch cannot be executed on the CPU, or does not come again.
     """
-    recording = recording_of(mapped[0].launch)
+    recording = device_code.recording_of(mapped[0].launch)
     for one in mapped:
-        kernel = read_kernel(one.launch)
+        kernel = device_code.read_kernel(one.launch)
         if kernel.foreign:
             raise ValidationError(
                 f"`{one.launch.kernel}` cannot be executed on the CPU: {kernel.foreign}"
@@ -201,5 +197,5 @@ def _where(one: MappedLaunch, answer: Mapping[str, int]) -> str:
         begin = begins[tensor.storage]
         if begin <= address < begin + one.launch.storages[tensor.storage].bytes:
             return f"at byte {address - begin} of `{name}`"
-    variable = read_kernel(one.launch).variable_at(address)
+    variable = device_code.read_kernel(one.launch).variable_at(address)
     return f"in the variable `{variable}`" if variable else "elsewhere"

@@ -99,13 +99,13 @@ class TritonOnGpu:
 
 
 def task_of(launch: Launch, trace: Trace) -> Task:
-    """What a launch reads and writes, as its trace tells."""
-    return Task(
-        launch=launch,
-        read=touched_storages(launch, trace, Access.READ, Access.ATOMIC),
-        written=touched_storages(launch, trace, Access.WRITE, Access.ATOMIC),
-        summed=summed_storages(launch, trace),
-    )
+    """What a launch reads and writes, as its trace tells; without one, all of its memory."""
+    every = frozenset(launch.storages)
+    if trace.is_unknown:
+        return Task(launch, read=every, written=every)
+    read = touched_storages(launch, trace, Access.READ, Access.ATOMIC)
+    written = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
+    return Task(launch, read, written, summed_storages(launch, trace))
 
 
 def why_not_replayed(launches: Iterable[Launch]) -> str | None:

@@ -15,23 +15,13 @@ from intelliperf_swizzle.errors import ModelError, SlowModelError
 from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem, Proposer
+from intelliperf_swizzle.propose.llm import prompt
 from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
-from intelliperf_swizzle.propose.llm.prompt import (
-    FamilyMember,
-    Question,
-    Reply,
-    analysis,
-    candidate,
-    estimated_tokens,
-    members,
-    no_swizzle_helps,
-    proposal,
-)
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
 from intelliperf_swizzle.rank import NOISE_BAND, TIME_TOLERANCE, order
 from intelliperf_swizzle.records import Attempt, Usage
 
-Ask: TypeAlias = Callable[[Question, int, float], Reply]
+Ask: TypeAlias = Callable[[prompt.Question, int, float], prompt.Reply]
 """Asks a language model: a question, the number of the sample, and the seconds it may take.
 Raises ModelError."""
 
@@ -125,7 +115,7 @@ class _Leader(NamedTuple):
 
     rate: float
     attempt: Attempt
-    member: FamilyMember
+    member: prompt.FamilyMember
 
 
 @dataclass
@@ -188,7 +178,7 @@ class _Conversation:
         if self.proposer.formula.memory_analysis:
             self.proposer.progress.phase("asking the language model for a memory analysis")
             try:
-                [reply] = self._ask(analysis(self.proposer.formula, self.context), 1)
+                [reply] = self._ask(prompt.analysis(self.proposer.formula, self.context), 1)
                 self.memory_analysis = reply.fields.get("memory_analysis")
             except SlowModelError as error:
                 self.notes.append(f"{error.fact}; asked for swizzles without a memory analysis")
@@ -215,7 +205,7 @@ class _Conversation:
                     return
 
     def _offer(
-        self, offered: Sequence[FamilyMember], least: float
+        self, offered: Sequence[prompt.FamilyMember], least: float
     ) -> Generator[CandidateBatch, None, _Leader | None]:
         """Has candidates judged; the best, if any is a new permutation."""
         batch = CandidateBatch([one.candidate for one in offered], evaluate_from=least)
@@ -228,7 +218,7 @@ class _Conversation:
         return _Leader(highest, best, offered[batch.outcomes.index(best)])
 
     def _tune(
-        self, leader: _Leader, offered: Sequence[FamilyMember]
+        self, leader: _Leader, offered: Sequence[prompt.FamilyMember]
     ) -> Generator[CandidateBatch, None, _Leader]:
         """Goes on from the best member of a family to values near its own, while that gains."""
         tried = [one.values for one in offered if one.family is leader.member.family]
@@ -245,15 +235,17 @@ class _Conversation:
             leader = better
         return leader
 
-    def _propose(self, iteration: int, again: int) -> list[FamilyMember]:
+    def _propose(self, iteration: int, again: int) -> list[prompt.FamilyMember]:
         """The candidates of one call, after which so many others may be made if it is refused."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
         more = self.problem.iterations - iteration
         left = f" Answers left if this is refused: {again}. Iterations left after this: {more}."
-        question = proposal(formula, self.context, self.memory_analysis, attempts, best, left=left)
+        question = prompt.proposal(
+            formula, self.context, self.memory_analysis, attempts, best, left=left
+        )
         replies = self._ask(question, self.proposer.samples)
-        reasons = [no_swizzle_helps(reply) for reply in replies]
+        reasons = [prompt.no_swizzle_helps(reply) for reply in replies]
         if all(reasons):
             raise EndOfTalkError(
                 f"the language model says that no renumbering helps: `{reasons[0]}`"
@@ -263,14 +255,17 @@ class _Conversation:
         return [
             member
             for number, reply in enumerate(replies, earlier + 1)
-            for member in members(candidate(reply, f"llm {number}", iteration))
+            for member in prompt.members(prompt.candidate(reply, f"llm {number}", iteration))
         ]
 
-    def _ask(self, question: Question, samples: int) -> list[Reply]:
+    def _ask(self, question: prompt.Question, samples: int) -> list[prompt.Reply]:
         """The replies; raises EndOfTalkError before a call that no budget is left for."""
         seconds = self._seconds_left()
         budget = self.proposer.formula.budgets
-        if self.earlier.tokens + self.usage.tokens + estimated_tokens(question) > budget.tokens:
+        if (
+            self.earlier.tokens + self.usage.tokens + prompt.estimated_tokens(question)
+            > budget.tokens
+        ):
             raise EndOfTalkError(f"the budget of {budget.tokens} tokens is spent")
         with ThreadPoolExecutor(samples) as pool:
             replies = list(

@@ -10,14 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from intelliperf_swizzle.frontends.cpp.code import memory_operands as memory
 from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, identity
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
-    LDS,
-    MEMORY,
-    pointers_of,
-    size_of,
-    space,
-)
 from intelliperf_swizzle.frontends.ssa import reached
 
 Counts = tuple[int, int, int]
@@ -65,11 +59,14 @@ class LaneWork:
         text = str(one) if one.opcode == "call" else ""
         special = one.opcode in ("fdiv", "frem") or _SPECIAL_CALL.search(text)
         if special or one.opcode in _PLAIN or _PLAIN_CALL.search(text):
-            words = max(1, size_of(str(next(iter(one.operands)).type)) // 4)
+            words = max(1, memory.size_of(str(next(iter(one.operands)).type)) // 4)
             return _ISSUE * words, _SPECIAL * words if special else 0, 0
-        if one.opcode in MEMORY and space(pointer := pointers_of(one)[0]) == LDS:
+        if (
+            one.opcode in memory.MEMORY
+            and memory.space(pointer := memory.pointers_of(one)[0]) == memory.LDS
+        ):
             value = one if one.opcode == "load" else list(one.operands)[one.opcode != "store"]
-            size = size_of(str(value.type))
+            size = memory.size_of(str(value.type))
             if identity(pointer) in self._varying:
                 return _ISSUE, 0, _BANK * max(1, size // 4)
             return _ISSUE * size // _SAME_BYTES, 0, _BANK * size // _SAME_BYTES

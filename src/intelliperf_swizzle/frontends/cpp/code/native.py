@@ -13,14 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.frontends.cpp.code import llvm
-from intelliperf_swizzle.frontends.cpp.code.llvm import identity, order_of, rows_of
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
-    MEMORY,
-    MOVES,
-    POINTER,
-    moved,
-    size_of,
-)
+from intelliperf_swizzle.frontends.cpp.code import memory_operands as memory
 from intelliperf_swizzle.frontends.ssa import reached
 
 _HEAD = """\
@@ -36,7 +29,6 @@ declare i32 @sw_bpermute(i32, i32)
 declare i32 @sw_exchange(i32, i32)
 declare i32 @sw_first(i32)
 declare i64 @sw_ballot(i1)
-declare void @sw_touch(ptr, i32, i32)
 declare void @sw_move(ptr, i64, i32)
 declare void @sw_access(ptr, i32, i32, i32, i32, i32, i32)
 declare void @sw_loop(i32, i32)
@@ -53,7 +45,7 @@ def _saturating(found: re.Match[str]) -> str:
     sign, _, source, value, lanes, result = found.groups()
     vector = f"v{lanes[1:-3]}" if lanes else ""
     kinds = [f"{lanes}{kind}>" if lanes else kind for kind in (result, source)]
-    suffix = f"{vector}{result}.{vector}f{8 * size_of(source)}"
+    suffix = f"{vector}{result}.{vector}f{8 * memory.size_of(source)}"
     return f"= call {kinds[0]} @llvm.fpto{sign}i.sat.{suffix}({kinds[1]} {value})"
 
 
@@ -185,24 +177,26 @@ _TELLING = re.compile(
 
 
 def _with_places(whole: str, function: llvm.Function) -> Iterator[str]:
-    blocks = {identity(block): list(block.instructions) for block in function.blocks}
-    rows = list(rows_of(whole, [one for own in blocks.values() for one in own]))
-    telling = {identity(one) for line, one in rows if one is not None and _TELLING.search(line)}
-    depths, headers = order_of(list(function.blocks))
+    blocks = {llvm.identity(block): list(block.instructions) for block in function.blocks}
+    rows = list(llvm.rows_of(whole, [one for own in blocks.values() for one in own]))
+    telling = {
+        llvm.identity(one) for line, one in rows if one is not None and _TELLING.search(line)
+    }
+    depths, headers = llvm.order_of(list(function.blocks))
     places: dict[int, tuple[int, int]] = {}  # of instructions: number, how many loops around it
     around: list[tuple[int, str]] = []  # the loops: their first instruction, what is called there
     begins: dict[int, str] = {}
     for block, depth in depths.items():
         number = len(places)
-        places |= {identity(one): (number + k, depth) for k, one in enumerate(blocks[block])}
+        places |= {llvm.identity(one): (number + k, depth) for k, one in enumerate(blocks[block])}
         if block in headers:
-            first = next(identity(one) for one in blocks[block] if one.opcode != "phi")
+            first = next(llvm.identity(one) for one in blocks[block] if one.opcode != "phi")
             begin = f"  call void @sw_loop(i32 {number}, i32 {depth - 1})"
             around = [*around[: depth - 1], (first, begin)]
-        if any(identity(one) in telling for one in blocks[block]):
+        if any(llvm.identity(one) in telling for one in blocks[block]):
             begins |= dict(around[:depth])
     for line, one in rows:
-        key = 0 if one is None else identity(one)
+        key = 0 if one is None else llvm.identity(one)
         if key in begins:
             yield begins[key]
         if key in telling:
@@ -223,21 +217,29 @@ _FOREIGN = re.compile(r"@(?:llvm\.(?:amdgcn|r600)|nvvm)\.[\w.]+|\basm ")
 def _reported(lines: Iterable[str]) -> Iterator[str]:
     """The lines with a call before each access to what may be global memory."""
     for line in lines:
-        found = re.match(rf"\s+(?:%\S+ = )?(?:tail )?({'|'.join(MEMORY)})\b(.*)", line)
-        if found:
-            opcode, rest = found[1], found[2]
-            pointers = POINTER.findall(rest[rest.index(", ptr") :] if opcode == "load" else rest)
-            where, address = pointers[-1 if opcode == "store" else 0]
-            if where in ("", "0", "1"):
-                kind = {"load": 0, "store": 1}.get(opcode, 2)
-                size = size_of(_accessed(opcode, rest))
-                yield f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind})"
-        elif move := MOVES.search(line):
-            count, pointers = moved(line, move[1])
-            for kind, (where, address) in zip((1, 0), pointers, strict=False):
-                if where in ("", "0", "1"):
-                    yield f"  call void @sw_move(ptr {address}, i64 {count}, i32 {kind})"
+        for kind, address, size in _accesses(line):
+            yield f"  call void @sw_move(ptr {address}, i64 {size}, i32 {kind})"
         yield line
+
+
+_GLOBAL_SPACES = ("", "0", "1")
+
+
+def _accesses(line: str) -> Iterator[tuple[int, str, int | str]]:
+    """Kind, address and bytes of what an instruction accesses that may be global memory."""
+    found = re.match(rf"\s+(?:%\S+ = )?(?:tail )?({'|'.join(memory.MEMORY)})\b(.*)", line)
+    if found:
+        opcode, rest = found[1], found[2]
+        begin = rest.index(", ptr") if opcode == "load" else 0
+        where, address = memory.POINTER.findall(rest[begin:])[-1 if opcode == "store" else 0]
+        if where in _GLOBAL_SPACES:
+            kind = {"load": 0, "store": 1}.get(opcode, 2)
+            yield kind, address, memory.size_of(_accessed(opcode, rest))
+    elif move := memory.MOVES.search(line):
+        count, pointers = memory.moved(line, move[1])
+        for kind, (where, address) in zip((1, 0), pointers, strict=False):
+            if where in _GLOBAL_SPACES:
+                yield kind, address, count
 
 
 def _accessed(opcode: str, rest: str) -> str:

@@ -16,21 +16,6 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code import memory_operands as memory
 from intelliperf_swizzle.frontends.cpp.code.arithmetic import Counts, LaneWork
-from intelliperf_swizzle.frontends.cpp.code.llvm import (
-    Function,
-    Instruction,
-    Value,
-    identity,
-    rows_of,
-)
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
-    GLOBAL,
-    LOCAL,
-    MEMORY,
-    moves,
-    pointers_of,
-    space,
-)
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 
 _CROSS_LANE = re.compile(
@@ -107,7 +92,7 @@ def optimised(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
     return module
 
 
-def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
+def slice_kernel(text: str, kernel: llvm.Function, debug: DebugInfo) -> AddressSlice:
     """The slice of one kernel of an optimised module.
 
     What only threads know (shared memory, scratch, other lanes) is in it where it is needed.
@@ -133,7 +118,12 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
 
 
 def _slice(
-    text: str, kernel: Function, debug: DebugInfo, *, executed: bool = False, counting: bool = False
+    text: str,
+    kernel: llvm.Function,
+    debug: DebugInfo,
+    *,
+    executed: bool = False,
+    counting: bool = False,
 ) -> AddressSlice:
     draft = _Draft(kernel, debug, executed, counting)
     no_functions = re.sub(r"(?ms)^define .*?^\}\n", "", text)
@@ -169,11 +159,11 @@ class _Draft:
         counting: whether it counts what threads compute.
     """
 
-    def __init__(self, kernel: Function, debug: DebugInfo, executed: bool, counting: bool):
+    def __init__(self, kernel: llvm.Function, debug: DebugInfo, executed: bool, counting: bool):
         self._debug, self._executed = debug, executed
         instructions = [one for block in kernel.blocks for one in block.instructions]
-        self._rows = list(rows_of(str(kernel), instructions))
-        self._used = {identity(value) for one in instructions for value in one.operands}
+        self._rows = list(llvm.rows_of(str(kernel), instructions))
+        self._used = {llvm.identity(value) for one in instructions for value in one.operands}
         self._needed, self._kept = _reached(instructions, executed)
         self._counts = _counts(kernel) if counting else {}
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
@@ -185,7 +175,7 @@ class _Draft:
     def edited(self) -> Iterator[str]:
         """Its lines."""
         for site, (line, one) in enumerate(self._rows):
-            if one is not None and (counts := self._counts.get(identity(one))):
+            if one is not None and (counts := self._counts.get(llvm.identity(one))):
                 yield "  call void @sw_count(i32 {}, i32 {}, i32 {})".format(*counts)
             yield from [line] if one is None else self._edit(line, one, site)
 
@@ -207,18 +197,18 @@ class _Draft:
             return f"{what} decides what is accessed{f' ({place})' if place else ''}"
         return None
 
-    def _edit(self, plain: str, one: Instruction, site: int) -> Iterable[str]:
+    def _edit(self, plain: str, one: llvm.Instruction, site: int) -> Iterable[str]:
         """What stands for an instruction in the slice."""
         if one.opcode == "fence":
             return [plain] if self._executed else []
-        if one.opcode in MEMORY:
+        if one.opcode in memory.MEMORY:
             return self._edit_access(plain, one, site)
         if one.opcode != "call":
             return [plain]
         if _ORDERING.search(plain) or "@llvm.assume" in plain:
             return [plain] if self._executed and ".barrier" in plain else []
         if move := memory.MOVES.search(plain):
-            kept = [plain] if identity(one) in self._kept else []
+            kept = [plain] if llvm.identity(one) in self._kept else []
             return [*self._edit_move(plain, move[1], site), *kept]
         if _PLACES.search(plain):
             return [plain]
@@ -226,7 +216,7 @@ class _Draft:
             self._opaque[site] = ("inline assembly that accesses memory", plain)
             return [f"  call void @sw_unknown(i32 {site})", *self._poison(plain, one)]
         what = _what_is_opaque(plain)
-        if identity(one) not in self._needed:
+        if llvm.identity(one) not in self._needed:
             return [*self._hidden(plain, site, what), *self._poison(plain, one)]
         if what is None or (self._executed and what == _OF_A_LANE):
             return [plain]
@@ -246,19 +236,19 @@ class _Draft:
         self._opaque[site] = (what or "", plain)
         return [f"  call void @sw_unknown(i32 {site})"]
 
-    def _edit_access(self, plain: str, one: Instruction, site: int) -> list[str]:
+    def _edit_access(self, plain: str, one: llvm.Instruction, site: int) -> list[str]:
         operands = list(one.operands)
-        where = space(operands[1 if one.opcode == "store" else 0])
-        needed = identity(one) in self._needed
+        where = memory.space(operands[1 if one.opcode == "store" else 0])
+        needed = llvm.identity(one) in self._needed
         after = self._poison(plain, one)
         if needed and one.opcode != "load":
             after = self._unknown(plain, one, site, "the result of an atomic")
-        elif needed and where in LOCAL and not self._executed:
+        elif needed and where in memory.LOCAL and not self._executed:
             what = "a value in shared memory" if where == memory.LDS else "a value in scratch"
             after = self._unknown(plain, one, site, what)
-        elif needed or identity(one) in self._kept:
+        elif needed or llvm.identity(one) in self._kept:
             after = [plain]
-        if where not in GLOBAL:
+        if where not in memory.GLOBAL:
             return after
         kind, update = {"load": 0, "store": 1}.get(one.opcode, 2), 0
         if kind == 2:
@@ -281,7 +271,7 @@ class _Draft:
             touched += _touch(plain, pointer, int(size), kind, 0, site)
         return touched
 
-    def _update(self, plain: str, one: Instruction) -> int:
+    def _update(self, plain: str, one: llvm.Instruction) -> int:
         """The number of an atomic operation, and in bit 0 whether its answer is used."""
         found = re.search(r"atomicrmw (?:volatile )?(\w+)", plain)
         operand = list(one.operands)[1]
@@ -293,11 +283,11 @@ class _Draft:
             name = "xchg"
         if name not in self.updates:
             self.updates.append(name)
-        used = identity(one) in self._used
+        used = llvm.identity(one) in self._used
         self.ordered |= used or name == "xchg" or len(self.updates) > 2
         return self.updates.index(name) << 1 | int(used)
 
-    def _unknown(self, plain: str, one: Instruction, site: int, what: str) -> list[str]:
+    def _unknown(self, plain: str, one: llvm.Instruction, site: int, what: str) -> list[str]:
         """A value that must not be left when LLVM is done."""
         self._opaque[site] = (what, plain)
         kind = str(one.type)
@@ -306,7 +296,7 @@ class _Draft:
         self._returned[name] = kind
         return [f"  {_result(plain)} = call {kind} @{name}(i32 {site})"]
 
-    def _poison(self, plain: str, one: Instruction) -> list[str]:
+    def _poison(self, plain: str, one: llvm.Instruction) -> list[str]:
         result = _result(plain)
         return [f"  {result} = freeze {one.type} poison"] if result else []
 
@@ -317,15 +307,15 @@ _ORDERING = re.compile(
 )
 
 
-def _counts(kernel: Function) -> dict[int, Counts]:
+def _counts(kernel: llvm.Function) -> dict[int, Counts]:
     """What a lane computes in each block, by the identity of the block's last instruction."""
     blocks = [list(block.instructions) for block in kernel.blocks]
     work = LaneWork(blocks)
-    found = ((identity(block[-1]), work.of(block)) for block in blocks)
+    found = ((llvm.identity(block[-1]), work.of(block)) for block in blocks)
     return {end: counts for end, counts in found if any(counts)}
 
 
-def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int], set[int]]:
+def _reached(instructions: list[llvm.Instruction], executed: bool) -> tuple[set[int], set[int]]:
     """What addresses of accesses to global memory, and branches, are computed from.
 
     Args:
@@ -335,23 +325,23 @@ def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int],
     Returns:
         Values, and what writes those of them that are in shared memory or scratch.
     """
-    known = {identity(one): one for one in instructions}
-    writers: dict[str | int | None, list[Instruction]] = {}
-    todo: list[Value] = []
+    known = {llvm.identity(one): one for one in instructions}
+    writers: dict[str | int | None, list[llvm.Instruction]] = {}
+    todo: list[llvm.Value] = []
     for one in instructions:
-        if one.opcode in MEMORY:
-            address = pointers_of(one)[0]
-            todo += [address] if space(address) in GLOBAL else []
+        if one.opcode in memory.MEMORY:
+            address = memory.pointers_of(one)[0]
+            todo += [address] if memory.space(address) in memory.GLOBAL else []
         elif one.opcode in ("br", "switch"):
             todo += list(one.operands)[:1]
-        elif one.opcode == "call" and moves(one):
+        elif one.opcode == "call" and memory.moves(one):
             todo += one.operands
         if executed and memory.writes_local(one):
-            writers.setdefault(memory.place_of(pointers_of(one)[0], known), []).append(one)
+            writers.setdefault(memory.place_of(memory.pointers_of(one)[0], known), []).append(one)
     found: set[int] = set()
     kept: set[int] = set()
     while todo:
-        key = identity(todo.pop())
+        key = llvm.identity(todo.pop())
         if key not in known or key in found:
             continue
         found.add(key)
@@ -360,10 +350,12 @@ def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int],
             one = reading.pop()
             todo += one.operands
             for pointer in memory.read_pointers(one):
-                place = memory.place_of(pointer, known) if space(pointer) in LOCAL else ""
+                place = (
+                    memory.place_of(pointer, known) if memory.space(pointer) in memory.LOCAL else ""
+                )
                 for at in () if place == "" else writers if place is None else (place, None):
-                    new = [w for w in writers.get(at, ()) if identity(w) not in kept]
-                    kept.update(map(identity, new))
+                    new = [w for w in writers.get(at, ()) if llvm.identity(w) not in kept]
+                    kept.update(map(llvm.identity, new))
                     reading += new
     return found, kept
 

@@ -20,12 +20,7 @@ from intelliperf_swizzle.edit import (
     run_build,
 )
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
-from intelliperf_swizzle.frontends.cpp.code.binaries import (
-    CodeObject,
-    holds_device_code,
-    read_code_objects,
-    section_names,
-)
+from intelliperf_swizzle.frontends.cpp.code import binaries
 from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
 from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import HipToolchain, Toolchain
@@ -87,7 +82,7 @@ class Built:
 
     folder: Path
     command: tuple[str, ...]
-    objects: tuple[CodeObject, ...]
+    objects: tuple[binaries.CodeObject, ...]
     notes: tuple[str, ...]
 
 
@@ -275,10 +270,12 @@ def device_files(command: Sequence[str], place: Path, language: str, *, below: b
     """
     found = list(programs_of(command, place, language))
     if below:
-        alone = any(".interp" in section_names(one) for one in found)
+        alone = any(".interp" in binaries.section_names(one) for one in found)
         built = sorted(built_files(place, language))
         others = (one.resolve() for one in built if _is_linked(one))
-        found += (one for one in others if not alone or ".interp" not in section_names(one))
+        found += (
+            one for one in others if not alone or ".interp" not in binaries.section_names(one)
+        )
     return list(dict.fromkeys(found))
 
 
@@ -286,7 +283,7 @@ def programs_of(command: Sequence[str], place: Path, language: str) -> Iterator[
     """The words of a command that are programs with a fat binary of a language."""
     for word in command:
         file = place / word
-        if file.is_file() and holds_device_code(file, language):
+        if file.is_file() and binaries.holds_device_code(file, language):
             yield file.resolve()
 
 
@@ -296,12 +293,12 @@ def _is_linked(file: Path) -> bool:
         return bool(struct.unpack("<H", stream.read(18)[16:])[0] != 1)
 
 
-def _read(files: Sequence[Path], arch: str) -> tuple[list[CodeObject], set[str]]:
+def _read(files: Sequence[Path], arch: str) -> tuple[list[binaries.CodeObject], set[str]]:
     """One GPU's code objects with bitcode, and the names of files that have some without."""
-    objects: list[CodeObject] = []
+    objects: list[binaries.CodeObject] = []
     without: set[str] = set()
     for file in files:
-        found = read_code_objects(file)
+        found = binaries.read_code_objects(file)
         kept = [one for one in found if one.bitcode]
         if len(kept) < len(found):
             without.add(file.name)
@@ -315,7 +312,7 @@ def _forget_builds_without_bitcode(copy: Path) -> None:
     """Removes what was built without bitcode, so that it is built again."""
     for file in built_files(copy):
         try:
-            stale = not all(one.bitcode for one in read_code_objects(file))
+            stale = not all(one.bitcode for one in binaries.read_code_objects(file))
         except BuildError:
             stale = True
         if stale:
@@ -325,7 +322,7 @@ def _forget_builds_without_bitcode(copy: Path) -> None:
 def built_files(copy: Path, language: str | None = None) -> Iterator[Path]:
     """Objects, libraries and programs in a folder with device code, of a language or any."""
     for file in copy.rglob("*"):
-        if file.is_file() and not file.is_symlink() and holds_device_code(file, language):
+        if file.is_file() and not file.is_symlink() and binaries.holds_device_code(file, language):
             yield file
 
 

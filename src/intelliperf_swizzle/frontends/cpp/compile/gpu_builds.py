@@ -17,20 +17,7 @@ from intelliperf_swizzle import children
 from intelliperf_swizzle.edit import Edit, copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
-from intelliperf_swizzle.frontends.cpp.compile.building import (
-    PROJECT,
-    Recipe,
-    as_build_error,
-    built_files,
-    device_files,
-    move_cmake,
-)
-from intelliperf_swizzle.frontends.cpp.compile.extensions import (
-    compile_cuda,
-    objects,
-    read_build_files,
-    run_variables,
-)
+from intelliperf_swizzle.frontends.cpp.compile import building, extensions
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import RUNTIME
 
 LINKER = RUNTIME / "linker"
@@ -72,7 +59,7 @@ def builds_for_gpu(language: str, environment: Mapping[str, str]) -> bool:
     return all(shutil.which(name, path=environment.get("PATH")) for name in names)
 
 
-def gpu_environment(recipe: Recipe, environment: Mapping[str, str]) -> dict[str, str]:
+def gpu_environment(recipe: building.Recipe, environment: Mapping[str, str]) -> dict[str, str]:
     """The user's environment for a build and a run with the vendor's own software."""
     if recipe.language != "CUDA" or recipe.build_files is not None:  # PyTorch brings libraries
         return dict(environment)
@@ -102,7 +89,7 @@ def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def build_program(
-    recipe: Recipe, folder: Path, environment: Mapping[str, str], edit: Edit | None = None
+    recipe: building.Recipe, folder: Path, environment: Mapping[str, str], edit: Edit | None = None
 ) -> GpuProgram:
     """Builds a copy of the project and takes out its device code; once for each edit.
 
@@ -117,11 +104,11 @@ def build_program(
     """
     made_of = f"{recipe} {edit.diff if edit else None}".encode()
     folder = folder / f"built-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}"
-    place = folder / PROJECT
+    place = folder / building.PROJECT
     command = tuple(moved_command(recipe.command, Path(recipe.project), place))
     variables: dict[str, str] = {}
     if recipe.build_files is not None:
-        variables = run_variables(environment, Path(recipe.project), place)
+        variables = extensions.run_variables(environment, Path(recipe.project), place)
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         try:
@@ -134,13 +121,13 @@ def build_program(
 
 
 def _build(
-    recipe: Recipe,
+    recipe: building.Recipe,
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
     edit: Edit | None,
 ) -> None:
-    project, place = Path(recipe.project), folder / PROJECT
+    project, place = Path(recipe.project), folder / building.PROJECT
     folder.mkdir(parents=True)
     if not recipe.builds:
         raise BuildError(
@@ -153,7 +140,7 @@ def _build(
         files = _build_extension(recipe, command, folder, environment, parts=parts)
     else:
         build_copy(str(recipe.build_command), project, place, environment)
-        files = device_files(command, place, recipe.language, below=True)
+        files = building.device_files(command, place, recipe.language, below=True)
     code = [binary for file in files for binary in read_fat_binaries(file)]
     if not code:
         raise BuildError(f"the build for the GPU has left no device code in {place}")
@@ -162,7 +149,7 @@ def _build(
 
 
 def _build_extension(
-    recipe: Recipe,
+    recipe: building.Recipe,
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
@@ -177,13 +164,13 @@ def _build_extension(
         BuildError: a build fails.
         CaptureError: the application fails, or builds no source of the project.
     """
-    place, build = folder / PROJECT, recipe.build_command or shlex.join(command)
+    place, build = folder / building.PROJECT, recipe.build_command or shlex.join(command)
     if parts:
         try:
             known = recipe.build_files or {}
-            return compile_cuda(known, place, Path(recipe.project), environment)
+            return extensions.compile_cuda(known, place, Path(recipe.project), environment)
         except SwizzleError as error:
-            raise as_build_error(error, "the extension does not build", place) from None
+            raise building.as_build_error(error, "the extension does not build", place) from None
     if recipe.build_command is not None:
         build_copy(build, Path(recipe.project), place, environment)
     else:
@@ -192,9 +179,11 @@ def _build_extension(
             shim = build_shim(recipe.language, folder, environment)
             run_build(build, place, preloaded(shim, stop))
         except SwizzleError as error:
-            failure = as_build_error(error, f"`{build}` fails", place)
+            failure = building.as_build_error(error, f"`{build}` fails", place)
             raise CaptureError(failure.fact, details=failure.details) from None
-    return objects(read_build_files(place, Path(recipe.project), build), place)
+    return extensions.objects(
+        extensions.read_build_files(place, Path(recipe.project), build), place
+    )
 
 
 def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:
@@ -203,14 +192,14 @@ def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str
     Raises:
         BuildError: it does not build.
     """
-    for file in built_files(copy):
+    for file in building.built_files(copy):
         file.unlink()
-    move_cmake(project, copy, None)
+    building.move_cmake(project, copy, None)
     try:
         run_build(command, copy, environment)
     except SwizzleError as error:
         fact = f"`{command}` fails with the compiler for the GPU"
-        raise as_build_error(error, fact, copy) from None
+        raise building.as_build_error(error, fact, copy) from None
 
 
 def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> Path:

@@ -17,6 +17,7 @@ from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
+from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
 from intelliperf_swizzle.frontends.cpp.compile.building import (
     PROJECT,
     Built,
@@ -25,23 +26,8 @@ from intelliperf_swizzle.frontends.cpp.compile.building import (
     built,
 )
 from intelliperf_swizzle.frontends.cpp.compile.extensions import MODULE, read_build_files
-from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
-    GPU_BUILDS,
-    build_program,
-    build_shim,
-    gpu_environment,
-    preloaded,
-)
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
-from intelliperf_swizzle.frontends.cpp.record.device_code import (
-    STANDIN,
-    PreparationRequest,
-    contents_of,
-    read_kernel,
-    read_kernels,
-    recording_of,
-    refuse_shared_names,
-)
+from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.records import Launch
@@ -68,9 +54,9 @@ def make(
         CaptureError: its device code cannot be read.
     """
     (folder / _RECIPE).write_text(dumps(encode(recipe)), "utf-8")
-    (folder / STANDIN).symlink_to(toolchain.root / "lib" / toolchain.runtime)
+    (folder / device_code.STANDIN).symlink_to(toolchain.root / "lib" / toolchain.runtime)
     program = built(recipe, folder, toolchain, environment, edit)
-    asked = PreparationRequest(
+    asked = device_code.PreparationRequest(
         program.objects, folder, (program.folder, Path(recipe.project)), toolchain.clang
     )
     try:  # LLVM may crash on it
@@ -122,9 +108,9 @@ def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Buil
     Raises:
         BuildError: the edited program does not build, or has another kernel.
     """
-    code = read_kernel(launch).code
+    code = device_code.read_kernel(launch).code
     if edit is not None:
-        kernels = read_kernels(make_edited(recording_of(launch), edit))
+        kernels = device_code.read_kernels(make_edited(device_code.recording_of(launch), edit))
         if code.symbol not in kernels:
             raise BuildError(f"the swizzled program has no `{launch.kernel}` of this kind")
         code = kernels[code.symbol][1].code
@@ -160,28 +146,28 @@ def make_on_gpu(
         )
     toolchain = recipe.toolchain.find(request.environment)
     recipe = replace(recipe, build_files={})
-    environment = gpu_environment(recipe, request.variables)
-    program = build_program(recipe, folder / GPU_BUILDS, environment)
+    environment = gpu_builds.gpu_environment(recipe, request.variables)
+    program = gpu_builds.build_program(recipe, folder / gpu_builds.GPU_BUILDS, environment)
     build = recipe.build_command or " ".join(request.command)
     known = read_build_files(program.folder, Path(recipe.project), build)
     recipe = replace(recipe, build_files=known)
     built = make(recipe, folder, toolchain, request.environment)
-    refuse_shared_names(folder)
+    device_code.refuse_shared_names(folder)
     (folder / "order.txt").write_text("\n".join(_order(folder)), "utf-8")
-    shim = build_shim(recipe.language, folder, environment)
+    shim = gpu_builds.build_shim(recipe.language, folder, environment)
     variables = {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
     ready = replace(built, folder=program.folder, command=program.command)
-    return ready, preloaded(shim, variables)
+    return ready, gpu_builds.preloaded(shim, variables)
 
 
 def _order(folder: Path) -> list[str]:
     """Which kernels' launches are to be written down, a line each, and all device variables."""
     lines: list[str] = []
     variables: dict[str, tuple[int, int]] = {}
-    for symbol, (_, kernel) in read_kernels(folder).items():
+    for symbol, (_, kernel) in device_code.read_kernels(folder).items():
         if kernel.source is not None:
             sizes = " ".join(str(one.bytes) for one in kernel.code.parameters)
             plain = kernel.source.entry.name
-            lines.append(f"kernel {symbol} {plain} {contents_of(kernel.slice)} {sizes}")
+            lines.append(f"kernel {symbol} {plain} {device_code.contents_of(kernel.slice)} {sizes}")
         variables |= kernel.variables
     return [*lines, *(f"variable {name} {at} {size}" for name, (at, size) in variables.items()), ""]

@@ -18,11 +18,8 @@ constexpr int kVersion = CUDART_VERSION;
 // --------------------------------------------------------------------------------------
 
 EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
+EXPORT decltype(cudaLaunchKernel) __cudaLaunchKernel __attribute__((alias("cudaLaunchKernel")));
 EXPORT Error __cudaGetKernel(const void** kernel, const void* host) { return put(kernel, host); }
-EXPORT Error __cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments,
-                                size_t shared, Stream stream) {
-  return cudaLaunchKernel(host, grid, block, arguments, shared, stream);
-}
 CALL(LaunchCooperativeKernel)(const void*, dim3, dim3, void**, size_t, Stream) {
   return refuse("a cooperative launch was refused: its workgroups wait for each other");
 }
@@ -46,11 +43,6 @@ CALL(LaunchKernelExC)(const cudaLaunchConfig_t* how, const void* host, void** ar
   return cudaLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,
                           how->stream);
 }
-CALL(FuncSetCacheConfig)(const void*, enum cudaFuncCache) { return kSuccess; }
-CALL(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, const void* host, int threads,
-                                                         size_t shared, unsigned) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, threads, shared);
-}
 CALL(GetFuncBySymbol)(cudaFunction_t* function, const void* host) {
   auto it = by_host_.find(host);
   auto kernel = it == by_host_.end() ? table_.end() : find(table_, it->second);
@@ -62,17 +54,18 @@ CALL(GetFuncBySymbol)(cudaFunction_t* function, const void* host) {
 // --- what is refused by name
 // ---------------------------------------------------------------------------
 
-#define REFUSED(name, what, ...) \
-  CALL(name)(__VA_ARGS__) { return refuse(what " is not recorded"); }
-REFUSED(CreateTextureObject, "a texture", cudaTextureObject_t*, const cudaResourceDesc*,
-        const cudaTextureDesc*, const cudaResourceViewDesc*)
-REFUSED(CreateSurfaceObject, "a surface", cudaSurfaceObject_t*, const cudaResourceDesc*)
-REFUSED(MallocArray, "memory of a texture", cudaArray_t*, const cudaChannelFormatDesc*, size_t,
-        size_t, unsigned)
-REFUSED(Malloc3DArray, "memory of a texture", cudaArray_t*, const cudaChannelFormatDesc*,
-        cudaExtent, unsigned)
-REFUSED(StreamBeginCapture, "a graph", cudaStream_t, enum cudaStreamCaptureMode)
-REFUSED(GraphCreate, "a graph", cudaGraph_t*, unsigned)
+#define REFUSED(name, what) \
+  EXPORT Error name() { return refuse(what " is not recorded"); }
+REFUSED(sw_texture, "a texture")
+REFUSED(sw_surface, "a surface")
+REFUSED(sw_array, "memory of a texture")
+REFUSED(sw_graph, "a graph")
+// clang-format off
+SAME(CreateTextureObject, sw_texture); SAME(CreateSurfaceObject, sw_surface);
+SAME(MallocArray, sw_array); SAME(Malloc3DArray, sw_array); SAME(StreamBeginCapture, sw_graph);
+SAME(GraphCreate, sw_graph);
+SAME(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cudaOccupancyMaxActiveBlocksPerMultiprocessor);
+// clang-format on
 EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                                    enum cudaChannelFormatKind kind) {
   return {x, y, z, w, kind};
@@ -107,8 +100,6 @@ CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
 #endif
   return kSuccess;
 }
-CALL(DeviceSetCacheConfig)(enum cudaFuncCache) { return kSuccess; }
-CALL(DeviceSetLimit)(enum cudaLimit, size_t) { return kSuccess; }
 CALL(DeviceCanAccessPeer)(int* can, int, int) { return put(can, 0); }
 CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   memset(out, 0, sizeof *out);
@@ -117,16 +108,5 @@ CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   out->devicePointer = out->hostPointer = (void*)at;
   return kSuccess;
 }
-#if CUDART_VERSION >= 13000
-CALL(MemPrefetchAsync)(const void*, size_t, struct cudaMemLocation, unsigned, Stream) {
-  return kSuccess;
-}
-CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, struct cudaMemLocation) {
-  return kSuccess;
-}
-#else
-CALL(MemPrefetchAsync)(const void*, size_t, int, Stream) { return kSuccess; }
-CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, int) { return kSuccess; }
-#endif
 CALL(ProfilerStart)() { return kSuccess; }
 CALL(ProfilerStop)() { return kSuccess; }

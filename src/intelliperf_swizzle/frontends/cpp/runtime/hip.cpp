@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The stand-in for the HIP runtime: names, and what HIP alone has.
+#define __HIP_DISABLE_CPP_FUNCTIONS__
 #include <hip/hip_runtime_api.h>
 
 #include <cstdint>
@@ -22,35 +23,26 @@ EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, co
     return;
   memcpy(*host, initial, bytes);
 }
-CALL(ExtLaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared,
-                      Stream stream, hipEvent_t, hipEvent_t, int) {
-  return hipLaunchKernel(host, grid, block, arguments, shared, stream);
-}
 CALL(LaunchCooperativeKernel)(const void*, dim3, dim3, void**, unsigned, Stream) {
   return refuse("a cooperative launch was refused: its workgroups wait for each other");
 }
+// clang-format off
+SAME(ExtLaunchKernel, hipLaunchKernel); SAME(ExtMallocWithFlags, hipMalloc);
+SAME(HostMalloc, hipMalloc); SAME(HostFree, hipFree); SAME(MemcpyWithStream, hipMemcpy);
+// clang-format on
 CALL(LaunchKernelExC)(const hipLaunchConfig_t* how, const void* host, void** arguments) {
   return hipLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,
                          how->stream);
 }
 
-CALL(FuncSetCacheConfig)(const void*, hipFuncCache_t) { return kSuccess; }
 CALL(OccupancyMaxPotentialBlockSize)(int* grid, int* block, const void*, size_t, int limit) {
   *block = limit ? std::min(limit, 256) : 256;
   *grid = 304 * 8;
   return kSuccess;
 }
-CALL(ExtMallocWithFlags)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-CALL(HostMalloc)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-CALL(HostFree)(void* at) { return release(at); }
-CALL(MemcpyWithStream)(void* to, const void* from, size_t bytes, hipMemcpyKind, Stream) {
-  return move(to, from, bytes);
-}
 CALL(MemsetD16)(hipDeviceptr_t at, unsigned short value, size_t count) {
   return fill<uint16_t>((void*)at, value, count);
 }
-CALL(MemPrefetchAsync)(const void*, size_t, int, Stream) { return kSuccess; }
-CALL(MemAdvise)(const void*, size_t, hipMemoryAdvise, int) { return kSuccess; }
 // Attributes, the fields of the properties that say the same, and what they are.
 #define OWN(SAYS)                                                                 \
   SAYS(MultiprocessorCount, multiProcessorCount, 304)                             \
@@ -72,6 +64,4 @@ CALL(DeviceGetAttribute)(int* value, hipDeviceAttribute_t which, int) {
   DEVICE(ATTRIBUTE)
   return put(value, which == hipDeviceAttributeWallClockRate ? 2100000 : 0);
 }
-CALL(DeviceSetCacheConfig)(hipFuncCache_t) { return kSuccess; }
-CALL(DeviceSetLimit)(hipLimit_t, size_t) { return kSuccess; }
 CALL(CtxCreate)(hipCtx_t* context, unsigned, hipDevice_t) { return made(context); }

@@ -44,6 +44,11 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define CALL(name) EXPORT Error API(name)
+#define TEXT(name) #name
+#define QUOTED(name) TEXT(name)
+// A call that does here what another function does, whatever more it is given.
+#define SAME(name, as) \
+  extern "C" __attribute__((visibility("default"), alias(QUOTED(as)))) decltype(API(name)) API(name)
 
 typedef API(Error_t) Error;
 typedef API(Stream_t) Stream;
@@ -408,9 +413,6 @@ EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   if (lines_ < 0) return;
   for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++)
     touched_.insert(line << 2 | kind);
-}
-EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) {
-  sw_move(address, bytes, kind);
 }
 // A loop's next iteration begins; so many loops are around it.
 EXPORT void sw_loop(uint32_t position, uint32_t depth) {

@@ -43,7 +43,6 @@ CALL(LaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, si
   if (it == by_host_.end()) return failed(API(ErrorInvalidDeviceFunction));
   return launch(it->second, {grid, block, shared, stream}, arguments);
 }
-CALL(FuncSetAttribute)(const void*, API(FuncAttribute), int) { return kSuccess; }
 CALL(FuncGetAttributes)(API(FuncAttributes) * out, const void*) {
   memset(out, 0, sizeof *out);
   out->maxThreadsPerBlock = 1024;
@@ -54,40 +53,41 @@ CALL(OccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int th
   return put(blocks, std::max(1, 2048 / std::max(1, threads)));
 }
 
+// --- calls that are as others here: all is over when a call returns, and nothing is cached
+
+EXPORT Error sw_nothing() { return kSuccess; }
+// clang-format off
+SAME(DeviceReset, sw_nothing); SAME(DeviceSetCacheConfig, sw_nothing);
+SAME(DeviceSetLimit, sw_nothing); SAME(DeviceSynchronize, sw_nothing);
+SAME(EventQuery, sw_nothing); SAME(EventRecord, sw_nothing); SAME(EventSynchronize, sw_nothing);
+SAME(FuncSetAttribute, sw_nothing); SAME(FuncSetCacheConfig, sw_nothing);
+SAME(HostRegister, sw_nothing); SAME(HostUnregister, sw_nothing); SAME(MemAdvise, sw_nothing);
+SAME(MemPrefetchAsync, sw_nothing); SAME(SetDeviceFlags, sw_nothing);
+SAME(StreamQuery, sw_nothing); SAME(StreamSynchronize, sw_nothing);
+SAME(StreamWaitEvent, sw_nothing); SAME(MallocManaged, API(Malloc)); SAME(HostAlloc, API(Malloc));
+SAME(MallocHost, API(Malloc)); SAME(FreeAsync, API(Free)); SAME(FreeHost, API(Free));
+SAME(MemcpyAsync, API(Memcpy)); SAME(Memcpy2DAsync, API(Memcpy2D)); SAME(MemsetAsync, API(Memset));
+SAME(StreamCreateWithFlags, API(StreamCreate)); SAME(StreamCreateWithPriority, API(StreamCreate));
+SAME(EventCreateWithFlags, API(EventCreate)); SAME(RuntimeGetVersion, API(DriverGetVersion));
+// clang-format on
+
 // --- memory: calls
 // ----------------------------------------------------------------------------------------------------
 
 CALL(Malloc)(void** out, size_t bytes) { return allocate(out, bytes); }
 CALL(MallocAsync)(void** out, size_t bytes, Stream) { return allocate(out, bytes); }
-CALL(MallocManaged)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-CALL(HostAlloc)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-CALL(MallocHost)(void** out, size_t bytes) { return allocate(out, bytes); }
 CALL(MallocPitch)(void** out, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 255) / 256 * 256;
   return allocate(out, *pitch * height);
 }
 CALL(Free)(void* at) { return release(at); }
-CALL(FreeAsync)(void* at, Stream) { return release(at); }
-CALL(FreeHost)(void* at) { return release(at); }
-CALL(HostRegister)(void*, size_t, unsigned) { return kSuccess; }
-CALL(HostUnregister)(void*) { return kSuccess; }
 CALL(HostGetDevicePointer)(void** out, void* host, unsigned) { return put(out, host); }
 CALL(Memcpy)(void* to, const void* from, size_t bytes, Direction) { return move(to, from, bytes); }
-CALL(MemcpyAsync)(void* to, const void* from, size_t bytes, Direction, Stream) {
-  return move(to, from, bytes);
-}
 CALL(Memcpy2D)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                size_t height, Direction) {
   return copy_rows(to, to_pitch, from, from_pitch, width, height);
 }
-CALL(Memcpy2DAsync)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                    size_t height, Direction, Stream) {
-  return copy_rows(to, to_pitch, from, from_pitch, width, height);
-}
 CALL(Memset)(void* at, int value, size_t bytes) { return fill<uint8_t>(at, value, bytes); }
-CALL(MemsetAsync)(void* at, int value, size_t bytes, Stream) {
-  return fill<uint8_t>(at, value, bytes);
-}
 CALL(Memset2D)(void* at, size_t pitch, int value, size_t width, size_t height) {
   for (size_t row = 0; row < height; row++) memset((char*)at + row * pitch, value, width);
   return kSuccess;
@@ -160,11 +160,7 @@ CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t
 CALL(GetDeviceCount)(int* count) { return put(count, 1); }
 CALL(GetDevice)(int* device) { return put(device, 0); }
 CALL(SetDevice)(int device) { return device ? failed(API(ErrorInvalidDevice)) : kSuccess; }
-CALL(SetDeviceFlags)(unsigned) { return kSuccess; }
-CALL(DeviceReset)() { return kSuccess; }
-CALL(DeviceSynchronize)() { return kSuccess; }
 CALL(DriverGetVersion)(int* version) { return put(version, kVersion); }
-CALL(RuntimeGetVersion)(int* version) { return put(version, kVersion); }
 CALL(GetLastError)() {
   Error error = last_;
   last_ = kSuccess;
@@ -184,12 +180,7 @@ EXPORT const char* API(GetErrorName)(Error error) {
 // ------------------------------------------------------------------
 
 CALL(StreamCreate)(Stream* stream) { return made(stream); }
-CALL(StreamCreateWithFlags)(Stream* stream, unsigned) { return made(stream); }
-CALL(StreamCreateWithPriority)(Stream* stream, unsigned, int) { return made(stream); }
 CALL(StreamDestroy)(Stream stream) { return freed(stream); }
-CALL(StreamSynchronize)(Stream) { return kSuccess; }
-CALL(StreamQuery)(Stream) { return kSuccess; }
-CALL(StreamWaitEvent)(Stream, Event, unsigned) { return kSuccess; }
 CALL(StreamAddCallback)(Stream stream, API(StreamCallback_t) call, void* with, unsigned) {
   call(stream, kSuccess, with);
   return kSuccess;
@@ -200,9 +191,5 @@ CALL(LaunchHostFunc)(Stream, API(HostFn_t) call, void* with) {
 }
 CALL(DeviceGetStreamPriorityRange)(int* least, int* greatest) { return put(least, *greatest = 0); }
 CALL(EventCreate)(Event* event) { return made(event); }
-CALL(EventCreateWithFlags)(Event* event, unsigned) { return made(event); }
 CALL(EventDestroy)(Event event) { return freed(event); }
-CALL(EventRecord)(Event, Stream) { return kSuccess; }
-CALL(EventSynchronize)(Event) { return kSuccess; }
-CALL(EventQuery)(Event) { return kSuccess; }
 CALL(EventElapsedTime)(float* ms, Event, Event) { return put(ms, 1.0f); }

@@ -10,15 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.cpp.code.llvm import (
-    Module,
-    Value,
-    binding,
-    identity,
-    is_block,
-    order_of,
-    parse,
-)
+from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
@@ -89,16 +81,16 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
         TraceError: an address is made in a way that is not known.
         UnknownStepError: floating-point numbers are computed with.
     """
-    module = parse(text)
+    module = llvm.parse(text)
     function = module.get_function(symbol)
     blocks = list(function.blocks)
     decoder = _TermDecoder(variables, module)
-    steps = {identity(block): tuple(decoder.steps(block)) for block in blocks}
+    steps = {llvm.identity(block): tuple(decoder.steps(block)) for block in blocks}
     return Program(
         steps,
-        {block: place for place, block in enumerate(order_of(blocks)[0])},
-        identity(blocks[0]),
-        tuple(identity(one) for one in function.arguments),
+        {block: place for place, block in enumerate(llvm.order_of(blocks)[0])},
+        llvm.identity(blocks[0]),
+        tuple(llvm.identity(one) for one in function.arguments),
         {
             step.id: step.operands[0]
             for block in steps.values()
@@ -109,9 +101,9 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
 
 
 class _TermDecoder:
-    def __init__(self, variables: Mapping[str, int], module: Module):
+    def __init__(self, variables: Mapping[str, int], module: llvm.Module):
         self._variables = variables
-        self._layout = binding().create_target_data(module.data_layout)
+        self._layout = llvm.binding().create_target_data(module.data_layout)
         self._structures = {one.name: one for one in module.struct_types}
 
     def steps(self, block: Any) -> Iterator[Step]:
@@ -128,9 +120,9 @@ class _TermDecoder:
         if (element in _FLOATS and one.opcode != "load") or one.opcode in _OF_FLOATS:
             raise UnknownStepError("floating-point arithmetic", text)
         known: dict[str, Any] = {"lanes": int(vector[1]) if vector else 0}
-        operands = tuple(self._operand(o) for o in values if not is_block(o))
+        operands = tuple(self._operand(o) for o in values if not llvm.is_block(o))
         if one.opcode == "phi":
-            blocks = (identity(block) for block in one.incoming_blocks)
+            blocks = (llvm.identity(block) for block in one.incoming_blocks)
             known["incoming"] = dict(zip(blocks, operands, strict=True))
         elif one.opcode in ("icmp", "zext", "sext", "trunc", "bitcast"):
             found = re.search(r"icmp (?:samesign )?(\w+)", text)
@@ -146,15 +138,15 @@ class _TermDecoder:
         elif one.opcode == "load":
             known["bytes"] = size_of(element)
         elif one.opcode == "br":
-            known["targets"] = tuple(identity(o) for o in values if is_block(o))
+            known["targets"] = tuple(llvm.identity(o) for o in values if llvm.is_block(o))
         elif one.opcode == "or":
             known["how"] = "disjoint" if " disjoint " in text else ""
         elif one.opcode == "shufflevector":
             known["how"] = _shuffle(text)
-        return Step(one.opcode, identity(one), operands, _bits(element), text, **known)
+        return Step(one.opcode, llvm.identity(one), operands, _bits(element), text, **known)
 
-    def _operand(self, value: Value) -> Number | int:
-        kinds = binding().ValueKind
+    def _operand(self, value: llvm.Value) -> Number | int:
+        kinds = llvm.binding().ValueKind
         text = str(value)
         kind = str(value.type)
         vector = re.match(r"<(\d+) x ", kind)
@@ -163,7 +155,7 @@ class _TermDecoder:
         if value.value_kind in (kinds.poison_value, kinds.undef_value, kinds.constant_pointer_null):
             return (Sum(0),) * int(vector[1]) if vector else Sum(0)
         if value.value_kind in (kinds.instruction, kinds.argument):
-            return identity(value)
+            return llvm.identity(value)
         if vector:
             return _constants(text, int(vector[1]))
         if "@" in text and kind.startswith("ptr"):
@@ -213,7 +205,7 @@ _FLOATS = ("half", "bfloat", "float", "double")
 _OF_FLOATS = ("fcmp", "fptosi", "fptoui")
 
 
-def _element(value: Value) -> str:
+def _element(value: llvm.Value) -> str:
     """The type of a value, or of a vector's elements."""
     return str(value.type).strip("<>").rpartition(" x ")[2]
 

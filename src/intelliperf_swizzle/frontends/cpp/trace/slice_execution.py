@@ -19,7 +19,6 @@ import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm, native
-from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, Value, identity
 from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, DeviceKernel, recording_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate
@@ -190,7 +189,7 @@ def _array(address: int, count: int, kind: Any) -> Any:
 def rounding(text: str, symbol: str) -> str | None:
     """An operation in a slice whose result a CPU and a GPU may round differently."""
     function = llvm.parse(text).get_function(symbol)
-    known = {identity(one): one for block in function.blocks for one in block.instructions}
+    known = {llvm.identity(one): one for block in function.blocks for one in block.instructions}
     return next((str(one) for one in known.values() if _may_round(one, known)), None)
 
 
@@ -204,7 +203,7 @@ _INEXACT = re.compile(r"\b(fast|reassoc|arcp|afn|fpmath)\b")
 _MAY_FUSE = re.compile(r"\b(fast|contract)\b")
 
 
-def _may_round(one: Instruction, known: Mapping[int, Instruction]) -> bool:
+def _may_round(one: llvm.Instruction, known: Mapping[int, llvm.Instruction]) -> bool:
     text = str(one)
     if one.opcode == "call":
         kinds = " ".join(str(value.type) for value in (one, *list(one.operands)[:-1]))
@@ -220,10 +219,10 @@ def _may_round(one: Instruction, known: Mapping[int, Instruction]) -> bool:
     return _INEXACT.search(text) is not None or fuses
 
 
-def _magnitude(value: Value, instructions: Mapping[int, Instruction]) -> str:
+def _magnitude(value: llvm.Value, instructions: Mapping[int, llvm.Instruction]) -> str:
     """The text of what a value is, or is the negative or a wider form of."""
-    found = instructions.get(identity(value))
+    found = instructions.get(llvm.identity(value))
     while found is not None and found.opcode in ("fneg", "fpext"):
         value = next(iter(found.operands))
-        found = instructions.get(identity(value))
+        found = instructions.get(llvm.identity(value))
     return str(value)

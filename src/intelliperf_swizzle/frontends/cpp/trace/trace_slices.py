@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
@@ -21,16 +22,6 @@ from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, Device
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate, Interpreter
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    Access,
-    Grid,
-    Int64Array,
-    Launch,
-    Segment,
-    TensorArgument,
-    Trace,
-)
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 from intelliperf_swizzle.trace.sharing import reads_what_is_written, with_sharing, writes_any
@@ -50,19 +41,21 @@ _MOST_WATCHED = 1 << 28
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
 
 
-def trace_here(launch: Launch, _: Path) -> Trace:
+def trace_here(launch: records.Launch, _: Path) -> records.Trace:
     """Traces a launch in this process; see `trace`."""
     kernel = read_kernel(launch)
     if kernel.slice.refusal is not None:
         raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
-    if kernel.prints:
-        caution = f"{launch.kernel} prints: with a swizzle its lines come in another order"
-        traced = _trace(launch, kernel)
-        return replace(traced, cautions=(*traced.cautions, caution))
-    return _trace(launch, kernel)
+    traced = _trace(launch, kernel)
+    if not kernel.prints:
+        return traced
+    caution = f"{launch.kernel} prints: with a swizzle its lines come in another order"
+    return replace(traced, cautions=(*traced.cautions, caution))
 
 
-def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
+def trace_each_here(
+    launches: Sequence[records.Launch], folder: Path
+) -> Iterator[records.Trace | None]:
     """Traces launches one after the other; None for what cannot be traced."""
     for launch in launches:
         try:
@@ -71,7 +64,7 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
             yield None
 
 
-def _trace(launch: Launch, kernel: DeviceKernel) -> Trace:
+def _trace(launch: records.Launch, kernel: DeviceKernel) -> records.Trace:
     if kernel.slice.executed is not None:
         return execute_slice(launch, kernel, kernel.slice.executed)
     try:
@@ -82,24 +75,26 @@ def _trace(launch: Launch, kernel: DeviceKernel) -> Trace:
         return execute_slice(launch, kernel, f"{error.what} decides what is accessed ({place})")
 
 
-def execute_slice(launch: Launch, kernel: DeviceKernel, reason: str) -> Trace:
+def execute_slice(launch: records.Launch, kernel: DeviceKernel, reason: str) -> records.Trace:
     """The trace by executing threads on the CPU, and why it is made so."""
     tracing = _Tracing(launch, kernel, executed=True)
-    cautions = []
-    if (operation := rounding(kernel.slice.text, kernel.code.symbol)) is not None:
-        place = DebugInfo(kernel.slice.text).place(operation)
-        cautions = [
-            f"{launch.kernel} accesses what floating-point arithmetic says"
-            f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
-        ]
     note = f"{launch.kernel} is traced by execution on the CPU: {reason}"
-    return replace(tracing.trace(), notes=(note,), cautions=tuple(cautions))
+    trace = replace(tracing.trace(), notes=(note,), cautions=())
+    operation = rounding(kernel.slice.text, kernel.code.symbol)
+    if operation is None:
+        return trace
+    place = DebugInfo(kernel.slice.text).place(operation)
+    caution = (
+        f"{launch.kernel} accesses what floating-point arithmetic says"
+        f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
+    )
+    return replace(trace, cautions=(caution,))
 
 
 class _Tracing:
-    def __init__(self, launch: Launch, kernel: DeviceKernel, *, executed: bool = False):
+    def __init__(self, launch: records.Launch, kernel: DeviceKernel, *, executed: bool = False):
         self._launch, self._kernel = launch, kernel
-        block: Grid = tuple(launch.options["block"])
+        block: records.Grid = tuple(launch.options["block"])
         self._values, by_reference = _values(launch, kernel.types)
         buffers = _buffers(launch, kernel)
         self._buffers = buffers
@@ -108,7 +103,8 @@ class _Tracing:
         self._begin = np.array([one.begin for one in buffers], np.int64)
         self._end = np.array([one.begin + one.bytes for one in buffers], np.int64)
         self._segments = tuple(
-            Segment(one.names, one.begin // LINE_BYTES, one.bytes) for one in buffers
+            records.Segment(one.names, one.begin // records.LINE_BYTES, one.bytes)
+            for one in buffers
         )
         self._execution: SliceExecution | None = None
         if executed:
@@ -135,7 +131,7 @@ class _Tracing:
         lanes = self._kernel.code.wave_lanes
         return TraceRecorder(self._begin, self._end, self._update, lanes)
 
-    def trace(self) -> Trace:
+    def trace(self) -> records.Trace:
         """Runs all workgroups, in batches."""
         launch = self._launch
         recorder = self._recorder()
@@ -168,7 +164,7 @@ class _Tracing:
         )  # fmt: skip
         return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 
-    def _arithmetic(self, trace: Trace) -> Int64Array | None:
+    def _arithmetic(self, trace: records.Trace) -> records.Int64Array | None:
         """What each workgroup computes: a few are counted, and for each access that of theirs."""
         programs = self._launch.programs
         some = np.unique(np.linspace(0, programs - 1, _COUNTED).astype(np.int64))
@@ -185,7 +181,7 @@ class _Tracing:
         nothing = np.zeros_like(lanes)
         return np.stack((nothing, nothing, lanes), axis=1) if lanes.any() else None
 
-    def _reads_what_is_written(self, trace: Trace, recorder: TraceRecorder) -> bool:
+    def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
         if self._execution is None:
             return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
         return writes_any(trace, self._execution.read)
@@ -225,7 +221,7 @@ class _Tracing:
         sliced = self._kernel.slice
         names = []
         for number, (name, argument) in enumerate(self._launch.arguments.items()):
-            if isinstance(argument, TensorArgument):
+            if isinstance(argument, records.TensorArgument):
                 material = sliced.contents is None or number in sliced.contents
             else:
                 material = number in sliced.decisive
@@ -255,7 +251,7 @@ class _ThreadWatch(Observer):
         """Whether all loads find what was there before the launch."""
         return self._in_order and not self._writers.clashes().any()
 
-    def begin(self, programs: Int64Array) -> None:
+    def begin(self, programs: records.Int64Array) -> None:
         """A batch begins."""
         self._programs, self._stored = programs, False
 
@@ -265,20 +261,20 @@ class _ThreadWatch(Observer):
             threads = self._programs[rows, None] * self._threads + np.arange(lanes.shape[1])
             each = threads.reshape(-1), lanes.reshape(-1, 1), covered.reshape(-1, 1)
             inside = self._writers.note(block.kind, *each, block.item_bytes)
-            if block.kind != Access.READ:
+            if block.kind != records.Access.READ:
                 self._stored |= inside > 0
             elif inside and self._stored:
                 self._in_order = False
         return 0
 
 
-def _values(launch: Launch, types: Sequence[str]) -> tuple[list[int], dict[int, bytes]]:
+def _values(launch: records.Launch, types: Sequence[str]) -> tuple[list[int], dict[int, bytes]]:
     """Each argument as a number, and the bytes of those that are passed by reference."""
     addresses = launch.options["addresses"]
     values: list[int] = []
     by_reference: dict[int, bytes] = {}
     for number, (kind, argument) in enumerate(zip(types, launch.arguments.values(), strict=True)):
-        if isinstance(argument, TensorArgument):
+        if isinstance(argument, records.TensorArgument):
             values.append(addresses[argument.storage] + argument.offset_bytes)
         elif isinstance(argument, float):
             values.append(int.from_bytes(struct.pack(_FLOATS[kind], argument), "little"))
@@ -290,7 +286,7 @@ def _values(launch: Launch, types: Sequence[str]) -> tuple[list[int], dict[int, 
     return values, by_reference
 
 
-def _buffers(launch: Launch, kernel: DeviceKernel) -> list[Buffer]:
+def _buffers(launch: records.Launch, kernel: DeviceKernel) -> list[Buffer]:
     """The storages, by address."""
     addresses = launch.options["addresses"]
     found = [
@@ -305,7 +301,7 @@ def _buffers(launch: Launch, kernel: DeviceKernel) -> list[Buffer]:
     return sorted(found, key=lambda one: one.begin)
 
 
-def _names(launch: Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]:
+def _names(launch: records.Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]:
     """What arguments, or else the table that leads there or the variable, are called."""
     found = tuple(name for name, tensor in launch.tensors() if tensor.storage == number)
     begin = launch.options["addresses"][number]

@@ -12,41 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.capture.addresses import (
-    Span,
-    live_spans,
-    may_point,
-    merged,
-    pointed_into,
-    span_of,
-    words_of,
-)
+from intelliperf_swizzle import records
+from intelliperf_swizzle.frontends.triton.capture import addresses, sources
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
-from intelliperf_swizzle.frontends.triton.capture.sources import (
-    NOT_A_CONSTANT,
-    UnreadableKernelError,
-    constant,
-    is_jit_function,
-    python_function,
-    read_source,
-)
 from intelliperf_swizzle.frontends.triton.capture.tuning import configs_of
-from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
-    DtypeArgument,
-    FunctionArgument,
-    Int64Array,
-    Launch,
-    Storage,
-    TensorArgument,
-    UInt8Array,
-)
 
 if TYPE_CHECKING:
     import torch
 
-_read_once = functools.lru_cache(maxsize=None)(read_source)
+_read_once = functools.lru_cache(maxsize=None)(sources.read_source)
 """An application may launch a kernel thousands of times, and Triton wants its globals constant."""
 
 
@@ -60,8 +34,8 @@ class DescribedLaunch:
         tensors: of the arguments.
     """
 
-    launch: Launch
-    spans: Mapping[int, Span]
+    launch: records.Launch
+    spans: Mapping[int, addresses.Span]
     tensors: list[torch.Tensor]
 
     @functools.cached_property
@@ -74,15 +48,15 @@ class DescribedLaunch:
         """The storages that show integers (or bools)."""
         return sorted(number for number, span in self.spans.items() if span.integers)
 
-    def contents(self, number: int) -> UInt8Array:
+    def contents(self, number: int) -> records.UInt8Array:
         """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
         return host_bytes(self.memory[number])
 
 
-def host_bytes(view: torch.Tensor) -> UInt8Array:
+def host_bytes(view: torch.Tensor) -> records.UInt8Array:
     """Bytes of memory on the host: a live view of host memory, a copy of a GPU's."""
     on_host = view.untyped_storage().device.type == "cpu"  # whatever a stand-in says
-    array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
+    array: records.UInt8Array = view.numpy() if on_host else view.cpu().numpy()
     return array
 
 
@@ -102,14 +76,14 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
     values = {name: unwrapped(value) for name, value in bound.arguments.items()}
-    passed = tuple(value for value in values.values() if is_jit_function(value))
+    passed = tuple(value for value in values.values() if sources.is_jit_function(value))
     source, keys = _read_once(kernel, passed)
     memory = _Memory(values.values())
     numbers = [n for n in _leaves(values.values()) if type(n) is int and 0 < n < 1 << 63]
     pointed = memory.follow(numbers) if look else set()
     converter = _Converter(keys, memory)
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
-    launch = Launch(
+    launch = records.Launch(
         kernel=kernel.fn.__name__,
         source=source,
         grid=grid,
@@ -118,18 +92,19 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             name for name in values if _is_constexpr(signature.parameters[name].annotation)
         ),
         options={
-            name: constant(value)
+            name: sources.constant(value)
             for name, value in kwargs.items()
-            if name not in signature.parameters and constant(value) is not NOT_A_CONSTANT
+            if name not in signature.parameters
+            and sources.constant(value) is not sources.NOT_A_CONSTANT
         },
         storages={
-            number: Storage(
+            number: records.Storage(
                 span.end - span.begin,
                 address=span.begin if span.begin in pointed or span.begin % 16 else None,
             )
             for number, span in enumerate(memory.spans)
         },
-        configs=configs_of(python_function(kernel)),
+        configs=configs_of(sources.python_function(kernel)),
     )
     spans = dict(enumerate(memory.spans))
     return DescribedLaunch(launch, spans, memory.tensors)
@@ -148,14 +123,14 @@ class _Memory:
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.tensors = list(tensors_in(values))
-        spans = [span_of(tensor) for tensor in self.tensors]
-        joined = merged(spans)
-        self._live: list[Span] = []
-        self.spans: list[Span] = []
+        spans = [addresses.span_of(tensor) for tensor in self.tensors]
+        joined = addresses.merged(spans)
+        self._live: list[addresses.Span] = []
+        self.spans: list[addresses.Span] = []
         for span in spans:
             self.add(next((one for one in joined if one.begin <= span.begin < one.end), span))
 
-    def add(self, span: Span) -> None:
+    def add(self, span: addresses.Span) -> None:
         """One storage more, if it is none of those that are known."""
         if span not in self.spans:
             self.spans.append(span)
@@ -170,25 +145,27 @@ class _Memory:
     def follow(self, numbers: Sequence[int]) -> set[int]:
         """Adds what the numbers, and those in memory of integers, point into; where that begins."""
         given = np.array(numbers, np.int64)
-        if may_point(given) or any(may_point(self._words(one)) for one in self.spans):
-            self._live = live_spans(self.spans)
+        if addresses.may_point(given) or any(
+            addresses.may_point(self._words(one)) for one in self.spans
+        ):
+            self._live = addresses.live_spans(self.spans)
             self.spans[:] = dict.fromkeys(map(self._whole, self.spans))
-        pointed = self._add(pointed_into(given, self._live))
+        pointed = self._add(addresses.pointed_into(given, self._live))
         for span in self.spans:  # grows as it goes
-            pointed |= self._add(pointed_into(self._words(span), self._live))
+            pointed |= self._add(addresses.pointed_into(self._words(span), self._live))
         return pointed
 
-    def _add(self, found: Iterable[Span]) -> set[int]:
+    def _add(self, found: Iterable[addresses.Span]) -> set[int]:
         for span in found:
             self.add(span)
         return {span.begin for span in found}
 
-    def _words(self, span: Span) -> Int64Array:
+    def _words(self, span: addresses.Span) -> records.Int64Array:
         """The 64-bit numbers that a storage of integers holds."""
         held = span.integers and span.end - span.begin >= 8
-        return words_of(host_bytes(span.bytes())) if held else np.zeros(0, np.int64)
+        return addresses.words_of(host_bytes(span.bytes())) if held else np.zeros(0, np.int64)
 
-    def _whole(self, span: Span) -> Span:
+    def _whole(self, span: addresses.Span) -> addresses.Span:
         """A span with what is alive around it."""
         return next((one for one in self._live if one.begin <= span.begin < one.end), span)
 
@@ -224,7 +201,9 @@ def base_of(value: Any) -> torch.Tensor:
             one for one in getattr(value, "__dict__", {}).values() if hasattr(one, "data_ptr")
         ]
         if not inside:
-            raise UnreadableKernelError(f"a {type(value).__name__} shows memory of no known tensor")
+            raise sources.UnreadableKernelError(
+                f"a {type(value).__name__} shows memory of no known tensor"
+            )
         value = inside[0]
     return value
 
@@ -236,10 +215,10 @@ class _Converter:
     keys: Mapping[int, str]
     memory: _Memory
 
-    def convert(self, name: str, value: Any) -> Argument:
+    def convert(self, name: str, value: Any) -> records.Argument:
         value = unwrapped(value)
         if _is_descriptor(value):
-            return DescriptorArgument(
+            return records.DescriptorArgument(
                 base=self._tensor(value.base),
                 shape=_integers(value.shape),
                 strides=_integers(value.strides),
@@ -247,27 +226,27 @@ class _Converter:
             )
         if hasattr(value, "data_ptr"):
             return self._tensor(value)
-        if is_jit_function(value):
-            return FunctionArgument(self.keys[id(python_function(value))])
+        if sources.is_jit_function(value):
+            return records.FunctionArgument(self.keys[id(sources.python_function(value))])
         if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
-            return DtypeArgument(value.name)
+            return records.DtypeArgument(value.name)
         if isinstance(value, (tuple, list)):
             return tuple(self.convert(name, item) for item in value)
-        plain: Argument = constant(value)
-        if plain is NOT_A_CONSTANT or isinstance(plain, dict):
-            raise UnreadableKernelError(
+        plain: records.Argument = sources.constant(value)
+        if plain is sources.NOT_A_CONSTANT or isinstance(plain, dict):
+            raise sources.UnreadableKernelError(
                 f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
             )
         return plain
 
-    def _tensor(self, value: Any) -> TensorArgument:
+    def _tensor(self, value: Any) -> records.TensorArgument:
         tensor = base_of(value)
         number = self.memory.number(tensor)
         storage = tensor.untyped_storage().data_ptr()
         ahead = tensor.storage_offset() * tensor.element_size()
         if tensor is not value:
             ahead = value.data_ptr() - storage
-        return TensorArgument(
+        return records.TensorArgument(
             storage=number,
             dtype=_triton_name(value.dtype),
             shape=_integers(getattr(value, "shape", tensor.shape)),

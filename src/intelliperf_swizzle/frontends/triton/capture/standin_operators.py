@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_iter
 
 _HERE = {"CUDA": "CPU", "AutogradCUDA": "AutogradCPU"}
 overridden: set[str] = set()
@@ -86,8 +87,4 @@ def _present(name: str, key: str) -> Callable[..., Any] | None:
 
 def tensors_of(values: Iterable[object]) -> Iterator[torch.Tensor]:
     """The tensors of an operator's arguments."""
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from tensors_of(value)
+    return (one for one in tree_iter(values) if isinstance(one, torch.Tensor))

@@ -8,7 +8,6 @@ Each kernel that Inductor generates has a `CachingAutotuner`
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from types import FunctionType
@@ -90,23 +89,20 @@ def describe_configs(launches: Iterable[Launch], *, timed: bool) -> list[str]:
         launches: of an application.
         timed: whether the autotuner timed them, on a GPU.
     """
-    recorded: dict[tuple[str, str], Counter[int | None]] = {}
-    configs: dict[tuple[str, str], Configs] = {}
+    tuned: dict[tuple[str, str], list[Launch]] = {}
     for launch in launches:
         if len(launch.configs) > 1:
-            kernel = (launch.kernel, launch.source.entry.file)
-            configs[kernel] = launch.configs
-            recorded.setdefault(kernel, Counter())[launch.config] += launch.count
+            tuned.setdefault((launch.kernel, launch.source.entry.file), []).append(launch)
     how = "the fastest" if timed else "the first that its pruning leaves, as nothing is timed"
     return [
-        f"`{kernel[0]}` is tuned (triton.autotune): all numbers are of "
-        f"{_in_words(recorded[kernel], known)} of {len(known)}, {how}; where constexprs differ, a "
-        "patch leaves the others as they are"
-        for kernel, known in configs.items()
+        f"`{kernel}` is tuned (triton.autotune): all numbers are of "
+        f"{_in_words(dict.fromkeys(one.config for one in known), known[0].configs)} of "
+        f"{len(known[0].configs)}, {how}; a patch leaves those of other constexprs as they are"
+        for (kernel, _), known in tuned.items()
     ]
 
 
-def _in_words(recorded: Counter[int | None], configs: Configs) -> str:
+def _in_words(recorded: Iterable[int | None], configs: Configs) -> str:
     """The recorded configurations, with what they have not in common with all others."""
     varying = {n for one in configs for n, v in one.items() if any(c.get(n) != v for c in configs)}
     told = {

@@ -149,18 +149,19 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> 
     def compiling(self: JITFunction[Any], key: str, *given: Any, **named: Any) -> Any:
         try:
             if self.is_gluon():
-                raise _GluonError
+                raise TypeError("Gluon has no TTIR")
             return compile_(self, key, *given, **named)
         except Exception as error:
             code = self.fn.__code__
             place = f"`{self.fn.__name__}` ({code.co_filename.rpartition('/')[2]}:{_line(code)})"
-            if isinstance(error, _GluonError):
+            if self.is_gluon():
                 on_refusal(f"Gluon kernel {place} is not recorded", False)
             elif not is_utf8(code.co_filename):
                 on_refusal(str(NotUtf8Error(code.co_filename)), True)
             else:
-                on_refusal(f"{place} is not recorded: Triton does not compile it: {error}", False)
-            refused = RefusedKernel(self.fn.__name__, f"{type(error).__name__}: {error}")
+                why = _in_words(error)
+                on_refusal(f"{place} is not recorded: Triton does not compile it: {why}", False)
+            refused = RefusedKernel(self.fn.__name__)
             for caches in list(self.device_caches.values()):
                 caches[0][key] = refused
             return refused
@@ -168,8 +169,9 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> 
     JITFunction._do_compile = compiling
 
 
-class _GluonError(Exception):
-    """Gluon has no TTIR."""
+def _in_words(error: BaseException) -> str:
+    """Without the text of the kernel; Triton wraps that of a helper in one without words."""
+    return _in_words(error.__cause__) if error.__cause__ else str(error).rpartition("\n")[2]
 
 
 def _line(code: types.CodeType) -> int:
@@ -195,14 +197,13 @@ class RefusedKernel:
 
     Args:
         name: of the kernel.
-        refusal: why it is none; an exception would keep the compiler's objects alive.
     """
 
     function = packed_metadata = None
     n_regs, n_spills, n_max_threads = _REGISTERS, 0, 1024
 
-    def __init__(self, name: str, refusal: str) -> None:
-        self.name, self.refusal = name, refusal
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.metadata = _RefusedMetadata(name)
         self.asm: dict[str, str] = {}
 

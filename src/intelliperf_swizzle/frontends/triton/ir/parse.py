@@ -465,7 +465,7 @@ def _result_types(op: Op) -> list[str]:
         shape = re.match(r"tensor<((?:\d+x)*)", kinds[0])
         kinds = [f"tensor<{shape[1]}i1>" if shape else "i1"]
     elif op.name == "tt.load" and not arrow:
-        kinds = [re.sub(r"!tt\.ptr<(.*?)(, \d+)?>", r"\1", kinds[0], count=1)]
+        kinds = [re.sub(r"!tt\.ptr<(.*?)(, [^>]+)?>", r"\1", kinds[0], count=1)]
     elif op.name in ("arith.select", "tt.make_tensor_descriptor"):
         kinds = kinds[-1:]
     return kinds[:1] * len(op.results) if len(kinds) != len(op.results) else kinds

@@ -63,10 +63,9 @@ def applying(swizzles: Path, environment: Mapping[str, str]) -> Mapping[str, str
     """
     digest = hashlib.sha256(swizzles.read_bytes()).hexdigest()[:16]
     caches = environment.get(_INDUCTOR) or Path(tempfile.gettempdir()) / "torchinductor"
-    search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
     return {
         **environment,
         runtime.VARIABLE: str(swizzles.resolve()),
-        "PYTHONPATH": os.pathsep.join(search),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(_STARTUP), environment.get("PYTHONPATH")])),
         _INDUCTOR: f"{caches}-{digest}",
     }

@@ -40,28 +40,28 @@ applied_to: list[str] = []  # names of kernels, each time that one is compiled w
 @contextlib.contextmanager
 def applied(path: str | os.PathLike[str]) -> Iterator[list[str]]:
     """Applies a file of swizzles to what is launched inside; yields `applied_to`; as `install`."""
-    before = dict(_active)
+    first = watch_compilations()
+    before = dict(first["_active"])
     install(path)
     try:
-        yield applied_to
+        yield first["applied_to"]
     finally:
-        _switch(before)
+        first["_switch"](before)
 
 
 def install(path: str | os.PathLike[str]) -> None:
     """Applies a file of swizzles from now on; raises ValueError if it is not one of swizzles."""
     try:
-        read = json.loads(Path(path).read_text("utf-8"))
-        if read["format"] != FORMAT:
-            raise ValueError(f"{path} has format {read['format']}, this module reads {FORMAT}")
+        read, first = json.loads(Path(path).read_text("utf-8")), watch_compilations()
+        if read["format"] != first["FORMAT"]:
+            raise ValueError(f"{path} has format {read['format']}, not {first['FORMAT']}")
         rules: dict[str, list[dict[str, Any]]] = {}
         for one in read["kernels"]:
             name = one["source" if one["module"] == _GENERATED else "kernel"]
             rules.setdefault(f"{one['module']}:{name}", []).append(one)
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not a file of swizzles: {error!r}") from error
-    watch_compilations()
-    _switch(rules)
+    first["_switch"](rules)
 
 
 def _switch(rules: dict[str, list[dict[str, Any]]]) -> None:
@@ -140,12 +140,12 @@ def _warn(rule: dict[str, Any], reason: str) -> Any:
     _warned.add(text)
 
 
-def watch_compilations() -> None:
-    """Wraps how Triton makes a kernel's IR and what it knows a compiled kernel by."""
+def watch_compilations() -> Any:
+    """Wraps how Triton makes a kernel's IR and knows it again; the first copy's globals."""
     from triton.compiler.compiler import ASTSource
 
-    if ASTSource.hash.__name__ == "identify_swizzled":
-        return
+    if ASTSource.hash.__name__ == "identify_swizzled":  # one copy of this module does it for all
+        return ASTSource.hash.__globals__
     make_ir, identify = ASTSource.make_ir, ASTSource.hash
 
     def make_swizzled(self: Any, *given: Any) -> Any:
@@ -167,6 +167,7 @@ def watch_compilations() -> None:
         return hashlib.sha256(text.encode()).hexdigest() if rule else text
 
     ASTSource.make_ir, ASTSource.hash = make_swizzled, identify_swizzled
+    return globals()
 
 
 def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, context: Any) -> Any:
@@ -238,8 +239,7 @@ def _swizzle_function(
         + f"    got = {_FUNCTION}({names})\n{calls}"
     )
     with tempfile.TemporaryDirectory() as folder:  # Triton reads a function's text from its file
-        file = Path(folder) / f"swizzle_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
-        file.write_text(text, "utf-8")
+        (file := Path(folder) / f"swizzle_{hash(text)}.py").write_text(text, "utf-8")
         signature = {"out": "*i32", **{name: kind for name, (_, kind) in given.items()}}
         compiled = plain(ASTSource(runpy.run_path(str(file))["caller"], signature)).str_nodebug()
     private = rf'^ *tt\.func private @"?[^("]*{_FUNCTION}[^("]*"?(\(.*?\n  }}$)'

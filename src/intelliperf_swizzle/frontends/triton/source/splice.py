@@ -115,20 +115,20 @@ def edit(
     Where the text cannot carry it, or others use that text, the kernel alone changes when it is
     compiled (see `overlay`): the edit has no file and no diff.
     """
-    first = launches[0].source
-    read_exactly(Path(first.entry.file))  # else nothing can be said of it
+    read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
     most = max(launches, key=lambda one: one.programs)
     rules = rules_of(most, swizzle, target, recorded_configs(launches))
     try:
-        done = splice(first, swizzle, target=target, launches=launches, name=name, roots=roots)
+        new = splice(most.source, swizzle, target=target, launches=launches, name=name, roots=roots)
     except SpliceError as error:
         if not rules or isinstance(error, NoSwizzleError):
             raise
-        done = Edit({RULE: json.dumps(rules[0])}, {}, {}, "")
+        note = f"no patch can carry it: {error.fact}; `apply` changes the compiled kernel"
+        new = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
     if most.loop:
-        text = done.functions[most.source.kernel]
+        text = new.functions[most.source.kernel]
         rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
-    return replace(done, rules=rules)
+    return replace(new, rules=rules)
 
 
 def splice(

@@ -23,7 +23,7 @@ from intelliperf_swizzle.records import Grid, Int64Array
 Array: TypeAlias = npt.NDArray[Any]
 
 _BITS = {"bf16": 16, "index": 64}
-_POINTER = re.compile(r"!tt\.ptr<(.+?)(?:, \d+)?>$")
+_POINTER = re.compile(r"!tt\.ptr<(.+?)(?:, (?:\d+|\"\w+\"))?>$")
 _TENSOR = re.compile(r"tensor<((?:\d+x)+)(.+?)(?:, #.*)?>$")
 
 
@@ -92,7 +92,7 @@ def decode(raw: Array, element: Element) -> Array:
     if element.name == "bf16":
         return (raw.astype(np.uint32) << 16).view(np.float32)
     if element.name.startswith("f8"):
-        return _eight_bits(element).numpy_values[raw]
+        return _eight_bits(element.name).numpy_values[raw]
     return raw.view(np.uint8).astype(np.bool_) if element.bits == 1 else raw.view(element.array)
 
 
@@ -103,7 +103,7 @@ def encode(values: Array, element: Element) -> Array:
         rounded = bits + (np.uint32(0x7FFF) + ((bits >> 16) & np.uint32(1)))
         return (np.where(np.isnan(values), bits, rounded) >> 16).astype(np.uint16)
     if element.name.startswith("f8"):
-        return _eight_bits(element).encode(values)
+        return _eight_bits(element.name).encode(values)
     return np.ascontiguousarray(values, element.array).view(f"u{element.bytes}")
 
 
@@ -131,13 +131,7 @@ class _EightBits:
         return found
 
 
-@cache
-def _eight_bits_of(name: str) -> _EightBits:
-    return _EightBits(name)
-
-
-def _eight_bits(element: Element) -> _EightBits:
-    return _eight_bits_of(element.name)
+_eight_bits = cache(_EightBits)
 
 
 class Block:

@@ -90,9 +90,8 @@ class Memory:
 
     def has_contents(self, number: int) -> bool:
         """Whether the storage's bytes are known."""
-        if self._fill is not None or number in self._lent:
-            return True
-        return self._storages[number].contents is not None
+        given = self._fill is not None or number in self._lent
+        return given or self._storages[number].contents is not None
 
     def why_not(self, number: int) -> str:
         """Why a storage's contents are not known, in words."""

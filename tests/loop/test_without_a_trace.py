@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""On a GPU a kernel that nobody can trace is searched by proof, bytes, times and counters alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_decided_on_gpu import KERNELS, TARGET, Counters
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.ports import GpuOutcome
+from intelliperf_swizzle.frontends.triton import trials
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
+from intelliperf_swizzle.frontends.triton.gpu import Rig
+from intelliperf_swizzle.frontends.triton.language import Triton
+from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
+from intelliperf_swizzle.hardware import Device
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.records import Interval, Timing
+from intelliperf_swizzle.report.words import outcome as told_of
+from intelliperf_swizzle.search import plan
+from intelliperf_swizzle.search.run import optimize_kernel
+from intelliperf_swizzle.search.setup import prepare
+
+
+class Untraced(Triton):
+    """Triton whose tracer gives up; what runs on the GPU runs under the interpreter."""
+
+    def trace(self, launch, **_):
+        raise TraceError("`tt.elementwise_inline_asm` is not known")
+
+    def trace_each(self, launches, **_):
+        return [None for _ in launches]
+
+    def on_gpu(self, request, gpu, traced, *, tolerance):
+        rig = Rig(
+            tuple(request.command), request.cwd, request.folder, "a test", gpu=gpu_told(TARGET)
+        )
+        return Timed(rig, traced, tolerance)
+
+
+class Timed(TritonOnGpu):
+    """The first candidate is fast."""
+
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        outcomes = super().validate_and_time(edits)
+        return {n: replace(one, timing=clock(n == min(edits))) if one.timing else one
+                for n, one in outcomes.items()}  # fmt: skip
+
+
+def clock(fast: bool) -> Timing:
+    ratio = 0.7 if fast else 1.1
+    around = Interval(ratio, ratio - 0.001, ratio + 0.001)
+    return Timing("a test", Interval(2.0, 2.0, 2.0), Interval(2 * ratio, 2.0, 2.0), around, 11)
+
+
+def test_it_is_proved_compared_timed_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "RACE_SECONDS", 0.1)
+    small = {"m": 256, "n": 256, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32, "group-m": 1}
+    words = [word for name, value in small.items() for word in (f"--{name}", str(value))]
+    options = Options(project_directory=str(tmp_path), profiler="model", candidates=60)
+    command = (sys.executable, str(KERNELS / "gemm.py"), *words)
+    setup = prepare(options, command, Silent(), target=TARGET, language=Untraced())
+    counters = Counters()
+    device = Device(0, "a test", "cuda", None)
+    with plan.record_application(setup, Silent()) as recorded:
+        with pytest.raises(TraceError):
+            plan.examine_kernels(recorded, setup, Silent())
+        own = replace(setup, device=device, profiler=counters)
+        subjects, rows = plan.examine_kernels(recorded, own, Silent())
+        [one] = plan.plan_searches(subjects, own)
+        outcome = optimize_kernel(one, recorded, (OfflineProposer(),), tmp_path, Silent())
+    run = outcome.run
+    assert not rows
+    tried = {one.candidate.name: one.verdict for one in run.attempts}
+    assert run.best is not None, [one for one in tried.items() if one[1].kind != "screened out"]
+    assert run.best.verdict.kind == "better"
+    assert run.best.measurement is not None
+    assert (run.best.measurement.profiler, run.best.measurement.l2_hit_rate) == ("counters", 0.75)
+    assert run.best.validation is not None
+    assert run.best.validation.tiles_compared == 64
+    assert run.best.proof is not None
+    assert run.best.proof.extent == "the recorded sizes"
+    assert "no model of it" in run.cautions[0]
+    assert "inline_asm" in run.cautions[0]
+    assert run.independence is None, "nothing is said of it"
+    slow = [each for each in run.attempts if each.verdict.kind == "slower"]
+    assert slow
+    assert all(each.measurement is None and "L2" not in each.verdict.reason for each in slow)
+    told = "\n".join(told_of(run))
+    assert "modelled" not in told
+    outcome.lock.release()
