@@ -92,6 +92,8 @@ def test_a_parameter_that_renumbers_tiles_is_found(tmp_path: Path) -> None:
     assert cure.arguments
     [(name, value)] = cure.arguments.items()
     assert name == "GROUP_M"
+    tried = {name for one in found.arguments for name in one.arguments or {}}
+    assert tried == {"GROUP_M"}, "ROUNDS changes how much is computed, not where"
     with examined(tmp_path, "product", 64, value) as (_, then):
         assert then.baseline.l2_hit_rate == pytest.approx(cure.l2_hit_rate, abs=0.001)
 

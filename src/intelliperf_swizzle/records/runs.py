@@ -140,7 +140,6 @@ class TensorPicture:
         names: the tensor arguments that lie in this memory.
         shape: of the first of them, in words (`4096 × 512 fp16`).
         bytes: of the memory.
-        use: `read`, `written`, or `read and written`.
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
         after: with the best swizzle, None if there is none.
@@ -151,7 +150,6 @@ class TensorPicture:
     names: tuple[str, ...]
     shape: str
     bytes: int
-    use: str
     tiles_per_line: float
     before: TensorAccess
     after: TensorAccess | None
@@ -165,7 +163,6 @@ class Picture:
     Attributes:
         domains: of the target.
         workgroups_per_domain: resident at once.
-        l2_bytes_per_domain: what the L2 of one holds.
         tiles: of the kernel's largest launch; if a cell is several, the first ones, too.
         tensors: what that launch touches, most lines first.
         sampled: whether the numbers of tensors are estimates, from some of the lines.
@@ -173,7 +170,6 @@ class Picture:
 
     domains: Annotated[int, Between(1)]
     workgroups_per_domain: int
-    l2_bytes_per_domain: int
     tiles: tuple[TilePicture, ...]
     tensors: tuple[TensorPicture, ...]
     sampled: bool = False

@@ -48,7 +48,7 @@ def case_of(setup: Setup, subject: Subject) -> tuple[Case, bool]:
 def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:
     """Other values of constexprs that change which program computes which tile, and no more.
 
-    The tiles are the same.
+    The tiles are the same, with the same accesses and arithmetic, in another order.
     """
     requests, language = subject.baseline.l2_requests or 0, case.setup.language
     causes = subject.baseline.causes or ()
@@ -56,15 +56,15 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:
     if misses < LEAST_CAUSE * requests or not isinstance(language, Resizer):
         return
     launch, trace = case.launch, case.traced.trace
-    tiles = np.sort(_footprints(trace))
+    tiles = _work(trace)
     names = [one for one in launch.constexprs if one in launch.constants.keys() - trace.immaterial]
     for name in _renumbering(language, launch, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
-        traces = language.trace_each([_with_argument(launch, name, value) for value in values])
+        traces = language.trace_each([_with_arguments(launch, {name: one}) for one in values])
         same = {
             value: one
             for value, one in zip(values, traces, strict=True)
-            if one is not None and np.array_equal(np.sort(_footprints(one)), tiles)
+            if one is not None and _renumbers(tiles, _work(one))
         }
         with ThreadPoolExecutor(cores()) as pool:
             for value, measured in zip(same, pool.map(case.replay, same.values()), strict=True):
@@ -85,7 +85,7 @@ def _renumbering(language: Resizer, launch: records.Launch, names: Sequence[str]
     """The parameters with which one program, and many, still make accesses of the same shapes."""
     for programs in PROBES if names else ():
         few = _few_programs(launch, programs)
-        changed = [_with_argument(few, name, 4 + 4 * (few.constants[name] != 8)) for name in names]
+        changed = [_with_arguments(few, {one: 4 + 4 * (few.constants[one] != 8)}) for one in names]
         same, *others = language.trace_each([few, *changed])
         names = [name for name, one in zip(names, others, strict=True) if _alike(same, one)]
     return names
@@ -107,8 +107,8 @@ def _few_programs(launch: records.Launch, programs: int) -> records.Launch:
     return replace(launch, grid=(x, y, z))
 
 
-def _with_argument(launch: records.Launch, name: str, value: int) -> records.Launch:
-    return replace(launch, arguments={**launch.arguments, name: value}, ttir=None)
+def _with_arguments(launch: records.Launch, values: Mapping[str, int]) -> records.Launch:
+    return replace(launch, arguments={**launch.arguments, **values}, ttir=None)
 
 
 def find_paddings(case: Case, subject: Subject, best: Edited | None) -> Iterator[records.Cure]:
@@ -146,12 +146,11 @@ def find_paddings(case: Case, subject: Subject, best: Edited | None) -> Iterator
         for lines in (1, 2):
             longer, padding = _with_longer_rows(launch, together, all_moved, lines)
             [traced] = language.trace_each([longer])
-            if traced is None or not np.array_equal(traced.tile_offset, trace.tile_offset):
-                continue
-            yield _cure("padding", case.replay(traced), padding)
-            if best:
-                both = case.replay(traced, best.proved.tiles()[0])
-                yield _cure("both", both, padding)
+            if traced and np.array_equal(traced.tile_offset, trace.tile_offset):
+                yield _cure("padding", case.replay(traced), padding)
+                if best:
+                    both = case.replay(traced, best.proved.tiles()[0])
+                    yield _cure("both", both, padding)
 
 
 def _moved(one: records.Trace | None, other: records.Trace | None) -> set[str]:
@@ -191,9 +190,7 @@ def _with_longer_rows(
         more = (rows - 1) * elements * one.item_bytes
         storages[one.storage] = records.Storage(storages[one.storage].bytes + more)
         total += more
-    changed = replace(
-        launch, arguments={**launch.arguments, **arguments}, storages=storages, ttir=None
-    )
+    changed = replace(_with_arguments(launch, arguments), storages=storages)
     return changed, records.Padding(tuple(tensors), elements, arguments, total)
 
 
@@ -203,6 +200,19 @@ def _alike(one: records.Trace | None, other: records.Trace | None) -> bool:
     return None not in (one, other) and all(
         np.array_equal(getattr(one, part), getattr(other, part)) for part in parts
     )
+
+
+def _renumbers(before: records.Int64Array, after: records.Int64Array) -> bool:
+    """Whether the `_work` of all tiles is the same, in another order."""
+    one, other = (tiles[np.lexsort(tiles.T)] for tiles in (before, after))
+    return np.array_equal(one, other) and not np.array_equal(before, after)
+
+
+def _work(trace: records.Trace) -> records.Int64Array:
+    """What each tile touches and computes, in their order: int64[tiles, 1 or 4]."""
+    arithmetic = trace.tile_arithmetic
+    counted = [] if arithmetic is None else [arithmetic]
+    return np.column_stack([_footprints(trace), *counted])
 
 
 def _footprints(trace: records.Trace) -> records.Int64Array:
@@ -257,9 +267,7 @@ def compare_cures(
     if best:
         known = _modelled(best.attempt.measurement) or best.attempt.predicted if alone else None
         found.append(_cure("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
-    if not (
-        setup.device and best
-    ):  # beside a gain that a GPU has measured, no modelled one is needed
+    if not (setup.device and best):  # a gain that a GPU has measured needs no modelled one beside
         found += find_paddings(case, subject, best)
     by_rate = not (setup.device or subject.tells_time(setup.target))
     longest = time * (1 + TIME_TOLERANCE if by_rate else 1 - least)
