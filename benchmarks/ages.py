@@ -66,13 +66,20 @@ def git(*words: str) -> str:
 
 
 def made(path: Path) -> tuple[str, str]:
-    """Commit and date of a record: those that it names, else those that brought it."""
+    """Commit and date of a record: those that it names, else those that brought it; of one that
+    lines are added to, those of its oldest line."""
     if path.suffix == ".json":
         content = json.loads(path.read_text())
         with_ = content.get("made_with", content) if isinstance(content, dict) else {}
         if commit := with_.get("commit", "").rstrip("+"):
             return commit, with_.get("date") or git("log", "-1", "--format=%as", commit)
-    commit, date = git("log", "-1", "--format=%h %as", "--", str(path)).split()
+    brought = [git("log", "-1", "--format=%h", "--", str(path))]
+    if path.suffix == ".jsonl":
+        brought = [
+            line.split()[0].lstrip("^") for line in git("blame", "-s", str(path)).splitlines()
+        ]
+    dated = {git("log", "-1", "--format=%as %h", commit) for commit in set(brought)}
+    date, commit = min(dated).split()
     return commit, date
 
 

@@ -142,4 +142,5 @@ def line_of(page: Page, known: Mapping[str, Any]) -> str:
     now = "the code has changed since."
     if is_current(page, known):
         now = f"the code of today gives the same ([how that is known]({index}))."
-    return f"{how} at `{stamp['commit']}` ({stamp['date']}); {now}"
+    later = " and later" * page.record.endswith(".jsonl")
+    return f"{how} at `{stamp['commit']}` ({stamp['date']}){later}; {now}"

@@ -49,7 +49,7 @@ def test_each_page_of_numbers_says_how_old_they_are() -> None:
         text = (DOCUMENTS / page.path).read_text("utf-8")
         assert aged(text) == text, f"{page.path}: run benchmarks/ages.py"
         if page.made != "proved":
-            assert f" at `{stamp['commit']}` ({stamp['date']}); " in text
+            assert f" at `{stamp['commit']}` ({stamp['date']})" in text
         if page.made == "modelled":
             assert is_current(page, known), f"{page.record} is of older code: make it again"
 
