@@ -49,9 +49,10 @@ def render(record: dict[str, Any]) -> str:
             "# Packages on a GPU",
             f"Whole programs that call operators of packages, under the overlay, on an "
             f"{first['gpu']} with Triton {first['triton']} and PyTorch {first['torch']}; code of "
-            f"commit {record['commit']} (torch.compile: {record['commit_of_mm']}). In each program every kernel that was launched ran in "
-            "reversed order of its workgroups, and with what the plain command found, if it found "
-            "something. Tuned kernels keep the configuration that the first run chose.",
+            f"commit {record['commit']} (torch.compile: {record['commit_of_mm']}). In each program "
+            "every kernel that was launched ran in reversed order of its workgroups, and with what "
+            "the plain command found, if it found something. Tuned kernels keep the configuration "
+            "that the first run chose.",
             table(["operator", "shape", "runs", "kernels swizzled", "same bytes"], same),
             "Times in ms, the median of medians with the lowest and highest; processes without and "
             "with swizzles were started in turn. The ratio is of what the plain command found.",

@@ -278,11 +278,10 @@ def prove_parsed(
     swizzle: Swizzle, grid: Grid, constants: Constants, target: Target, *, sizes: bool = True
 ) -> Proof | Witness:
     """The same of a parsed swizzle that reads no other constants."""
-    xcds, cus = target.num_xcds, target.cus_per_xcd
-    proof = mapping.prove(swizzle, grid, constants, num_xcds=xcds, cus_per_xcd=cus)
+    proof = mapping.prove(swizzle, grid, constants, **target.inputs)
     if isinstance(proof, Witness) or not sizes:
         return proof
-    return mapping.extend(proof, swizzle, num_xcds=xcds, cus_per_xcd=cus)
+    return mapping.extend(proof, swizzle, **target.inputs)
 
 
 def prove_source(

@@ -32,6 +32,7 @@ _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 OPTIMIZE = ("optimize",)
 APPLICATION = ("optimize", "score", "explain")
 """The verbs that record an application."""
+AND_DOCTOR = (*OPTIMIZE, "doctor")
 ALL = (*APPLICATION, "doctor")
 
 
@@ -50,7 +51,7 @@ class Declaration:
     """
 
     help: str
-    verbs: tuple[str, ...] = APPLICATION
+    verbs: tuple[str, ...]
     read: Callable[[str], Any] | None = str
     choices: tuple[str, ...] | None = None
     flags: tuple[str, ...] = ()
@@ -58,9 +59,11 @@ class Declaration:
     tool: bool = True
 
 
-def _option(default: Any, help: str, *, host: bool = False, **declared: Any) -> Any:
-    declared = {"host": host, "tool": not host, **declared}
-    return field(default=default, metadata={"declaration": Declaration(help, **declared)})
+def _option(
+    default: Any, help: str, verbs: tuple[str, ...] = OPTIMIZE, *, host: bool = False, **said: Any
+) -> Any:
+    said = {"host": host, "tool": not host, **said}
+    return field(default=default, metadata={"declaration": Declaration(help, verbs, **said)})
 
 
 @dataclass(frozen=True)
@@ -68,130 +71,110 @@ class Options:
     """What a run is asked to do; every field has an option of its name."""
 
     # IntelliPerf's, with IntelliPerf's meaning
-    verbose: int = _option(
-        0, "list the leading attempts (-vv: all)", flags=("-v",), verbs=OPTIMIZE, host=True
-    )
+    verbose: int = _option(0, "list the leading attempts (-vv: all)", flags=("-v",), host=True)
     build_command: str | None = _option(
-        None, "run first, by the shell, in the project directory", flags=("-b",), host=True,
-        tool=True,
+        None, "run first, by the shell, in the project directory", APPLICATION, flags=("-b",),
+        host=True, tool=True,
     )  # fmt: skip
     instrument_command: str | None = _option(
-        None, "not used: a swizzle needs none", flags=("-i",), verbs=OPTIMIZE, host=True
+        None, "not used: a swizzle needs none", flags=("-i",), host=True
     )
     project_directory: str = _option(
-        ".", "where the application runs (default: here)", flags=("-p",), host=True, tool=True
+        ".", "where the application runs (default: here)", APPLICATION, flags=("-p",), host=True,
+        tool=True,
+    )  # fmt: skip
+    formula: str = _option(
+        "swizzle", "a formula's name or a YAML file", APPLICATION, flags=("-f",), host=True
     )
-    formula: str = _option("swizzle", "a formula's name or a YAML file", flags=("-f",), host=True)
-    top_n: int = _option(10, "maximum number of kernels to trace", read=positive, host=True)
+    top_n: int = _option(
+        10, "maximum number of kernels to trace", APPLICATION, read=positive, host=True
+    )
     trace_path: str | None = _option(
-        None, "also write each measured attempt's kernel here", verbs=OPTIMIZE, host=True
+        None, "also write each measured attempt's kernel here", host=True
     )
     num_attempts: int = _option(
         10, "LLM iterations; without a GPU also the maximum number of candidates to validate",
-        read=positive, verbs=OPTIMIZE, host=True,
+        read=positive, host=True,
     )  # fmt: skip
     accordo_absolute_tolerance: float = _option(
         1e-6,
         "relative tolerance for float atomics; everything else is compared bitwise",
-        flags=("-t",), read=tolerance, verbs=OPTIMIZE, host=True,
+        flags=("-t",), read=tolerance, host=True,
     )  # fmt: skip
     unittest_command: str | None = _option(
-        None, "run by the shell; must exit 0 with the swizzled kernel", verbs=OPTIMIZE, host=True,
-        tool=True,
-    )  # fmt: skip
-    model: str = _option(
-        "gpt-4o", "language model", flags=("-m",), verbs=(*OPTIMIZE, "doctor"), host=True
+        None, "run by the shell; must exit 0 with the swizzled kernel", host=True, tool=True
     )
-    provider: str = _option(
-        "openai", "its provider", flags=("-r",), verbs=(*OPTIMIZE, "doctor"), host=True
-    )
-    internal: bool = _option(
-        False, "AMD's internal provider", read=None, verbs=(*OPTIMIZE, "doctor"), host=True
-    )
+    model: str = _option("gpt-4o", "language model", AND_DOCTOR, flags=("-m",), host=True)
+    provider: str = _option("openai", "its provider", AND_DOCTOR, flags=("-r",), host=True)
+    internal: bool = _option(False, "AMD's internal provider", AND_DOCTOR, read=None, host=True)
     in_place: bool = _option(
-        False, "apply the best swizzle to your file", flags=("-l",), read=None, verbs=OPTIMIZE,
-        host=True,
-    )  # fmt: skip
-    output_file: str | None = _option(
-        None, "result file: .json, .csv or .txt; - for JSON on stdout", flags=("-o",),
-        verbs=OPTIMIZE, host=True,
-    )  # fmt: skip
-    kernel: str | None = _option(
-        None, "one kernel (default: all that could save time)", flags=("-k",), host=True, tool=True
+        False, "apply the best swizzle to your file", flags=("-l",), read=None, host=True
     )
+    output_file: str | None = _option(
+        None, "result file: .json, .csv or .txt; - for JSON on stdout", flags=("-o",), host=True
+    )
+    kernel: str | None = _option(
+        None, "one kernel (default: all that could save time)", APPLICATION, flags=("-k",),
+        host=True, tool=True,
+    )  # fmt: skip
 
     # ours
-    all: bool = _option(
-        False, "also search kernels with nothing to gain by the model", read=None,
-        verbs=OPTIMIZE,
-    )  # fmt: skip
+    all: bool = _option(False, "also search kernels with nothing to gain by the model", read=None)
     renumber: str | None = _option(
         None, "renumber this loop variable, or `program`"
-        " (default: the tiles of a loop if there is one)",
+        " (default: the tiles of a loop if there is one)", APPLICATION,
     )  # fmt: skip
     target: str | None = _option(
         None, "GPU: a name or a YAML file"
-        f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)", verbs=ALL,
+        f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)", ALL,
     )  # fmt: skip
-    profiler: str = _option("auto", "auto, ncu, rocprofv3, model", verbs=ALL)
+    profiler: str = _option("auto", "auto, ncu, rocprofv3, model", ALL)
     proposer: str = _option(
-        "auto", "auto, offline, llm, both (auto: both if a model is configured)",
-        verbs=(*OPTIMIZE, "doctor"),
-    )  # fmt: skip
-    samples: int = _option(1, "completions per LLM call", read=positive, verbs=OPTIMIZE)
+        "auto", "auto, offline, llm, both (auto: both if a model is configured)", AND_DOCTOR
+    )
+    samples: int = _option(1, "completions per LLM call", read=positive)
     max_tokens: int | None = _option(
-        None, "tokens of all LLM calls together (default: the formula's)", read=positive,
-        verbs=OPTIMIZE,
-    )  # fmt: skip
+        None, "tokens of all LLM calls together (default: the formula's)", read=positive
+    )
     max_seconds: int | None = _option(
-        None, "seconds of all LLM calls together (default: the formula's)", read=positive,
-        verbs=OPTIMIZE,
-    )  # fmt: skip
+        None, "seconds of all LLM calls together (default: the formula's)", read=positive
+    )
     call_seconds: int | None = _option(
-        None, "seconds that one LLM call may take (default: the formula's)", read=positive,
-        verbs=OPTIMIZE,
-    )  # fmt: skip
+        None, "seconds that one LLM call may take (default: the formula's)", read=positive
+    )
     answer_tokens: int | None = _option(
-        None, "tokens that one LLM answer may have (default: the formula's)", read=positive,
-        verbs=OPTIMIZE,
-    )  # fmt: skip
-    candidates: int = _option(400, "maximum candidates per kernel", read=positive, verbs=OPTIMIZE)
-    budget: int = _option(
-        800, "total candidates, split by potential gain",
-        read=positive, verbs=OPTIMIZE,
-    )  # fmt: skip
-    measure: int = _option(
-        16, "maximum candidates to validate and time on the GPU", read=positive, verbs=OPTIMIZE
+        None, "tokens that one LLM answer may have (default: the formula's)", read=positive
     )
+    candidates: int = _option(400, "maximum candidates per kernel", read=positive)
+    budget: int = _option(800, "total candidates, split by potential gain", read=positive)
+    measure: int = _option(16, "maximum candidates to validate and time on the GPU", read=positive)
     device: int | None = _option(
-        None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
+        None, "index of the visible GPU to use (default: 0)", ALL, read=natural
     )
-    seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
+    seed: int = _option(0, "random seed", read=integer)
     no_cache: bool = _option(
-        False, "ignore traces and builds of earlier runs", read=None,
+        False, "ignore traces and builds of earlier runs", APPLICATION, read=None,
         flags=("--no-cache",),
     )  # fmt: skip
-    quiet: bool = _option(False, "print only the verdict", read=None, tool=False)
-    report_dir: str | None = _option(
-        None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
-    )
+    quiet: bool = _option(False, "print only the verdict", APPLICATION, read=None, tool=False)
+    report_dir: str | None = _option(None, "where files go (default: ./swizzle-out/<kernel>)")
     history: str | None = _option(
-        None, "history file, of other kernels beside it (default: in the report directory)",
-        verbs=OPTIMIZE,
-    )  # fmt: skip
-    resume: bool = _option(False, "continue from the history", read=None, verbs=OPTIMIZE)
+        None, "history file, of other kernels beside it (default: in the report directory)"
+    )
+    resume: bool = _option(False, "continue from the history", read=None)
     compute: Literal["auto", "always", "never"] = _option(
         "auto", "execute recorded launches on the CPU (auto: what is cheap or needed)",
-        choices=("auto", "always", "never"),
+        APPLICATION, choices=("auto", "always", "never"),
     )  # fmt: skip
-    limit_seconds: float = _option(300.0, "time limit for the application, seconds", read=seconds)
+    limit_seconds: float = _option(
+        300.0, "time limit for the application, seconds", APPLICATION, read=seconds
+    )
     validation_seconds: float = _option(
-        10.0, "execute every tile on the CPU if that takes no longer, else a few", read=seconds,
-        verbs=OPTIMIZE,
-    )  # fmt: skip
+        10.0, "execute every tile on the CPU if that takes no longer, else a few", read=seconds
+    )
     seconds: float | None = _option(
         None, "end the run after this many seconds, with the best so far (default: no limit)",
-        read=seconds, verbs=OPTIMIZE,
+        read=seconds,
     )  # fmt: skip
     # … comes last, since it hides the reader of its name
 

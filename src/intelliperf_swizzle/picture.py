@@ -63,7 +63,6 @@ def picture(
     return records.Picture(
         domains=target.num_xcds,
         workgroups_per_domain=workgroups,
-        l2_bytes_per_domain=target.l2_bytes_per_xcd,
         tiles=_tile_pictures(shown, orders, target.num_xcds),
         tensors=_tensor_pictures(launch, trace, orders, shown),
         sampled=stream_of(trace).touches.step > 1,
@@ -293,10 +292,6 @@ def _tensor_picture(
     orders: Sequence[_Schedule],
 ) -> records.TensorPicture:
     touches = stream.touches.only(units)
-    read, written = (
-        bool(touches.kinds[units][:, [kind, records.Access.ATOMIC]].any())
-        for kind in (records.Access.READ, records.Access.WRITE)
-    )
     before, *after = (
         records.TensorAccess(
             domains_per_line=touches.domains_per_line(order.domain),
@@ -308,7 +303,6 @@ def _tensor_picture(
         names=segment.names,
         shape=tensor.words if (tensor := _tensor(launch, segment)) else "",
         bytes=segment.bytes,
-        use="read and written" if read and written else "written" if written else "read",
         tiles_per_line=touches.tiles_per_line,
         before=before,
         after=after[0] if after else None,

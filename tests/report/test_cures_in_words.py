@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intelliperf_swizzle.records import Accuracy, Cure, Cures, Run
+from intelliperf_swizzle.records import Accuracy, Cure, Cures, Padding, Run
 from intelliperf_swizzle.report.establish import recommended
 from intelliperf_swizzle.report.why import cures
 
-OTHER = Cure("parameter", 0.9, 0.8, arguments={"GROUP_M": 4})
-PATCH = Cure("swizzle", 0.8, 0.9)
+ROWS = Cure("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))
+OTHER = Cure("parameter", 0.8, 0.9, arguments={"GROUP_M": 4})
 MODELLED = "modelled L2 hit rate 50.0 % → 90.0 %, modelled time -20.0 %"
 TELLS = Accuracy("other kernels", 9, 1.0, 99, 90)
 
@@ -21,8 +21,8 @@ def with_cures(run: Run, *found: Cure) -> Run:
 
 
 def test_a_modelled_cure_is_not_called_measured(run: Run) -> None:
-    said = cures(with_cures(run, OTHER, PATCH))
-    assert said[0].endswith(f"no source change: {MODELLED}.")
+    said = cures(with_cures(run, ROWS, OTHER))
+    assert said[0].endswith(f"no patch: {MODELLED}.")
     assert said[1].startswith("Alternative: ")
     assert not any("measured" in line for line in said)
 

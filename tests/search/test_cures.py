@@ -15,18 +15,20 @@ import pytest
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.records import Cure, Cures, Measurement
+from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
 from intelliperf_swizzle.search import compare_cures as cures
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
 
-APPLICATION = Path(__file__).parent / "grouped_rows.py"
+APPLICATION = Path(__file__).parent / "padded_rows.py"
 TARGET = replace(load_target("mi300x"), l2_bytes_per_xcd=1 << 18, cus_per_xcd=8, launch_us=0.0)
-"""An L2 of a sixteenth of the size, so that small matrices do not fit."""
+"""An L2 of a sixteenth of the size, so that small matrices crowd its channels."""
 FAST = replace(TARGET, flops_per_clock_cu=1e6)
 """One on which arithmetic takes no time."""
+IN_STEP = replace(FAST, clocks_llc=None)
+"""One whose workgroups keep in step, so that rows a power of two apart crowd a few channels."""
 
 
 @contextmanager
@@ -50,32 +52,64 @@ def compared(folder: Path, *arguments: object, target: Target = FAST) -> tuple[M
         return subject.baseline, found
 
 
-def test_nothing_is_looked_for_where_arithmetic_takes_as_long(tmp_path: Path) -> None:
-    with examined(tmp_path, 1, target=TARGET) as (setup, subject):
+def test_padded_rows_do_what_was_said_of_them(tmp_path: Path) -> None:
+    _, found = compared(tmp_path, "product", 0, 1, target=IN_STEP)
+    padding = found.cures[0].padding
+    assert padding is not None
+    assert found.cures[0].kind == "padding"
+    assert set(padding.tensors) == {"a", "b"}
+    assert padding.arguments == dict.fromkeys(("sam", "sbn"), 1024 + padding.elements)
+    assert padding.bytes == (511 + 1023) * padding.elements * 2
+    assert found.cures[0].l2_hit_rate > found.before + 0.1
+    with examined(tmp_path, "product", padding.elements, 1, target=IN_STEP) as (_, then):
+        assert then.baseline.l2_hit_rate == pytest.approx(found.cures[0].l2_hit_rate, abs=0.001)
+
+
+def test_a_kernel_without_the_stride_as_an_argument_cannot_be_padded(
+    tmp_path: Path,
+) -> None:
+    with examined(tmp_path, "packed", 0, 1, target=IN_STEP) as (setup, subject):
+        before = subject.baseline
+        assert sum(one.conflict for one in before.causes or ()) > 0.1 * (before.l2_requests or 0)
         found = compare_cures(setup, subject, None, Silent())
-        late = replace(setup, target=replace(TARGET, launch_us=1e3))
-        assert compare_cures(late, subject, None, Silent()) is None, "a launch alone takes longer"
+        assert found
+        assert not found.cures
+        setup = replace(setup, target=replace(IN_STEP, launch_us=1e3))
+        assert compare_cures(setup, subject, None, Silent()) is None, "a launch alone takes longer"
+
+
+def test_nothing_is_looked_for_where_arithmetic_takes_as_long(tmp_path: Path) -> None:
+    with examined(tmp_path, "product", 0, 1, target=TARGET) as (setup, subject):
+        found = compare_cures(setup, subject, None, Silent())
     assert subject.baseline.bound_by_arithmetic
     assert found
     assert (found.cures, found.reason) == ((), "the kernel is bound by arithmetic")
 
 
 def test_a_parameter_that_renumbers_tiles_is_found(tmp_path: Path) -> None:
-    _, found = compared(tmp_path, 16)
+    _, found = compared(tmp_path, "product", 64, 16)
     [cure] = [one for one in found.cures if one.kind == "parameter"]
     assert cure.arguments
     [(name, value)] = cure.arguments.items()
     assert name == "GROUP_M"
-    with examined(tmp_path, value) as (_, then):
+    tried = {name for one in found.arguments for name in one.arguments or {}}
+    assert tried == {"GROUP_M"}, "ROUNDS changes how much is computed, not where"
+    with examined(tmp_path, "product", 64, value) as (_, then):
         assert then.baseline.l2_hit_rate == pytest.approx(cure.l2_hit_rate, abs=0.001)
 
 
 def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
-    swizzle = Cure("swizzle", 0.9, 0.0100)
-    close = Cure("parameter", 0.8, 0.01009, arguments={"GROUP_M": 4})
-    slower = replace(close, time_ms=0.0102)
-    assert cures._ranked([slower, swizzle, close], 0.01, by_rate=False) == [close, swizzle]
-    assert cures._ranked([slower, swizzle], 0.01, by_rate=False) == [swizzle, slower]
+    padding = Padding(("a",), 64, {"sam": 1088}, 1000)
+    more = replace(padding, elements=128, bytes=2000)
+    swizzle = Cure("swizzle", 0.8, 0.0101)
+    dearer = Cure("both", 0.9, 0.0099, more)
+    best = Cure("padding", 0.9, 0.00994, more)
+    cheap = Cure("padding", 0.9, 0.00995, padding)
+    parameter = Cure("parameter", 0.6, 0.02, arguments={"GROUP_M": 4})
+    ranked = cures._ranked([parameter, best, dearer, cheap, swizzle], 0.01, by_rate=False)
+    assert ranked == [cheap, dearer, swizzle, parameter]
+    fast = replace(swizzle, time_ms=0.0099)
+    assert cures._ranked([parameter, dearer, fast], 0.01, by_rate=False)[0].kind == "swizzle"
 
 
 def test_where_no_time_is_claimed_hits_decide_what_comes_first() -> None:

@@ -171,16 +171,12 @@ class Child(KeptProcess):
         except OSError as error:
             raise OSError(error.errno, error.strerror, error.filename or command[0]) from None
 
-    def ask(self) -> None:
-        """Asks the command to end (SIGTERM)."""
-        with suppress(ProcessLookupError):
-            self._keeper.send_signal(signal.SIGTERM)
-
     def end(self, patience_seconds: float = 0.0) -> None:
         """Ends it with all that it started; it may be asked and waited for first."""
         try:
             if patience_seconds:
-                self.ask()
+                with suppress(ProcessLookupError):
+                    self._keeper.send_signal(signal.SIGTERM)
                 self.wait(patience_seconds)
         finally:  # a signal, too
             super().end()

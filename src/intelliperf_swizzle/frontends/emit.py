@@ -44,12 +44,11 @@ def emit_triton(
     axes_read: Collection[int],
     *,
     axes: int,
-    num_xcds: int,
-    cus_per_xcd: int,
     inputs: Mapping[str, str] | None = None,
     factors: Mapping[str, Expression | None] = {},
     prefix: str = "swizzle_",
     tl: str = "tl",
+    **gpu: int,
 ) -> Code:
     """The swizzle as Python statements for the body of a Triton kernel.
 
@@ -59,8 +58,6 @@ def emit_triton(
         swizzle: the remap.
         axes_read: the axes whose program id the kernel reads.
         axes: how many axes of the grid the launches use, 1 to 3; the others have one program.
-        num_xcds: of the target; a literal in the code, as is `cus_per_xcd`.
-        cus_per_xcd: of the target.
         inputs: expressions for names that are not to be read the usual way. Usual are
             `tl.program_id(k)`, `tl.num_programs(k)` and a kernel argument by its own name.
         factors: two variables of the kernel whose product is `num_pids`, with their values if
@@ -68,13 +65,13 @@ def emit_triton(
         prefix: of every variable that is introduced; the caller sees to it that no name of the
             kernel begins like this.
         tl: what the kernel calls `triton.language`.
+        gpu: as of `evaluate`; literals in the code.
     """
     usual = {
         **{name: f"{tl}.program_id({axis})" for axis, name in enumerate(AXES)},
         **{name: f"{tl}.num_programs({axis})" for axis, name in enumerate(GRID)},
     }
-    constants = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
-    body = _lower(swizzle, axes_read, axes, constants, {**usual, **(inputs or {})}, factors)
+    body = _lower(swizzle, axes_read, axes, gpu, {**usual, **(inputs or {})}, factors)
     symbols, lines = {}, []
     for name, expression in body.bindings.items():
         symbols[name] = prefix + name
@@ -93,10 +90,9 @@ def emit_cpp(
     axes_read: Collection[int],
     *,
     axes: int,
-    num_xcds: int,
-    cus_per_xcd: int,
     inputs: Mapping[str, str] | None = None,
     prefix: str = "swizzle_",
+    **gpu: int,
 ) -> Code:
     """The swizzle as C++ statements for the body of a HIP or CUDA kernel; see `emit_triton`.
 
@@ -106,8 +102,7 @@ def emit_cpp(
         **{name: f"blockIdx.{letter}" for name, letter in zip(AXES, "xyz", strict=True)},
         **{name: f"gridDim.{letter}" for name, letter in zip(GRID, "xyz", strict=True)},
     }
-    constants = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
-    body = _lower(swizzle, axes_read, axes, constants, {**usual, **(inputs or {})})
+    body = _lower(swizzle, axes_read, axes, gpu, {**usual, **(inputs or {})})
     lines = [
         f"int {prefix}{name} = static_cast<int>({expression});"
         for name, expression in body.bindings.items()
@@ -124,23 +119,19 @@ def emit_cpp(
     return Code(tuple(lines), printer.outputs(body))
 
 
-def serial_divisions(
-    swizzle: Swizzle, *, axes: int, num_xcds: int, cus_per_xcd: int, literals: Collection[str]
-) -> int:
+def serial_divisions(swizzle: Swizzle, *, axes: int, literals: Collection[str], **gpu: int) -> int:
     """The number of divisions on the longest dependence chain of the emitted code.
 
     A division by a number that the compiler knows is a multiplication and does not count.
 
     Args:
         swizzle: the remap.
-        axes: as of `emit_triton`, like `num_xcds` and `cus_per_xcd`.
-        num_xcds: of the target.
-        cus_per_xcd: of the target.
+        axes: as of `emit_triton`, like `gpu`.
         literals: inputs that the compiler knows.
+        gpu: of the target.
     """
-    constants = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
     usual = {name: name for name in (*AXES, *GRID)}
-    body = _lower(swizzle, range(axes), axes, constants, usual)
+    body = _lower(swizzle, range(axes), axes, gpu, usual)
     known = {name: (0, name in literals) for name in body.bindings}
 
     def depth(expression: Expression) -> tuple[int, bool]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import yaml
@@ -29,6 +29,13 @@ Amount: TypeAlias = Annotated[float, Between(0)]
 
 BitRule: TypeAlias = tuple[tuple[Count, ...], ...]
 """An index formed from a line number: output bit `i` is the parity of the listed line bits."""
+
+
+class SwizzleInputs(TypedDict):
+    """What a swizzle may read of a GPU."""
+
+    num_xcds: int
+    cus_per_xcd: int
 
 
 @dataclass(frozen=True)
@@ -152,6 +159,11 @@ class Target:
     def domain_count(self) -> str:
         """How many domains there are, in words: `8 XCDs`."""
         return f"{self.num_xcds} {self.domain_name}{'' if self.num_xcds == 1 else 's'}"
+
+    @property
+    def inputs(self) -> SwizzleInputs:
+        """What a swizzle may read of it."""
+        return {"num_xcds": self.num_xcds, "cus_per_xcd": self.cus_per_xcd}
 
     @property
     def cus(self) -> int:

@@ -50,9 +50,8 @@ def evaluate(
     grid: Grid,
     constants: Constants,
     *,
-    num_xcds: int,
-    cus_per_xcd: int,
     owners: Owners | None = None,
+    **gpu: int,
 ) -> Int64Array:
     """The tile that each program computes.
 
@@ -60,9 +59,8 @@ def evaluate(
         swizzle: the remap.
         grid: programs along the three axes.
         constants: the kernel's integer arguments by name; inputs of the language come first.
-        num_xcds: of the target.
-        cus_per_xcd: of the target.
         owners: who takes the numbers, where a program takes several; then the grid is of these.
+        gpu: what is read of the target: `Target.inputs`.
 
     Returns:
         int64[programs]; launch index (axis 0 fastest) -> tile. Nothing is said yet about its
@@ -79,13 +77,13 @@ def evaluate(
     check(swizzle, constants)
     programs = grid[0] * grid[1] * grid[2]
     if owners and len(owners.starts) > 1:
-        gpu, runs = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}, []
+        runs = []
         for at, end in pairwise((*owners.starts, programs)):
             some = Owners(owners.program[at:end], owners.programs)
-            runs.append(at + evaluate(swizzle, (end - at, 1, 1), constants, **gpu, owners=some))
+            runs.append(at + evaluate(swizzle, (end - at, 1, 1), constants, owners=some, **gpu))
         return np.concatenate(runs)
     tile = np.empty(programs, np.int64)
-    numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
+    numbers = _numbers(swizzle.names, grid, constants, gpu)
     if owners and "num_programs" in numbers:
         numbers["num_programs"] = owners.programs
     for first in range(0, programs, CHUNK):
@@ -117,20 +115,14 @@ def _tiles(
 
 
 def outside_axis(
-    swizzle: syntax.Swizzle,
-    grid: Grid,
-    constants: Constants,
-    program: int,
-    *,
-    num_xcds: int,
-    cus_per_xcd: int,
+    swizzle: syntax.Swizzle, grid: Grid, constants: Constants, program: int, **gpu: int
 ) -> tuple[str, int, int] | None:
     """The first coordinate that a program is given outside its axis: its name, value and extent.
 
     None if there is none, as of an output `pid`. Arguments as of `evaluate`, which has succeeded.
     """
     pid = np.array([program], np.int64)
-    numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
+    numbers = _numbers(swizzle.names, grid, constants, gpu)
     ids = {**_program_ids(swizzle.names, pid, grid), "program": pid}
     evaluation = _Evaluation({**numbers, **ids})
     evaluation.run(swizzle.statements)
@@ -143,7 +135,7 @@ def outside_axis(
 
 
 def _numbers(
-    names: frozenset[str], grid: Grid, constants: Constants, num_xcds: int, cus_per_xcd: int
+    names: frozenset[str], grid: Grid, constants: Constants, gpu: Mapping[str, int]
 ) -> dict[str, Values]:
     """The inputs that are the same for all programs; the language's own come first."""
     numbers = {
@@ -151,8 +143,7 @@ def _numbers(
         "num_pids": grid[0] * grid[1] * grid[2],
         "num_programs": grid[0] * grid[1] * grid[2],
         **dict(zip(syntax.GRID, grid, strict=True)),
-        "num_xcds": num_xcds,
-        "cus_per_xcd": cus_per_xcd,
+        **gpu,
     }
     return {name: numbers[name] for name in names & {*numbers}}
 

@@ -29,13 +29,7 @@ FEWEST_TO_GENERALISE = 3
 
 
 def prove(
-    swizzle: Swizzle,
-    grid: Grid,
-    constants: Constants,
-    *,
-    num_xcds: int,
-    cus_per_xcd: int,
-    owners: Owners | None = None,
+    swizzle: Swizzle, grid: Grid, constants: Constants, *, owners: Owners | None = None, **gpu: int
 ) -> Proof | Witness:
     """Evaluate a swizzle on the whole grid and say whether each tile is computed exactly once.
 
@@ -43,9 +37,8 @@ def prove(
         swizzle: the remap.
         grid: the launch's programs along the three axes.
         constants: the kernel's integer arguments by name.
-        num_xcds: of the target.
-        cus_per_xcd: of the target.
         owners: as of `evaluate`.
+        gpu: as of `evaluate`.
 
     Returns:
         A proof, or a witness.
@@ -58,9 +51,8 @@ def prove(
     """
     _check_size(grid)
     check(swizzle, constants)
-    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
     try:
-        tile = evaluate(swizzle, grid, constants, **gpu, owners=owners)
+        tile = evaluate(swizzle, grid, constants, owners=owners, **gpu)
     except LanguageError as error:
         return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
     if _is_permutation(tile):

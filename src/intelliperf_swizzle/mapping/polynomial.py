@@ -325,8 +325,7 @@ class Case:
             name: replace(one, high=one.high and one.high.put(part.symbol, part.value))
             for name, one in kept.items()
         }
-        for name in part.bounds:  # of the new ones, high may speak of the old one no more
-            bounds[name] = part.bounds[name]
+        bounds |= part.bounds  # of the new ones, high may speak of the old one no more
         inputs = {name: one.put(part.symbol, part.value) for name, one in self.inputs.items()}
         return Case(bounds, inputs, self.work)
 

@@ -56,23 +56,19 @@ class _FailedError(Exception):
         self.trail = trail
 
 
-def holds_everywhere(
-    swizzle: Swizzle, *, axes: int, loop: bool, num_xcds: int, cus_per_xcd: int
-) -> str | None:
+def holds_everywhere(swizzle: Swizzle, *, axes: int, loop: bool, **gpu: int) -> str | None:
     """The condition under which a swizzle is a permutation for all its inputs.
 
     Args:
         swizzle: any.
         axes: of the grid, that may have more than one program.
         loop: whether programs take several numbers each.
-        num_xcds: of the target.
-        cus_per_xcd: of the target.
+        gpu: as of `language.evaluate`.
 
     Returns:
         The condition, empty if none is needed; None if no condition is known.
     """
-    known = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
-    proof = _Proof(swizzle, known, axes, loop)
+    proof = _Proof(swizzle, gpu, axes, loop)
     assumed = _Moduli()
     for positive in (False, True):
         assumed = _Moduli(positive)
@@ -91,24 +87,19 @@ def holds_everywhere(
     return None
 
 
-def certify(
-    swizzle: Swizzle, launches: Sequence[Launch], *, num_xcds: int, cus_per_xcd: int
-) -> Certificate:
+def certify(swizzle: Swizzle, launches: Sequence[Launch], **gpu: int) -> Certificate:
     """For which sizes a swizzle is a permutation that is one on recorded launches of a kernel.
 
     Cost: a tenth of a second for what people write, up to five seconds for what is not understood.
     """
     axes = max(_axes(launch.numbers) for launch in launches)
     loop = any(launch.loop for launch in launches)
-    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
     return _certificate(holds_everywhere(swizzle, axes=axes, loop=loop, **gpu))
 
 
-def extend(proof: Proof, swizzle: Swizzle, *, num_xcds: int, cus_per_xcd: int) -> Proof:
+def extend(proof: Proof, swizzle: Swizzle, **gpu: int) -> Proof:
     """A proof for one grid with what holds at other sizes; as of `certify`."""
-    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
-    needed = holds_everywhere(swizzle, axes=_axes(proof.grid), loop=False, **gpu)
-    found = _certificate(needed)
+    found = _certificate(holds_everywhere(swizzle, axes=_axes(proof.grid), loop=False, **gpu))
     return replace(proof, extent=found.extent, condition=found.condition)
 
 
@@ -261,7 +252,8 @@ class _Proof:
                 name = split.parts[0].symbol
                 if split.divisor is not None and name in origins:
                     origin, times = origins[name]
-                    origins = {**origins, f"{_slow(split)}": (origin, times * split.divisor)}
+                    quotient = next(iter(split.parts[0].bounds))
+                    origins = {**origins, quotient: (origin, times * split.divisor)}
                     trail = {**trail, origin: times * split.divisor}
                 waiting += [(case.put(part), origins, trail) for part in split.parts]
         raise _FailedError({})
@@ -340,11 +332,6 @@ class _Proof:
         names = [f"{self.opaque.get(one, one)}" for one in symbols]
         parts = [*([str(factor)] if factor != 1 or not names else []), *names]
         return parts[0] if len(parts) == 1 else f"({' * '.join(parts)})"
-
-
-def _slow(split: SplitError) -> str:
-    """The new symbol that holds the quotient."""
-    return next(iter(split.parts[0].bounds))
 
 
 def _text(graph: Graph, node: int) -> str:

@@ -58,8 +58,7 @@ def answer(verb: str, arguments: dict[str, Any], progress: Progress) -> dict[str
     if verb == "explain":
         return {"sections": found}
     if verb == "score":
-        after = found.attempt.measurement
-        return {**encode(found), "times": _times(found.baseline, after)}
+        return {**encode(found), "times": _times(found.baseline, found.attempt.measurement)}
     result: dict[str, Any] = loads(Path(arguments["output_file"]).read_text(encoding="utf-8"))
     named = [Path(word).absolute() for word in arguments["command"]]
     roots = (Path.cwd(), *(path.parent for path in named if path.is_file()))

@@ -266,13 +266,7 @@ def add_swizzle_time(
 def divisions_of(swizzle: Swizzle, launch: Launch, target: Target) -> int:
     """The number of divisions on a swizzle's longest dependence chain in this launch's kernel."""
     axes = max((axis for axis, extent in enumerate(launch.numbers, 1) if extent > 1), default=1)
-    return serial_divisions(
-        swizzle,
-        axes=axes,
-        num_xcds=target.num_xcds,
-        cus_per_xcd=target.cus_per_xcd,
-        literals=launch.constexprs,
-    )
+    return serial_divisions(swizzle, axes=axes, literals=launch.constexprs, **target.inputs)
 
 
 FULL_PHYSICS_LINES = 3_000_000

@@ -214,11 +214,14 @@ def _split(nest: Nest, rng: random.Random) -> Nest | None:
 
 
 def _merge(nest: Nest, rng: random.Random) -> Nest | None:
-    split = [axis for axis in range(len(nest.axes)) if _count(nest, axis) > 1]
+    of_axis = [
+        [place for place, digit in enumerate(nest.digits) if digit.axis == axis]
+        for axis in range(len(nest.axes))
+    ]
+    split = [places for places in of_axis if len(places) > 1]
     if not split:
         return None
-    axis = rng.choice(split)
-    places = [place for place, digit in enumerate(nest.digits) if digit.axis == axis]
+    places = rng.choice(split)
     first = rng.randrange(len(places) - 1)
     slow, fast = places[first], places[first + 1]
     keep, drop = (slow, fast) if rng.random() < 0.5 else (fast, slow)
@@ -259,17 +262,10 @@ def _reverse(nest: Nest, rng: random.Random) -> Nest | None:
 
 
 def _chunk(nest: Nest, rng: random.Random) -> Nest | None:
-    suffixes = []
-    for place in range(1, len(nest.digits)):
-        suffixes.append(prod(digit.radix for digit in nest.digits[place:]))
-    powers = [1 << k for k in range(nest.programs.bit_length())]
-    return replace(
-        nest, chunk=rng.choice([None, None, 1, *suffixes, *suffixes, rng.choice(powers)])
-    )
-
-
-def _count(nest: Nest, axis: int) -> int:
-    return sum(digit.axis == axis for digit in nest.digits)
+    radices = [digit.radix for digit in nest.digits]
+    suffixes = [prod(radices[place:]) for place in range(1, len(radices))]
+    power = rng.choice([1 << k for k in range(nest.programs.bit_length())])
+    return replace(nest, chunk=rng.choice([None, None, 1, *suffixes, *suffixes, power]))
 
 
 STEEP = 1.1

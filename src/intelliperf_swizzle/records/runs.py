@@ -20,8 +20,25 @@ from intelliperf_swizzle.records.attempts import (
 )
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
 
-CureKind: TypeAlias = Literal["parameter", "swizzle"]
-"""What is changed: one number of a call, or the kernel."""
+CureKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
+"""From the cheapest to the dearest: one number of a call, the patch, longer rows, and both."""
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Rows of matrices that begin further apart.
+
+    Attributes:
+        tensors: the tensor arguments.
+        elements: so many more from one row to the next.
+        arguments: the kernel's arguments that say so, with their new values.
+        bytes: of memory more, over all these tensors.
+    """
+
+    tensors: tuple[str, ...]
+    elements: int
+    arguments: Mapping[str, int]
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -32,12 +49,14 @@ class Cure:
         kind: what is changed; a swizzle is the patch, all else is advice.
         l2_hit_rate: modelled.
         time_ms: modelled: memory or arithmetic, whichever takes longer.
+        padding: of `padding` and `both`.
         arguments: of `parameter`: the one that changes, with its new value.
     """
 
     kind: CureKind
     l2_hit_rate: Rate
     time_ms: float
+    padding: Padding | None = None
     arguments: Mapping[str, int] | None = None
 
 
@@ -121,7 +140,6 @@ class TensorPicture:
         names: the tensor arguments that lie in this memory.
         shape: of the first of them, in words (`4096 × 512 fp16`).
         bytes: of the memory.
-        use: `read`, `written`, or `read and written`.
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
         after: with the best swizzle, None if there is none.
@@ -132,7 +150,6 @@ class TensorPicture:
     names: tuple[str, ...]
     shape: str
     bytes: int
-    use: str
     tiles_per_line: float
     before: TensorAccess
     after: TensorAccess | None
@@ -146,7 +163,6 @@ class Picture:
     Attributes:
         domains: of the target.
         workgroups_per_domain: resident at once.
-        l2_bytes_per_domain: what the L2 of one holds.
         tiles: of the kernel's largest launch; if a cell is several, the first ones, too.
         tensors: what that launch touches, most lines first.
         sampled: whether the numbers of tensors are estimates, from some of the lines.
@@ -154,7 +170,6 @@ class Picture:
 
     domains: Annotated[int, Between(1)]
     workgroups_per_domain: int
-    l2_bytes_per_domain: int
     tiles: tuple[TilePicture, ...]
     tensors: tuple[TensorPicture, ...]
     sampled: bool = False
@@ -285,8 +300,8 @@ class Run:
         return self.baseline.time_ms is not None or bool(self.accuracy and self.accuracy.tells_time)
 
 
-Recommended: TypeAlias = Literal["argument", "patch", "none"]
-"""What to do: pass another value in the call, or apply the patch."""
+Recommended: TypeAlias = Literal["argument", "patch", "padding", "none"]
+"""What to do: pass another value in the call, apply the patch, lay rows out further apart."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.units import count, milliseconds, percent, points
+from intelliperf_swizzle.units import count, milliseconds, percent, points, size
 
 PROVED = "for all values of what it reads; no 32-bit overflow up to 2**23 programs"
 """What a proof for all sizes says, and its bound."""
@@ -33,14 +33,16 @@ def establish(run: records.Run) -> records.Established:
 def recommended(run: records.Run) -> tuple[records.Recommended, str]:
     """What to do: in one word, and in a sentence."""
     cure = run.cures.cures[0] if run.cures and run.cures.cures else None
-    if cure and cure.arguments and not untimed(cure, run):
-        return "argument", f"{describe_cure(cure, run)} ({change_of(cure, run)})"
-    return ("patch", describe_cure(None, run)) if run.best else ("none", "nothing")
+    cure = None if cure and untimed(cure, run) else cure
+    if cure and cure.kind in ("parameter", "padding"):
+        kind: records.Recommended = "argument" if cure.arguments else "padding"
+        return kind, f"{describe_cure(cure, run)} ({change_of(cure, run)})"
+    return ("patch", describe_cure(cure, run)) if run.best else ("none", "nothing")
 
 
 def untimed(cure: records.Cure, run: records.Run) -> bool:
     """Whether only the model speaks for a change of the call, though a GPU has timed the kernel."""
-    return run.baseline.time_ms is not None and cure.arguments is not None
+    return run.baseline.time_ms is not None and cure.kind in ("parameter", "padding")
 
 
 def change_of(cure: records.Cure, run: records.Run) -> str:
@@ -57,7 +59,15 @@ def describe_cure(cure: records.Cure | None, run: records.Run) -> str:
     if cure and cure.arguments:
         given = ", ".join(f"{name}={value}" for name, value in cure.arguments.items())
         return f"pass {given}, no source change"
-    return "apply the patch" if run.best and run.best.diff else "use the swizzle"
+    swizzle = "apply the patch" if run.best and run.best.diff else "use the swizzle"
+    if cure is None or (padding := cure.padding) is None:
+        return swizzle
+    given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
+    rows = (
+        f"make rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
+        f"({given}; {size(padding.bytes)} more memory)"
+    )
+    return f"{swizzle} and {rows}" if cure.kind == "both" else f"{rows}, no patch"
 
 
 def _equal_work(seen: records.Validation) -> records.EqualWork:

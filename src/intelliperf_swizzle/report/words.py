@@ -265,10 +265,12 @@ def by_hand(run: records.Run) -> list[tuple[str, str, str, str]]:
         time = read.modelled_time_ms if read.time_ms is None else read.time_ms
         found, kind = f"found: {best.candidate.name}", best.verdict.kind
         rows.append(records.ByHand(found, read.l2_hit_rate, time, kind))
-    known = "largest launch only" if run.baseline.time_ms is None else "modelled only"
     for one in run.cures.arguments if run.cures and run.by_hand else ():
         given = ", ".join(f"{name}={value}" for name, value in (one.arguments or {}).items())
-        rows.insert(1, records.ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
+        modelled = run.baseline.modelled_time_ms if run.baseline.time_ms is None else None
+        time = one.time_ms if run.cures and run.cures.before_ms == modelled else None
+        known = "largest launch only" if time is None else "modelled only"
+        rows.insert(1, records.ByHand(f"{given} in the call", one.l2_hit_rate, time, known))
     return [
         (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), one.verdict) for one in rows
     ]

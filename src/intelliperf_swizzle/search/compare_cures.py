@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What could be done about a kernel's misses: the swizzle, or another argument of the call.
+"""What could be done about a kernel's misses: the swizzle, another argument, longer rows.
 
-Both are compared by the model on the kernel's largest launch. An argument is advice: it changes
-what the application passes to the kernel, not the kernel.
+All are compared by the model on the kernel's largest launch. What is not the swizzle is advice: it
+changes what the application passes to the kernel, not the kernel.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def case_of(setup: Setup, subject: Subject) -> tuple[Case, bool]:
 def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:
     """Other values of constexprs that change which program computes which tile, and no more.
 
-    The tiles are the same.
+    The tiles are the same, with the same accesses and arithmetic, in another order.
     """
     requests, language = subject.baseline.l2_requests or 0, case.setup.language
     causes = subject.baseline.causes or ()
@@ -55,31 +56,36 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:
     if misses < LEAST_CAUSE * requests or not isinstance(language, Resizer):
         return
     launch, trace = case.launch, case.traced.trace
-    tiles = np.sort(_footprints(trace))
+    tiles = _work(trace)
     names = [one for one in launch.constexprs if one in launch.constants.keys() - trace.immaterial]
     for name in _renumbering(language, launch, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
-        traces = language.trace_each([_with_argument(launch, name, value) for value in values])
+        traces = language.trace_each([_with_arguments(launch, {name: one}) for one in values])
         same = {
             value: one
             for value, one in zip(values, traces, strict=True)
-            if one is not None and np.array_equal(np.sort(_footprints(one)), tiles)
+            if one is not None and _renumbers(tiles, _work(one))
         }
         with ThreadPoolExecutor(cores()) as pool:
             for value, measured in zip(same, pool.map(case.replay, same.values()), strict=True):
-                yield _cure(measured, {name: value})
+                yield _cure("parameter", measured, arguments={name: value})
 
 
-def _cure(measured: records.Measurement, arguments: Mapping[str, int] | None) -> records.Cure:
-    kind: records.CureKind = "parameter" if arguments else "swizzle"
-    return records.Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0, arguments)
+def _cure(
+    kind: records.CureKind,
+    measured: records.Measurement,
+    padding: records.Padding | None = None,
+    arguments: Mapping[str, int] | None = None,
+) -> records.Cure:
+    time_ms = measured.modelled_time_ms or 0.0
+    return records.Cure(kind, measured.l2_hit_rate, time_ms, padding, arguments)
 
 
 def _renumbering(language: Resizer, launch: records.Launch, names: Sequence[str]) -> Sequence[str]:
     """The parameters with which one program, and many, still make accesses of the same shapes."""
     for programs in PROBES if names else ():
         few = _few_programs(launch, programs)
-        changed = [_with_argument(few, name, 4 + 4 * (few.constants[name] != 8)) for name in names]
+        changed = [_with_arguments(few, {one: 4 + 4 * (few.constants[one] != 8)}) for one in names]
         same, *others = language.trace_each([few, *changed])
         names = [name for name, one in zip(names, others, strict=True) if _alike(same, one)]
     return names
@@ -101,8 +107,91 @@ def _few_programs(launch: records.Launch, programs: int) -> records.Launch:
     return replace(launch, grid=(x, y, z))
 
 
-def _with_argument(launch: records.Launch, name: str, value: int) -> records.Launch:
-    return replace(launch, arguments={**launch.arguments, name: value}, ttir=None)
+def _with_arguments(launch: records.Launch, values: Mapping[str, int]) -> records.Launch:
+    return replace(launch, arguments={**launch.arguments, **values}, ttir=None)
+
+
+def find_paddings(case: Case, subject: Subject, best: Edited | None) -> Iterator[records.Cure]:
+    """Rows a line longer, and two, of matrices whose lines crowd channels; also with the swizzle.
+
+    An argument is the length of rows if, with a larger value, programs make as many accesses, to
+    as many lines, and no lines differ but those of matrices with rows of that length.
+    """
+    launch, trace, language = case.launch, case.traced.trace, case.setup.language
+    least = LEAST_CAUSE * (subject.baseline.l2_requests or 0)
+    crowded = {one.names[0] for one in subject.baseline.causes or () if one.conflict >= least}
+    rows = {
+        name: max(one.strides)
+        for name, one in launch.arguments.items()
+        if isinstance(one, records.TensorArgument)
+        and sorted(one.strides)[:-1] == [1]
+        and max(one.strides) * one.item_bytes % records.LINE_BYTES == one.offset_bytes == 0
+    }
+    lengths = {rows[name] for name in crowded & rows.keys()}
+    names = [name for name, value in launch.constants.items() if value in lengths]
+    if not names or not isinstance(language, Resizer):
+        return
+    few = _few_programs(launch, PROBES[-1])
+    same, *others = language.trace_each(
+        [few, *(_with_longer_rows(few, [name], [*rows], 1)[0] for name in names)]
+    )
+    moved = {
+        name: tensors
+        for name, one in zip(names, others, strict=True)
+        if (tensors := _moved(same, one)) & crowded
+        and all(rows.get(of) == launch.constants[name] for of in tensors)
+    }
+    for together in dict.fromkeys([*((name,) for name in moved), tuple(moved)] if moved else ()):
+        all_moved = sorted(set().union(*(moved[name] for name in together)))
+        for lines in (1, 2):
+            longer, padding = _with_longer_rows(launch, together, all_moved, lines)
+            [traced] = language.trace_each([longer])
+            if traced and np.array_equal(traced.tile_offset, trace.tile_offset):
+                yield _cure("padding", case.replay(traced), padding)
+                if best:
+                    both = case.replay(traced, best.proved.tiles()[0])
+                    yield _cure("both", both, padding)
+
+
+def _moved(one: records.Trace | None, other: records.Trace | None) -> set[str]:
+    """Names of the tensors of which other lines are touched; none where more than that differs."""
+    if one is None or other is None or not np.array_equal(one.tile_offset, other.tile_offset):
+        return set()
+    lines = [_lines_by_segment(trace) for trace in (one, other)]
+    if any(len(np.unique(was)) != len(np.unique(now)) for was, now in zip(*lines, strict=True)):
+        return set()
+    return {
+        name
+        for segment, was, now in zip(one.segments, *lines, strict=True)
+        for name in segment.names
+        if not np.array_equal(was, now)
+    }
+
+
+def _lines_by_segment(trace: records.Trace) -> list[records.Int64Array]:
+    """The lines that are touched, in order, counted from the beginning of their segment."""
+    _, _, line = trace.touches(np.arange(len(trace.access_base)))
+    of = trace.segment_of(line)
+    return [line[of == at] - one.first_line for at, one in enumerate(trace.segments)]
+
+
+def _with_longer_rows(
+    launch: records.Launch, names: Sequence[str], tensors: Sequence[str], lines: int
+) -> tuple[records.Launch, records.Padding]:
+    """The launch with room for rows so many lines longer in tensors, and arguments that say so."""
+    matrices = [
+        one for of in tensors if isinstance(one := launch.arguments[of], records.TensorArgument)
+    ]
+    elements = lines * records.LINE_BYTES // min(one.item_bytes for one in matrices)
+    arguments = {name: launch.constants[name] + elements for name in names}
+    storages, total = {**launch.storages}, 0
+    for one in matrices:
+        rows = one.shape[one.strides.index(max(one.strides))]
+        more = (rows - 1) * elements * one.item_bytes
+        storages[one.storage] = records.Storage(storages[one.storage].bytes + more)
+        total += more
+    changed = replace(_with_arguments(launch, arguments), storages=storages)
+    return changed, records.Padding(tuple(tensors), elements, arguments, total)
 
 
 def _alike(one: records.Trace | None, other: records.Trace | None) -> bool:
@@ -111,6 +200,19 @@ def _alike(one: records.Trace | None, other: records.Trace | None) -> bool:
     return None not in (one, other) and all(
         np.array_equal(getattr(one, part), getattr(other, part)) for part in parts
     )
+
+
+def _renumbers(before: records.Int64Array, after: records.Int64Array) -> bool:
+    """Whether the `_work` of all tiles is the same, in another order."""
+    one, other = (tiles[np.lexsort(tiles.T)] for tiles in (before, after))
+    return np.array_equal(one, other) and not np.array_equal(before, after)
+
+
+def _work(trace: records.Trace) -> records.Int64Array:
+    """What each tile touches and computes, in their order: int64[tiles, 1 or 4]."""
+    arithmetic = trace.tile_arithmetic
+    counted = [] if arithmetic is None else [arithmetic]
+    return np.column_stack([_footprints(trace), *counted])
 
 
 def _footprints(trace: records.Trace) -> records.Int64Array:
@@ -164,7 +266,9 @@ def compare_cures(
     found = [*arguments]
     if best:
         known = _modelled(best.attempt.measurement) or best.attempt.predicted if alone else None
-        found.append(_cure(known or case.replay(tile=best.proved.tiles()[0]), None))
+        found.append(_cure("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
+    if not (setup.device and best):  # a gain that a GPU has measured needs no modelled one beside
+        found += find_paddings(case, subject, best)
     by_rate = not (setup.device or subject.tells_time(setup.target))
     longest = time * (1 + TIME_TOLERANCE if by_rate else 1 - least)
     gain = MODEL_RATE_ERROR if by_rate else -1.0
@@ -180,18 +284,22 @@ def _modelled(measured: records.Measurement | None) -> records.Measurement | Non
 
 
 def _ranked(cures: Sequence[records.Cure], least: float, by_rate: bool) -> list[records.Cure]:
-    """The cheapest that the model cannot tell from the best, then the best of the other kind.
+    """The cheapest that the model cannot tell from the best, then the best of each other kind.
 
-    By time; `by_rate`: by hit rate, where nothing is claimed of time. An argument of the call is
-    cheaper than a patch.
+    By time; `by_rate`: by hit rate, where nothing is claimed of time.
     """
+
+    def price(one: records.Cure) -> tuple[int, int]:
+        return get_args(records.CureKind).index(one.kind), one.padding.bytes if one.padding else 0
+
     by_time = sorted(cures, key=lambda one: one.time_ms)
     equals = [one for one in by_time if one.time_ms <= by_time[0].time_ms * (1 + least)]
     if by_rate:
         most = max(one.l2_hit_rate for one in cures)
         equals = [one for one in by_time if one.l2_hit_rate >= most - MODEL_RATE_ERROR]
-    first = min(equals, key=lambda one: one.kind == "swizzle")
-    return [first, *[one for one in by_time if one.kind != first.kind][:1]]
+    first = min(equals, key=price)
+    others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
+    return [first, *sorted(others.values(), key=lambda one: one.time_ms)]
 
 
 def _no_cure(subject: Subject, before: records.Measurement) -> str:

@@ -80,6 +80,7 @@ def conclude(
     hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
     untested_note = "the unit test was not run, as `--compute never` forbids it"
+    known = Independence(len(subject.launches), subject.has_dependences)
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     return Run(
         kernel=subject.kernel,
@@ -105,9 +106,7 @@ def conclude(
         cautions=subject.cautions,
         domain_name=setup.target.domain_name,
         accuracy=subject.accuracy(setup.target),
-        independence=Independence(len(subject.launches), subject.has_dependences)
-        if subject.is_traced
-        else None,
+        independence=known if subject.is_traced else None,
     )
 
 
@@ -170,10 +169,9 @@ def kernel_row(
         return replace(subject.summary, time_share=share, note=result.fact)
     if isinstance(result, Interrupted):
         return replace(subject.summary, time_share=share, note=f"not searched: {result}")
-    if result is None and subject.refusal:
-        return replace(subject.summary, time_share=share, verdict="not searched")
     if result is None:
         why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"
+        why = "not searched" if subject.refusal else why
         return replace(subject.summary, time_share=share, verdict=why)
     best, before = result.run.best, result.run.baseline.modelled_time_ms
     read = best.measurement if best else None

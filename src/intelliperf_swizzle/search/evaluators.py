@@ -60,18 +60,14 @@ class OnModel:
     @property
     def confirmed(self) -> list[Evaluated]:
         """What was validated and is better."""
-        ranked = rank.order(
-            [one.attempt for one in self._validated.values()], self._setup.formula.rank
-        )
+        attempts = [one.attempt for one in self._validated.values()]
+        ranked = rank.order(attempts, self._setup.formula.rank)
         return [self._validated[one.number] for one in ranked if one.verdict.gains]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
-        places = (
-            self._setup.options.num_attempts
-            if self._setup.profiler
-            else self._setting.places(FEWEST_MODELLED)
-        )
+        most = self._setup.options.num_attempts
+        places = most if self._setup.profiler else self._setting.places(FEWEST_MODELLED)
         chosen = rank.finalists([one.attempt for one in screened], places)
         if self._setting.subject.baseline.imbalance is None:
             chosen = rank.distinct(chosen)
@@ -138,13 +134,8 @@ class OnModel:
             with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
                 building = pool.submit(self._build, one)
                 comparing = pool.submit(find_difference, one, self._setup.language)
-                explaining = pool.submit(
-                    with_causes,
-                    attempt,
-                    one.proved.swizzle,
-                    setting.subject.traced,
-                    self._setup.target,
-                )
+                swizzle, traced = one.proved.swizzle, setting.subject.traced
+                explaining = pool.submit(with_causes, attempt, swizzle, traced, self._setup.target)
                 try:
                     outcome = self._setup.language.validate(
                         one.proved.mapped(),
@@ -163,17 +154,11 @@ class OnModel:
         if difference or not outcome.same_bits:
             verdict = Verdict("output differs", difference or "outputs differ")
             outcome = replace(outcome, same_bits=False, difference=difference)
+        launches, built = len(setting.subject.launches), edited[compiled_as(largest.launch)]
+        build = compare_builds(largest, built, self._setup.target)
+        outcome = replace(outcome, distinct_launches=launches, build=build)
         attempt = replace(
-            explaining.result(),
-            validation=replace(
-                outcome,
-                distinct_launches=len(setting.subject.launches),
-                build=compare_builds(
-                    largest, edited[compiled_as(largest.launch)], self._setup.target
-                ),
-            ),
-            verdict=verdict,
-            diff=one.edit.diff,
+            explaining.result(), validation=outcome, verdict=verdict, diff=one.edit.diff
         )
         if verdict.gains:
             attempt = setting.unit_test.judge(attempt, one.edit)

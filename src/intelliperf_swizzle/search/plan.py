@@ -43,6 +43,7 @@ from intelliperf_swizzle.search.builds import check_dependences, examine_kernel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
 from intelliperf_swizzle.stopping import abandoned, ahead, left
+from intelliperf_swizzle.units import count
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""
@@ -241,7 +242,8 @@ def open_history(
     }
     history = History(path, identity, resume=options.resume)
     if options.resume:
-        progress.note(_resumed(history) if resumable else f"nothing to resume: there is no {path}")
+        taken = f"resuming {path}: {count(len(history.attempts), 'attempt')} taken over"
+        progress.note(taken if resumable else f"nothing to resume: there is no {path}")
     try:
         yield history
     finally:
@@ -251,11 +253,6 @@ def open_history(
 def name_proposers(proposers: Sequence[Proposer]) -> str:
     """As `--proposer` takes it."""
     return proposers[0].name if len(proposers) == 1 else "both"
-
-
-def _resumed(history: History) -> str:
-    count = len(history.attempts)
-    return f"resuming {history.path}: {count} attempt{'' if count == 1 else 's'} taken over"
 
 
 def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> dict[str, Any]:
@@ -343,7 +340,7 @@ def examine_kernels(
             hint=f"it launched: {', '.join(sorted({one[0].kernel for one in by_kernel}))}",
             details=recorded.cautions,
         )
-    chosen.sort(key=lambda launches: (-_programs(launches), launches[0].kernel))
+    chosen.sort(key=lambda some: (-sum(one.programs * one.count for one in some), some[0].kernel))
     subjects: list[Subject] = []
     failures: list[SwizzleError] = []
     rows: list[KernelSummary] = []
@@ -464,7 +461,3 @@ def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
         name = launch.kernel if re.search(rf"\b{re.escape(launch.kernel)}\b", entry.text) else ""
         grouped.setdefault((name, entry.file, entry.first_line), []).append(launch)
     return list(grouped.values())
-
-
-def _programs(launches: Sequence[Launch]) -> int:
-    return sum(launch.programs * launch.count for launch in launches)

@@ -205,7 +205,6 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         ProfileError: the profiler that is asked for cannot work here.
     """
     name = setup.options.profiler
-    builds = isinstance(setup.language, Builder)
     measures = isinstance(setup.language, GpuLanguage) and setup.language.measures
     device = choose_device(setup.options, setup.target) if measures else None
     if not measures and name not in ("auto", "model"):
@@ -216,10 +215,10 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         )
     application = None
     if device is not None or name not in ("auto", "model"):
-        limit = setup.options.limit_seconds
+        built = setup.options.build_command if isinstance(setup.language, Builder) else None
         application = Application(
-            setup.command, setup.project, setup.language, device, limit_seconds=limit,
-            build_command=setup.options.build_command if builds else None,
+            setup.command, setup.project, setup.language, device, build_command=built,
+            limit_seconds=setup.options.limit_seconds,
         )  # fmt: skip
     profiler = choose_profiler(name, setup.target, application, progress)
     return replace(setup, device=device, profiler=profiler)
@@ -427,17 +426,12 @@ class UnitTest:
                 for word, moved in zip(words, carrier.command, strict=True):
                     if word != moved:
                         command = command.replace(word, shlex.quote(moved))
-                tested = setup.language.record(
-                    RecordRequest(
-                        command=("sh", "-c", command),
-                        cwd=carrier.cwd,
-                        folder=folder / "records" / "capture",
-                        device=setup.device,
-                        limit_seconds=limit_seconds,
-                        compute="always",
-                        build_command=setup.options.build_command,
-                    )
-                )
+                request = replace(
+                    setup.record_request(folder / "records" / "capture"),
+                    command=("sh", "-c", command), cwd=carrier.cwd, target=None,
+                    limit_seconds=limit_seconds, compute="always",
+                )  # fmt: skip
+                tested = setup.language.record(request)
             except SpliceError as error:
                 return f"the unit test cannot run: {error.fact}"
             except CaptureError as error:

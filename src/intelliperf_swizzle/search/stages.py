@@ -72,8 +72,7 @@ class Proved:
 
     def certify(self) -> records.Certificate:
         """The proof with the sizes for which it holds; as of `mapping.certify`."""
-        gpu = {"num_xcds": self.target.num_xcds, "cus_per_xcd": self.target.cus_per_xcd}
-        return certify(self.swizzle, self.subject.launches, **gpu)
+        return certify(self.swizzle, self.subject.launches, **self.target.inputs)
 
     def placed(self) -> list[tuple[records.Launch, records.Int64Array]]:
         """All launches, also those that are not traced, with the mapping of each."""

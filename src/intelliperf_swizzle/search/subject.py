@@ -65,14 +65,8 @@ def ask_on(
     ask: Callable[..., _Answer], swizzle: Swizzle, launch: records.Launch, target: Target
 ) -> _Answer:
     """What `evaluate` or `prove` says of a swizzle on one launch."""
-    return ask(
-        swizzle,
-        launch.numbers,
-        launch.constants,
-        num_xcds=target.num_xcds,
-        cus_per_xcd=target.cus_per_xcd,
-        owners=owners_of(launch),
-    )
+    owners = owners_of(launch)
+    return ask(swizzle, launch.numbers, launch.constants, owners=owners, **target.inputs)
 
 
 def owners_of(launch: records.Launch) -> Owners | None:

@@ -308,10 +308,9 @@ def _lines(
         swizzle,
         range(axes),
         axes=axes,
-        num_xcds=target.num_xcds,
-        cus_per_xcd=target.cus_per_xcd,
         inputs={f"pid_{axis}": given[axis] for axis in range(axes)},
         prefix=prefix,
+        **target.inputs,
     )
     only_name = f"{prefix}applies"
     numbers = []

@@ -138,9 +138,8 @@ def _parts(
     own = answers(attempts, rank)
     ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each breaks earlier ties."
     if best is not None:
-        yield f"{ranking}\n\nThe one to beat:\n" + _whole(
-            _answer_of(best, own), best, rank, counters
-        )
+        whose = next((one for one in own if best in one.attempts), ModelAnswer((best,), best))
+        yield f"{ranking}\n\nThe one to beat:\n" + _whole(whose, best, rank, counters)
     else:
         ranked = f" {ranking}" if order(attempts, rank) else ""
         yield f"No attempt is better than the unmodified kernel yet.{ranked}"
@@ -156,11 +155,6 @@ def _parts(
         yield _searched(searched, rank)
     for answer in reversed(older):
         yield _whole(answer, best, rank, counters)
-
-
-def _answer_of(attempt: Attempt, own: Sequence[ModelAnswer]) -> ModelAnswer:
-    """The answer that an attempt belongs to; a search's stands for itself."""
-    return next((one for one in own if attempt in one.attempts), ModelAnswer((attempt,), attempt))
 
 
 def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
@@ -181,7 +175,6 @@ def _whole(
 ) -> str:
     """All of an answer: of the one to beat that attempt, of another one its leader."""
     attempt = best if best is not None and best in answer.attempts else answer.leader
-
     lines = [f"Attempt {attempt.number}. {_verdict(attempt)}{_beside(attempt, best)}"]
     if answer.idea:
         lines.append(f"Idea: {_clipped(answer.idea, LONGEST_REASON)}")

@@ -45,9 +45,7 @@ def rules_of(
     if launch.loop:
         return ({**rule, "text": text[text.index("def ") :]},)
     axes = max((axis for axis, extent in enumerate(launch.grid, 1) if extent > 1), default=1)
-    code = emit_triton(
-        swizzle, range(axes), axes=axes, num_xcds=target.num_xcds, cus_per_xcd=target.cus_per_xcd
-    )
+    code = emit_triton(swizzle, range(axes), axes=axes, **target.inputs)
     rule |= {
         "lines": code.lines,
         "outputs": {str(axis): expression for axis, expression in code.outputs.items()},

@@ -274,10 +274,9 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
         request.swizzle,
         sorted({read.axis for read in reads}),
         axes=request.axes,
-        num_xcds=request.target.num_xcds,
-        cus_per_xcd=request.target.cus_per_xcd,
         prefix=prefix,
         tl=language,
+        **request.target.inputs,
     )
     outputs, naming = _named(code.outputs, prefix)
     before_line = _first_line(function, tree, reads, request.swizzle)
@@ -323,12 +322,11 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             request.swizzle,
             [0],
             axes=1,
-            num_xcds=request.target.num_xcds,
-            cus_per_xcd=request.target.cus_per_xcd,
             inputs={"pid_0": pid, "grid_0": tiles, **_program(language, request.axes)},
             factors=find_factors(tree, loop),
             prefix=prefix,
             tl=language,
+            **request.target.inputs,
         )
         outputs, naming = _named(code.outputs, prefix)
         output = end[-1].partition(" ")[0] if end else outputs[0]
