@@ -11,6 +11,7 @@ today's and can be made again here.
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from collections.abc import Mapping
@@ -74,6 +75,9 @@ def made(path: Path) -> tuple[str, str]:
         if commit := with_.get("commit", "").rstrip("+"):
             return commit, with_.get("date") or git("log", "-1", "--format=%as", commit)
     brought = [git("log", "-1", "--format=%h", "--", str(path))]
+    if path.suffix == ".gz":
+        with gzip.open(path) as lines:
+            brought = [json.loads(next(lines))["commit"]]
     if path.suffix == ".jsonl":
         brought = [
             line.split()[0].lstrip("^") for line in git("blame", "-s", str(path)).splitlines()

@@ -491,9 +491,10 @@ for seed in (*range(1030), 7, 7):
         RecordRequest([sys.executable, "app.py"], folder=folder, cwd=tmp_path, compute="never")
     )
     counts = [launch.count for launch in run.launches]
-    assert (len(counts), counts[7], counts[-1], sum(counts)) == (1025, 3, 6, 1032)
-    assert {launch.varying for launch in run.launches[:-1]} == {()}
-    assert run.launches[-1].varying == ("n",)
+    # of the last two one is compiled for a multiple of 16
+    assert (len(counts), counts[7], counts[-2:], sum(counts)) == (1026, 3, [1, 5], 1032)
+    assert {launch.varying for launch in run.launches[:-2]} == {()}
+    assert {launch.varying for launch in run.launches[-2:]} == {("n",)}
 
 
 def test_an_empty_grid_is_no_launch(tmp_path: Path) -> None:
