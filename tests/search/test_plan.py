@@ -87,7 +87,7 @@ def subject(
         imbalance=imbalance,
     )  # fmt: skip
     bound = SimpleNamespace(l2_hit_rate=ceiling)
-    traced = SimpleNamespace(launch=launch)
+    traced = SimpleNamespace(launch=launch, trace=SimpleNamespace(is_unknown=False))
     parts: Any = (name, (launch,), (traced,), baseline, bound, ())
     return Subject(*parts)
 

@@ -129,6 +129,21 @@ class KeptProcess:
             self._socket.shutdown(socket.SHUT_WR)
 
 
+def _start(
+    arguments: Sequence[str],
+    theirs: socket.socket,
+    cwd: str | os.PathLike[str],
+    environment: Mapping[str, str],
+    output: IO[bytes] | int,
+) -> subprocess.Popen[bytes]:
+    """A Python in a session of its own, which has the other end of a socket."""
+    return subprocess.Popen(
+        [sys.executable, *arguments], cwd=cwd, env=dict(environment), stdin=subprocess.DEVNULL,
+        stdout=output, stderr=subprocess.STDOUT, pass_fds=(theirs.fileno(),),
+        start_new_session=True,
+    )  # fmt: skip
+
+
 class Child(KeptProcess):
     """A command that runs, with all that it starts.
 
@@ -155,16 +170,8 @@ class Child(KeptProcess):
         self.command = tuple(command)
 
         def start(theirs: socket.socket) -> None:
-            self._keeper = subprocess.Popen(
-                [sys.executable, "-IS", str(_KEEPER), str(theirs.fileno()), *command],
-                cwd=cwd,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+            keeper = ["-IS", str(_KEEPER), str(theirs.fileno()), *command]
+            self._keeper = _start(keeper, theirs, cwd, environment, output)
 
         try:
             super().__init__(start)
@@ -196,16 +203,8 @@ class Warm:
     def __init__(self, folder: Path, environment: Mapping[str, str]):
         self._socket, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", _WARM, str(theirs.fileno())],
-                cwd=folder,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+            module = ["-m", _WARM, str(theirs.fileno())]
+            self._process = _start(module, theirs, folder, environment, subprocess.DEVNULL)
 
     @property
     def is_running(self) -> bool:

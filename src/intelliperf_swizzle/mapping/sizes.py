@@ -27,7 +27,7 @@ from intelliperf_swizzle.mapping.polynomial import (
     number,
     symbol,
 )
-from intelliperf_swizzle.records import Certificate, Grid, Launch, Proof
+from intelliperf_swizzle.records import Certificate, Launch, Proof, launched_axes
 
 MOST_CASES = 150
 """Of sizes that are told apart in one proof."""
@@ -92,19 +92,16 @@ def certify(swizzle: Swizzle, launches: Sequence[Launch], **gpu: int) -> Certifi
 
     Cost: a tenth of a second for what people write, up to five seconds for what is not understood.
     """
-    axes = max(_axes(launch.numbers) for launch in launches)
+    axes = max(launched_axes(launch.numbers) for launch in launches)
     loop = any(launch.loop for launch in launches)
     return _certificate(holds_everywhere(swizzle, axes=axes, loop=loop, **gpu))
 
 
 def extend(proof: Proof, swizzle: Swizzle, **gpu: int) -> Proof:
     """A proof for one grid with what holds at other sizes; as of `certify`."""
-    found = _certificate(holds_everywhere(swizzle, axes=_axes(proof.grid), loop=False, **gpu))
+    axes = launched_axes(proof.grid)
+    found = _certificate(holds_everywhere(swizzle, axes=axes, loop=False, **gpu))
     return replace(proof, extent=found.extent, condition=found.condition)
-
-
-def _axes(grid: Grid) -> int:
-    return max(axis + 1 for axis, extent in enumerate(grid) if extent > 1 or not axis)
 
 
 def _certificate(needed: str | None) -> Certificate:

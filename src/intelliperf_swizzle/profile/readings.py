@@ -23,7 +23,7 @@ from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import Grid, Int64Array, Launch, Measurement
+from intelliperf_swizzle.records import Grid, Int64Array, Launch, Measurement, launched_axes
 
 DEFAULT_WARPS = 4
 """Triton's `num_warps` where a launch does not say."""
@@ -265,7 +265,7 @@ def add_swizzle_time(
 
 def divisions_of(swizzle: Swizzle, launch: Launch, target: Target) -> int:
     """The number of divisions on a swizzle's longest dependence chain in this launch's kernel."""
-    axes = max((axis for axis, extent in enumerate(launch.numbers, 1) if extent > 1), default=1)
+    axes = launched_axes(launch.numbers)
     return serial_divisions(swizzle, axes=axes, literals=launch.constexprs, **target.inputs)
 
 

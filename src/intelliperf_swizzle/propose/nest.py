@@ -415,36 +415,28 @@ def column_expressions(launches: Sequence[Launch], lengths: Collection[int] = ()
 
 
 def _guesses(launch: Launch, lengths: Collection[int]) -> list[tuple[Axis, ...]]:
-    programs = launch.tiles
-    quotients = _quotients(launch)
-    splits = [
-        (Axis(f"num_pids // ({column.expression})", programs // column.extent), column)
-        for column in quotients
-        if programs % column.extent == 0
-    ]
+    programs, quotients = launch.tiles, _quotients(launch)
+    splits = [split for column in quotients for split in _whole(programs, column)]
     values = {axis.extent for axis in quotients}
     explained = [split for split in splits if split[0].extent in values]
     traced = [split for split in splits if split[1].extent in lengths]
     splits = traced or explained or splits
     grouped = [
-        (
-            Axis(
-                f"num_pids // ({group.expression} * {across.expression})",
-                programs // (group.extent * across.extent),
-            ),
-            across,
-            group,
-        )
+        split
         for group, (_, across) in itertools.product(_groups(launch), splits)
-        if programs % (group.extent * across.extent) == 0
+        for split in _whole(programs, across, group)
     ]
     if not splits:  # a persistent kernel: its programs are no whole number of rows of tiles
-        splits = [
-            (Axis(f"num_pids // {group.expression}", programs // group.extent), group)
-            for group in _groups(launch)
-            if programs % group.extent == 0
-        ]
+        splits = [split for group in _groups(launch) for split in _whole(programs, group)]
     return [*grouped[:2], *splits[:MOST_GUESSES]]
+
+
+def _whole(programs: int, *faster: Axis) -> Iterator[tuple[Axis, ...]]:
+    """These axes under one that takes the rest of the programs, if that is a whole number."""
+    extent = prod(axis.extent for axis in faster)
+    if programs % extent == 0:
+        product = " * ".join(axis.expression for axis in reversed(faster))
+        yield Axis(f"num_pids // {_operand(product)}", programs // extent), *faster
 
 
 def _quotients(launch: Launch) -> list[Axis]:

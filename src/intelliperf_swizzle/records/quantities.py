@@ -32,6 +32,11 @@ SECTOR_BYTES = 32
 """Bytes of a sector, the quarter of a line that NVIDIA counts and the grain of partial lines."""
 
 
+def launched_axes(grid: Grid) -> int:
+    """The axes up to the last that has several programs, at least one."""
+    return max(axis for axis, extent in enumerate(grid, 1) if extent > 1 or axis == 1)
+
+
 @dataclass(frozen=True)
 class Witness:
     """Why a mapping is not a permutation.

@@ -47,7 +47,7 @@ from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.emit import emit_cpp
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
-from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
+from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction, launched_axes
 
 _HIDING = "const dim3 blockIdx("
 _SHADOWS = re.compile(r"-W(shadow|everything)\b")
@@ -298,10 +298,7 @@ def _lines(
     text: str,
     only: str | None,
 ) -> list[str]:
-    axes = max(
-        (axis + 1 for one in launches for axis, extent in enumerate(one.grid) if extent > 1),
-        default=1,
-    )
+    axes = max((launched_axes(one.grid) for one in launches), default=1)
     given = [f"::blockIdx.{letter}" for letter in "xyz"]
     prefix = _free_prefix(text)
     code = emit_cpp(

@@ -14,7 +14,7 @@ from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
-from intelliperf_swizzle.records import Launch
+from intelliperf_swizzle.records import Launch, launched_axes
 
 _STARTUP = Path(__file__).parents[1] / "capture" / "startup"
 _INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
@@ -44,7 +44,7 @@ def rules_of(
     }
     if launch.loop:
         return ({**rule, "text": text[text.index("def ") :]},)
-    axes = max((axis for axis, extent in enumerate(launch.grid, 1) if extent > 1), default=1)
+    axes = launched_axes(launch.grid)
     code = emit_triton(swizzle, range(axes), axes=axes, **target.inputs)
     rule |= {
         "lines": code.lines,
