@@ -54,6 +54,9 @@ c = (b - b % 64) * 8 + a * 64 + b % 64
 row = c // 256 * 4 + c % 4
 pid = row * 64 + c % 256 // 4
 """
+GAIN = "fewer L2 misses"
+"""What a gain is called where the model tells no time."""
+
 DROPS = "pid = pid // 2"
 REVERSED = "pid = num_pids - 1 - pid"
 SWAPPED = "pid = pid ^ 1"
@@ -135,7 +138,7 @@ def test_good_first_time(stage, endpoint):
     run = stage()
     effort = run.run()
     [attempt] = run.attempts.all()
-    assert attempt.verdict.kind == "better"
+    assert attempt.verdict.kind == GAIN
     assert attempt.validation is not None
     assert attempt.validation.same_bits
     assert attempt.candidate.idea == "a share of its own for each XCD"
@@ -165,7 +168,7 @@ def test_a_family_is_proved_member_by_member_and_the_best_goes_on(stage, endpoin
     evaluated = [one for one in good if one.measurement is not None]
     best, *others = order(evaluated)
     assert max(good, key=lambda one: one.screened_l2_hit_rate) in evaluated
-    assert best.verdict.kind == "better"
+    assert best.verdict.kind == GAIN
     value = best.candidate.name.split()[-1]
     assert value.replace("=", " = ") in best.candidate.text.splitlines()
     told = " ".join(endpoint.prompt(1).split())
@@ -174,7 +177,7 @@ def test_a_family_is_proved_member_by_member_and_the_best_goes_on(stage, endpoin
     for other in others:
         name = other.candidate.name.split()[-1]
         assert re.search(rf"(Other members evaluated: |by a quick model: |; ){name} [\d.]+", told)
-    assert f"- {best.number} [better" in told
+    assert f"- {best.number} [{GAIN}" in told
     assert effort.usage.calls == 2
     assert {part["type"] for call in (0, 1) for part in endpoint.parts(call)} == {"text"}
 
@@ -187,7 +190,7 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
     first = " ".join(endpoint.prompt(0).split())
     searched = [one for one in run.attempts.all() if one.candidate.origin != "llm"]
     assert f"A search has tried {len(searched)} candidates before you." in first
-    assert re.search(r"The best of each kind: - \d+ [^:]+: better: L2 hit rate", first)
+    assert re.search(r"The best of each kind: - \d+ [^:]+: fewer L2 misses: L2 hit rate", first)
     assert "screened at" not in first
     assert "why (modelled)" in first.partition("The one to beat:")[2]
     assert "critiques" not in first
@@ -236,7 +239,7 @@ def test_wrong_then_good_in_one_iteration(stage, endpoint):
     endpoint.script = [answer(DROPS), answer(SHARES, critiques='{"1": "it drops half"}')]
     run = stage()
     run.run()
-    assert run.verdicts == ["not a permutation", "better"]
+    assert run.verdicts == ["not a permutation", GAIN]
     assert run.attempts.all()[1].candidate.critique == "1: it drops half"
     assert "tile 0 is computed by programs 0 and 1" in endpoint.prompt(1)
     assert DROPS in endpoint.prompt(1)
@@ -315,7 +318,7 @@ def test_the_same_idea_in_other_words_is_refused(stage, endpoint):
     endpoint.script = [answer(SHARES), answer(SHARES_RENAMED, critiques="{}")]
     run = stage(iterations=2)
     run.run()
-    assert run.verdicts == ["better", *["repeated"] * 3]
+    assert run.verdicts == [GAIN, *["repeated"] * 3]
     assert run.attempts.all()[1].fingerprint == run.attempts.all()[0].fingerprint
     assert "the same permutation as attempt 1" in endpoint.prompt(2)
 
@@ -325,7 +328,7 @@ def test_a_text_of_what_a_search_has_not_evaluated_is_evaluated(stage, endpoint)
     run = stage()
     [known] = run.attempts.take([Candidate(SHARES, "of a search", "search")])
     run.run()
-    assert run.verdicts == ["screened out", "better"]
+    assert run.verdicts == ["screened out", GAIN]
     assert run.attempts.all()[1].fingerprint == known.fingerprint
 
 
@@ -334,7 +337,7 @@ def test_a_shorter_text_of_an_evaluated_permutation_replaces_it(stage, endpoint)
     endpoint.script = [answer(SHARES), answer(shorter, critiques="{}")]
     run = stage(iterations=2)
     run.run()
-    assert run.verdicts == ["better", "better"]
+    assert run.verdicts == [GAIN, GAIN]
     assert "o = s // 64" in run.best.candidate.text
 
 
@@ -351,7 +354,7 @@ def test_fences_are_part_of_the_answers_form(stage, endpoint):
     endpoint.script = [answer(f"```python\n{SHARES}```")]
     run = stage()
     run.run()
-    assert run.verdicts == ["better"]
+    assert run.verdicts == [GAIN]
 
 
 def test_the_best_of_several_samples_is_evaluated_first(stage, endpoint, mocker):
@@ -362,7 +365,7 @@ def test_the_best_of_several_samples_is_evaluated_first(stage, endpoint, mocker)
     run.run()
     [first] = evaluate.call_args_list[0].args[0]
     assert first.attempt.candidate.text == SHARES.strip()
-    assert {"better", "not a permutation"} < set(run.verdicts)
+    assert {GAIN, "not a permutation"} < set(run.verdicts)
     assert len({request["seed"] for request in endpoint.requests}) == 3
 
 
@@ -412,7 +415,7 @@ def test_a_slow_memory_analysis_is_done_without(stage, endpoint):
     run = stage(memory_analysis=True, budgets=budgets)
     effort = run.run()
     assert any("without a memory analysis" in note for note in effort.notes)
-    assert run.verdicts == ["better"]
+    assert run.verdicts == [GAIN]
     assert endpoint.requests[0]["max_tokens"] < endpoint.requests[1]["max_tokens"]
 
 

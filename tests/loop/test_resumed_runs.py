@@ -57,7 +57,7 @@ def subject(setup: Setup) -> Iterator[Subject]:
         yield choose_kernel(recorded, setup, Silent())
 
 
-def test_what_was_found_better_is_validated_again_with_the_same_proof(
+def test_what_was_found_to_gain_is_validated_again_with_the_same_proof(
     setup: Setup, subject: Subject, tmp_path: Path, stages_on: Callable[..., Any]
 ) -> None:
     path = tmp_path / "history.jsonl"
@@ -68,7 +68,7 @@ def test_what_was_found_better_is_validated_again_with_the_same_proof(
             found.append(stages.decide())
             lines = path.read_bytes().count(b"\n")
     first, again = found
-    assert first.verdict.kind == again.verdict.kind == "better"
+    assert first.verdict.kind == again.verdict.kind == "fewer L2 misses"
     assert first.validation == again.validation
     assert first.proof == again.proof
     assert lines == 1 + 3 + 3  # the run; screened, evaluated, validated; all that again
@@ -114,7 +114,7 @@ def test_a_history_edited_by_hand_is_not_believed(
     for refused in (drops, broken):
         assert (refused.fingerprint, refused.proof, refused.validation) == (None, None, None)
     for harmless in (reverse, same):
-        assert harmless.verdict.kind != "better"
+        assert not harmless.verdict.gains
         assert harmless.fingerprint != winner.fingerprint
         assert harmless.diff is None
     assert all((one.screened_l2_hit_rate or 0) < 0.999 for one in attempts)
