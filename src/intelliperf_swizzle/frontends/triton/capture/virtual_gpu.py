@@ -161,7 +161,7 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> 
             else:
                 why = _in_words(error)
                 on_refusal(f"{place} is not recorded: Triton does not compile it: {why}", False)
-            refused = RefusedKernel(self.fn.__name__)
+            refused = RefusedKernel(self.fn.__name__, f"{type(error).__name__}: {error}")
             for caches in list(self.device_caches.values()):
                 caches[0][key] = refused
             return refused
@@ -197,13 +197,14 @@ class RefusedKernel:
 
     Args:
         name: of the kernel.
+        refusal: why it is none; an exception would keep the compiler's objects alive.
     """
 
     function = packed_metadata = None
     n_regs, n_spills, n_max_threads = _REGISTERS, 0, 1024
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, refusal: str) -> None:
+        self.name, self.refusal = name, refusal
         self.metadata = _RefusedMetadata(name)
         self.asm: dict[str, str] = {}
 
