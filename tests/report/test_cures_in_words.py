@@ -9,6 +9,7 @@ from dataclasses import replace
 from intelliperf_swizzle.records import Accuracy, Cure, Cures, Padding, Run
 from intelliperf_swizzle.report.establish import recommended
 from intelliperf_swizzle.report.why import cures
+from intelliperf_swizzle.report.words import by_hand
 
 ROWS = Cure("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))
 OTHER = Cure("parameter", 0.8, 0.9, arguments={"GROUP_M": 4})
@@ -33,3 +34,15 @@ def test_what_only_the_model_speaks_for_is_not_recommended_beside_measured_times
     assert cures(shown)[0].startswith("Best by the model, not timed: pass GROUP_M=4")
     assert recommended(shown) == ("none", "nothing")
     assert recommended(with_cures(run, OTHER))[0] == "argument"
+
+
+def test_the_time_of_the_largest_launch_stands_beside_no_time_of_all_launches(run: Run) -> None:
+    baseline = replace(run.baseline, time_ms=None)
+    of_all = baseline.modelled_time_ms
+    assert of_all
+    alone = ("900 µs", "80.0 %", "modelled only")
+    others = ("not measured", "80.0 %", "largest launch only")
+    for largest, said in ((of_all, alone), (of_all / 2, others)):
+        tried = Cures(0.5, largest, (), arguments=(OTHER,))
+        rows = by_hand(replace(run, baseline=baseline, cures=tried))
+        assert rows[1] == ("GROUP_M=4 in the call", *said)
