@@ -198,8 +198,11 @@ def _chains(trace: records.Trace) -> records.Int64Array:
 
 
 def _touches(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Array, Bits]:
-    """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
-    shared = _in_shared(trace, trace.access_base.astype(np.int64))
+    """Sector, tile and whether it writes, for touches of tensors that programs share, in any tensor
+    where programs wait, near what is written."""
+    every, written = trace.waits, set(trace.shared_writes)
+    those = np.array([every or not written.isdisjoint(s.names) for s in trace.segments], np.bool_)
+    shared = those[trace.segment_of(trace.access_base.astype(np.int64))]
     stores = (trace.shape_kind != records.Access.READ)[trace.access_shape]
     stored = np.unique(trace.touches(np.flatnonzero(shared & stores))[2])
     lowest, highest = _reach(trace)
@@ -210,13 +213,6 @@ def _touches(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Arr
     writes = (trace.shape_kind[trace.access_shape[accesses]] != records.Access.READ)[which]
     touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
     return line[touch] * SECTORS + sector, tile[touch], writes[touch]
-
-
-def _in_shared(trace: records.Trace, line: records.Int64Array) -> Bits:
-    """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
-    every, written = trace.waits, set(trace.shared_writes)
-    shared = np.array([every or not written.isdisjoint(s.names) for s in trace.segments], np.bool_)
-    return shared[trace.segment_of(line)]
 
 
 def touched(trace: records.Trace, *kinds: records.Access) -> set[records.Segment]:
@@ -234,7 +230,7 @@ def touched(trace: records.Trace, *kinds: records.Access) -> set[records.Segment
 def _reach(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Array]:
     """The lowest and the highest line of each access."""
     starts, lines = trace.shape_offset[:-1], trace.shape_line.astype(np.int64)
-    base, shape = trace.access_base, trace.access_shape
+    base, shape = trace.access_base.astype(np.int64), trace.access_shape
     lowest, highest = np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
     return base + lowest[shape], base + highest[shape]
 
