@@ -167,7 +167,9 @@ FURTHER = (
 LATER = (
     Program("CUDA-C/06_stencil", "make", "./main.out"),
     Program(
-        "CUDA-Programming/src/08-shared-memory", "nvcc -O3 -arch=sm_75 bank.cu -o bank", "./bank 512"
+        "CUDA-Programming/src/08-shared-memory",
+        "nvcc -O3 -arch=sm_75 bank.cu -o bank",
+        "./bank 512",
     ),
     Program(
         "hip-tests/samples/2_Cookbook/3_shared_memory",

@@ -61,7 +61,7 @@ int main() {
   hipEvent_t begin, end;
   (void)hipEventCreate(&begin);
   (void)hipEventCreate(&end);
-  hipExtLaunchKernelGGL(HIP_KERNEL_NAME(scale), dim3(n / 64), dim3(64), 0, 0, begin, end, 0, a, b, n);
+  hipExtLaunchKernelGGL(scale, dim3(n / 64), dim3(64), 0, 0, begin, end, 0, a, b, n);
   (void)hipMemcpy(out.data(), b, n * sizeof *b, hipMemcpyDeviceToHost);
   for (int i = 0; i < n; i++)
     if (float(out[i]) != float(__hip_bfloat16(2.0f * i))) return 1 + i;
