@@ -11,14 +11,15 @@ struct swizzle_bf16 {  // the upper half of a float, rounded to nearest, ties to
   __host__ __device__ explicit swizzle_bf16(float value) {
     const unsigned whole = __builtin_bit_cast(unsigned, value);
     const bool number = value == value;
-    bits = static_cast<unsigned short>(
-        number ? (whole + 0x7fff + (whole >> 16 & 1)) >> 16 : whole >> 16 | 64);
+    bits = static_cast<unsigned short>(number ? (whole + 0x7fff + (whole >> 16 & 1)) >> 16
+                                              : whole >> 16 | 64);
   }
   __host__ __device__ explicit operator float() const {
     return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16);
   }
 };
 
+// clang-format off
 #define SWIZZLE_OPERATION(name, op, function)                                                      \
   __host__ __device__ inline name operator op(name a, name b) { return float(a) op float(b); }     \
   __host__ __device__ inline name& operator op##=(name& a, name b) { return a = a op b; }          \
@@ -62,6 +63,7 @@ struct swizzle_bf16 {  // the upper half of a float, rounded to nearest, ties to
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                         \
   }
 
+// clang-format on
 SWIZZLE_FLOAT(__half, _Float16)
 SWIZZLE_FLOAT(__hip_bfloat16, swizzle_bf16)
 typedef __half half;
