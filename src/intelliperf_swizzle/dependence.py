@@ -218,13 +218,8 @@ def _touches(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Arr
 def touched(trace: records.Trace, *kinds: records.Access) -> set[records.Segment]:
     """The memory of which some program touches a byte so."""
     chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
-    first_line = [segment.first_line for segment in trace.segments]
-    places = {
-        int(place)
-        for line in _reach(trace)
-        for place in np.unique(np.searchsorted(first_line, line[chosen], side="right") - 1)
-    }
-    return {trace.segments[place] for place in places if place >= 0}
+    numbers = (np.unique(trace.segment_of(line[chosen])) for line in _reach(trace))
+    return {trace.segments[number] for some in numbers for number in some}
 
 
 def _reach(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Array]:

@@ -163,14 +163,6 @@ def conditional(text: str, outputs: Sequence[str], condition: str, own: str = "o
     return f"{kept}{bare}{chosen}"
 
 
-def chosen(condition: str, text: str, other: str, outputs: Sequence[str]) -> str:
-    """One of two swizzles of the same outputs by a condition."""
-    keep = [f"here_{name} = {name}" for name in outputs]
-    turn = [f"there_{name} = {name}\n{name} = here_{name}" for name in outputs]
-    last = [f"{name} = where({condition}, {name}, there_{name})" for name in outputs]
-    return "\n".join([*keep, other.strip(), *turn, text.strip(), *last])
-
-
 def _and(assumed: _Moduli, trail: Mapping[str, Polynomial]) -> _Moduli:
     both = dict(assumed.of)
     for name, modulus in trail.items():

@@ -23,14 +23,7 @@ from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import (
-    Float64Array,
-    Grid,
-    Int64Array,
-    Launch,
-    Measurement,
-    launched_axes,
-)
+from intelliperf_swizzle.records import Grid, Int64Array, Launch, Measurement, launched_axes
 
 DEFAULT_WARPS = 4
 """Triton's `num_warps` where a launch does not say."""
@@ -301,10 +294,10 @@ class ModelScreen:
         weights = [cache.requests(one.trace, target) * one.launch.count for one in launches]
         self._weights = np.asarray(weights, float) / max(1, sum(weights))
 
-    def hit_rates(self, tiles: Sequence[Int64Array]) -> Float64Array:
-        """L2 hit rate of each launch in an order, as a part of that over all: float64[launches]."""
+    def hit_rate(self, tiles: Sequence[Int64Array]) -> float:
+        """L2 hit rate of a mapping per launch, over all launches by their L2 requests."""
         rates = [rate(tile) for rate, tile in zip(self._raters, tiles, strict=True)]
-        return self._weights * rates
+        return float(np.dot(self._weights, rates))
 
 
 def load_model(target: Target) -> None:

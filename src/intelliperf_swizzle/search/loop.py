@@ -19,20 +19,12 @@ from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.mapping.sizes import chosen, recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.nest import row_lengths
 from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.rank import NOISE_BAND, text_length
-from intelliperf_swizzle.records import (
-    Attempt,
-    ByHand,
-    Candidate,
-    Float64Array,
-    Measurement,
-    Verdict,
-)
+from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Measurement, Verdict
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Guarded
@@ -43,11 +35,6 @@ from intelliperf_swizzle.units import percent
 MOST_TIED = 3
 """Candidates of a batch that are evaluated if the screen cannot tell them apart: of 64 members of a
 family for a grouped GEMM it gave 82.5 to 82.7 % what full physics gave 75.6 to 77.1 %."""
-
-UNMODIFIED = "pid = pid"
-
-LEAST_OF_A_SIZE = 0.001
-"""Hit rate over all launches that an order of its own must gain at one size."""
 
 
 class Attempts:
@@ -68,9 +55,7 @@ class Attempts:
         self._rate_of = prepare_screen(subject.traced, setup.target)
         self._pool = ThreadPoolExecutor(cores())
         self._screened: dict[str, stages.Screened] = {}
-        self._parts: dict[str, Float64Array] = {}  # of the screened hit rate, one for each launch
-        self._before = self._rate_of(parse(UNMODIFIED))
-        self.baseline = float(self._before.sum())
+        self.baseline = self._rate_of(parse("pid = pid"))
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
         self.best = self.baseline
         """The highest such rate so far."""
@@ -149,32 +134,6 @@ class Attempts:
         chosen = list(candidates)
         return self.current(self.screen(chosen, self.prove(chosen)))
 
-    def by_size(self) -> Iterator[Candidate]:
-        """The best orders of single sizes in one that chooses by grid and one argument, if that is
-        better."""
-        launches = [one.launch for one in self._subject.traced]
-        arguments = dict.fromkeys(name for one in launches for name in one.constants)
-        sizes = {by: [(one.numbers, one.constants.get(by)) for one in launches]
-                 for by in ("", *arguments)}  # fmt: skip
-        by = max(sizes, key=lambda one: len({*sizes[one]}))
-        found = {one.candidate.text: (one.swizzle.outputs, self._parts[one.fingerprint])
-                 for one in (each.proved for each in self._screened.values())}  # fmt: skip
-        found[UNMODIFIED] = ("pid",), self._before
-        text = max(found, key=lambda one: found[one][1].sum())
-        outputs, most = found[text]
-        alike = [one for one in found if found[one][0] == outputs]
-        names, whole = [], most.sum()
-        for size in dict.fromkeys(sizes[by]):
-            at = [one == size for one in sizes[by]]
-            own = max(alike, key=lambda one: found[one][1][at].sum())
-            where = recorded_condition(parse(UNMODIFIED), [launches[at.index(True)]], {by})
-            if where and found[own][1][at].sum() - most[at].sum() >= LEAST_OF_A_SIZE:
-                whole += found[own][1][at].sum() - most[at].sum()
-                text = chosen(where, own, text, outputs)
-                names.append(where)
-        if whole - most.sum() >= NOISE_BAND:
-            yield Candidate(text, f"another order where {' or '.join(names)}", "search")
-
     def edit(self, screened: Iterable[stages.Screened]) -> list[stages.Edited]:
         """Those that can be put into the kernel's source; the others are refused."""
         edited = []
@@ -197,8 +156,7 @@ class Attempts:
             stopping.check()
             if isinstance(one, Verdict) or one.fingerprint in self._screened:
                 return None
-            parts = self._parts[one.fingerprint] = self._rate_of(one.swizzle)
-            return float(parts.sum())
+            return self._rate_of(one.swizzle)
 
         return list(self._pool.map(rate, proved))
 
@@ -372,7 +330,6 @@ def search(
             effort += Effort((f"{error.fact}; searched offline",))
         else:
             effort += proposer.effort
-        attempts.take(attempts.by_size())
         always = {one.number for one in attempts.take(by_hand(problem).values() if paced else ())}
         edited = attempts.edit(evaluator.shortlist(attempts.screened, always))
         best = _confirm(evaluator, edited, guard)

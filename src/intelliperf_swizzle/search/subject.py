@@ -26,15 +26,13 @@ from intelliperf_swizzle.profile.readings import ModelScreen, model_launches
 from intelliperf_swizzle.search.setup import Setup
 
 
-def prepare_screen(
-    traced: Sequence[TracedLaunch], target: Target
-) -> Callable[[Swizzle], records.Float64Array]:
-    """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1, in parts, one
-    for each launch; 0 where there is no trace."""
+def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
+    """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1; 0 where
+    there is no trace."""
     if traced[0].trace.is_unknown:
-        return lambda swizzle: np.zeros(len(traced))
+        return lambda swizzle: 0.0
     screen = ModelScreen(traced, target)
-    return lambda swizzle: screen.hit_rates(tiles_of(swizzle, traced, target))
+    return lambda swizzle: screen.hit_rate(tiles_of(swizzle, traced, target))
 
 
 def with_causes(

@@ -178,8 +178,8 @@ class Budget:
         """
         kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
-        rounded = _ROUNDED.search(bound.ttir or "")
-        integers = not rounded and not written(bound.ttir, live).isdisjoint(live.integers)
+        integers = not written(bound.ttir, live).isdisjoint(live.integers)
+        integers = integers and not _ROUNDED.search(bound.ttir or "")
         hopeless = self._stopped[place] >= MOST_PROBES and not integers
         if self._settings.compute == "never" or hopeless or bound.ttir is None:
             return Execution(computed=False, seconds=None)
