@@ -210,9 +210,8 @@ def _touches(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Arr
     accesses = np.flatnonzero(shared & near)  # the others may be a thousand times as many
     which, entry, line = trace.touches(accesses)
     tile = (np.searchsorted(trace.tile_offset, accesses, side="right") - 1)[which]
-    writes = (trace.shape_kind[trace.access_shape[accesses]] != records.Access.READ)[which]
     touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
-    return line[touch] * SECTORS + sector, tile[touch], writes[touch]
+    return line[touch] * SECTORS + sector, tile[touch], stores[accesses][which[touch]]
 
 
 def touched(trace: records.Trace, *kinds: records.Access) -> set[records.Segment]:

@@ -198,8 +198,7 @@ class Budget:
             journal.write(self._folder, "note", text=sentence)
         finally:
             self._seconds_left -= stopwatch.seconds
-        seconds = stopwatch.seconds if computed else stopwatch.estimate
-        return Execution(computed, seconds)
+        return Execution(computed, stopwatch.seconds if computed else stopwatch.estimate)
 
 
 class LaunchEndedError(Exception):
