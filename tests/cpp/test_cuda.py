@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,7 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
     notes = "\n".join(recorded.capture.notes)
     assert "a texture is not recorded" in notes
     assert "a launch of clusters was refused" in notes
+    assert re.search(r"`asm` \(\S*main\.cu:\d+\) is the GPU's alone", notes)
     grids = [one.grid for one in recorded.capture.launches if one.kernel == "one_line"]
     assert grids == [(4, 1, 1), (2, 1, 1)]
 

@@ -136,6 +136,13 @@ def test_a_program_whose_header_is_missing_is_refused_with_the_package(tmp_path:
     assert "rocthrust-dev hipcc" in str(refused.value.hint)
 
 
+def test_a_header_that_lies_deeper_is_named_in_full(tmp_path: Path) -> None:
+    (tmp_path / "app.cpp").write_text('#include "hip_runtime.h"\nint main() {}\n')
+    with pytest.raises(SwizzleError, match="build command failed") as refused:
+        record(tmp_path, tmp_path / "records", ["./app"], "hipcc app.cpp -o app")
+    assert "`hip/hip_runtime.h`" in str(refused.value.hint)
+
+
 def test_a_program_that_an_earlier_build_made_is_not_taken_for_this_ones(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project)

@@ -197,12 +197,16 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     name, compiler = toolchain.language, toolchain.name_of_compiler
     whole = re.search(rf"(/\S+/{compiler}): (?:No such file|not found)", said)
     package = _install(wanted, name)
+    deeper = toolchain.root.glob(f"include/*/{wanted}") if wanted.endswith(".h") else ()
+    here = next((one.relative_to(toolchain.root / "include") for one in deeper), None)
     if call:
         hint = (
             f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
         )
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{compiler}`"
+    elif here:
+        hint = f"it is `{here}`: include it by that name"
     elif package:
         hint = f"{package}: `{wanted}`"
     elif "omp" in wanted:
