@@ -209,6 +209,8 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
         hint = f"it is `{here}`: include it by that name"
     elif package:
         hint = f"{package}: `{wanted}`"
+    elif wanted.startswith("helper_"):
+        hint = f"`{wanted}`: git clone https://github.com/NVIDIA/cuda-samples, its Common in $CPATH"
     elif "omp" in wanted:
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
     elif toolchain.has_vendors or not missing:
