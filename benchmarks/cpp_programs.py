@@ -230,7 +230,7 @@ LAST = (
     Program("GPU/day 30", "hipcc rope_hip.cpp -o rope", "./rope"),
     Program(
         "cuda_learning/04_transformer/ops",
-        "nvcc residual_forward.cu -o residual_forward",
+        "nvcc -O3 --use_fast_math -lcublas -lcublasLt residual_forward.cu -o residual_forward",
         "./residual_forward 2",
     ),
     Program(
@@ -239,8 +239,37 @@ LAST = (
         "./reduceInteger",
     ),
 )
-"""Of further authors, chosen before they were tried; none was mended."""
-ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST
+"""Of further authors, chosen before they were tried."""
+FINAL = (
+    Program("rocm-examples/Applications/bitonic_sort", "make", "./applications_bitonic_sort -l 10"),
+    Program(
+        "rocm-examples/Applications/convolution", "make", "./applications_convolution -x 256 -y 256"
+    ),
+    Program("rocm-examples/HIP-Basic/moving_average", "make", "./hip_moving_average"),
+    Program("gpu-rodinia/cuda/pathfinder", "make", "./pathfinder 4000 40 5"),
+    Program("PolyBench-ACC/CUDA/stencils/jacobi-1d-imper", "make", "./jacobi1D.exe"),
+    Program("HPCTrainingExamples/HIP/reduction", "make reduction_shfl", "./reduction_shfl"),
+    Program("HPCTrainingExamples/HIP/matrix_addition", "make", "./matrix_addition"),
+    Program("hip-tests/samples/2_Cookbook/6_dynamic_shared", CMAKE, "./build/dynamic_shared"),
+    Program("GPU/day 07", "nvcc 2d_convolution_with_tiling.cu -o tiled", "./tiled"),
+    Program(
+        "gpu-programming/content/examples/cuda-hip/hip/03_matrix_summation",
+        "make 03_matrix_summation_GPU_2D2D_2D1D_1D1D",
+        "./03_matrix_summation_GPU_2D2D_2D1D_1D1D",
+    ),
+    Program(
+        "cuda_programming/05_convolution/1d_tiled",
+        "nvcc convolution.cu -o convolution",
+        "./convolution",
+    ),
+    Program(
+        "CUDA-Programming/src/09-atomic",
+        "nvcc -O3 -arch=sm_75 neighbor2gpu.cu -o neighbor",
+        "./neighbor",
+    ),
+)
+"""The last that were chosen before they were tried."""
+ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL
 
 
 def main(words: list[str]) -> int:
