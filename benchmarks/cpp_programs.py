@@ -248,7 +248,7 @@ FINAL = (
     Program("rocm-examples/HIP-Basic/moving_average", "make", "./hip_moving_average"),
     Program("gpu-rodinia/cuda/pathfinder", "make", "./pathfinder 4000 40 5"),
     Program("PolyBench-ACC/CUDA/stencils/jacobi-1d-imper", "make", "./jacobi1D.exe"),
-    Program("HPCTrainingExamples/HIP/reduction", "make reduction_shfl", "./reduction_shfl"),
+    Program("gpu-rodinia/cuda/lud", "make", "cuda/lud_cuda -s 128"),
     Program("HPCTrainingExamples/HIP/matrix_addition", "make", "./matrix_addition"),
     Program("hip-tests/samples/2_Cookbook/6_dynamic_shared", CMAKE, "./build/dynamic_shared"),
     Program("GPU/day 07", "nvcc 2d_convolution_with_tiling.cu -o tiled", "./tiled"),
