@@ -427,7 +427,8 @@ print(integers[:10].tolist())
     )
     computed = [launch.computed for launch in run.launches]
     assert computed == [True, False, False, False], run.last_lines
-    assert "`slow_kernel`, `rounding_kernel` were recorded but not computed (about " in " ".join(run.notes)
+    told = "`slow_kernel`, `rounding_kernel` were recorded but not computed (about "
+    assert told in " ".join(run.notes)
 
 
 def test_what_was_not_computed_is_not_known(tmp_path: Path) -> None:

@@ -197,8 +197,8 @@ class Memory:
         for place in places.ravel()[:1].tolist() if one else np.unique(places).tolist():
             if place >= 0:
                 chosen = ... if one else places == place
-                offsets = addresses[chosen] - self.begin[place]
-                yield place, chosen, offsets, offsets <= self._storages[self.numbers[place]].bytes - element.bytes
+                at = addresses[chosen]
+                yield place, chosen, at - self.begin[place], at <= self.end[place] - element.bytes
 
 
 def _gather(buffer: UInt8Array, offsets: Int64Array, size: int) -> Array:
