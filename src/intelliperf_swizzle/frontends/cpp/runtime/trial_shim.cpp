@@ -8,7 +8,8 @@
 // before, and the program makes its own launch and goes on.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
-//   order.txt      a line each, words as `read_order` takes them
+//   order.txt      a line each, words as `read_order` takes them; or, where launches are written
+//   kernels.txt, globals.txt  down, what of, as for `standin.h`
 //   journal.jsonl  is written: what is being done and what came of it, as `frontends/trials` reads
 //   it launches.jsonl, contents/  are written, as by `standin.h`
 // SWIZZLE_TRIAL_STOP names a folder: the first launch of a kernel from a library below it ends the
@@ -206,7 +207,8 @@ void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, s
       RUNTIME(StreamIsCapturing, Stream, int*)(stream, &capturing) || capturing)
     return;
   for (auto& one : recorded_)
-    if (is_kernel(one, known->second)) record(one, host, grid, block, arguments, shared);
+    if (one.plain != "-" && is_kernel(one, known->second))
+      record(one, host, grid, block, arguments, shared);
   std::ostringstream form;
   form << known->second << ' ' << grid.x << ' ' << grid.y << ' ' << grid.z << ' ' << block.x << ' '
        << block.y << ' ' << block.z << ' ' << shared;
