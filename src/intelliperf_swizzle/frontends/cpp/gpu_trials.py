@@ -210,7 +210,8 @@ def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> li
     Args:
         launch: it.
         trace: what it touches.
-        index, values: by what it is known again, as `KEYS` has them.
+        index: by which it is known again, as `KEYS` has it.
+        values: of its arguments; the same holds.
     """
     code = read_kernel(launch).code
     shape = (*launch.grid, *launch.options["block"], launch.options["shared"], index)

@@ -231,7 +231,8 @@ class _Preparation:
             self._foreign |= foreign
             if len(foreign) < len(parameters):
                 path = self._request.folder / "objects" / f"{len(self._objects)}.o"
-                path.write_bytes(native.compile_for_host(host))
+                module, machine = native.host_module(host)
+                path.write_bytes(machine.emit_object(module))
                 self._objects.append(path)
         except (SwizzleError, RuntimeError) as error:
             self._foreign |= dict.fromkeys(parameters, str(error).splitlines()[0])
