@@ -139,7 +139,7 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
   if (!function || function(&original, host))
     why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
-  Bench bench(task, number_of_task, original, host, arguments, stream);
+  Bench bench(task, original, host, arguments, stream);
   for (auto* one : bench.managed())
     why = "the program has a __managed__ variable (`" + one->name + "`)";
   if (why.empty()) why = bench.prepare();
