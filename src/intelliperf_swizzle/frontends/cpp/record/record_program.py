@@ -46,7 +46,8 @@ _WORD = 16
 """Hexadecimal digits of a pointer."""
 _BUDGET_SECONDS = 20.0
 _DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
-_FLOATS = {"float": "f", "double": "d", "half": "e"}
+FLOATS = {"float": "f", "double": "d", "half": "e"}
+"""How `struct` calls LLVM's types."""
 
 
 def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
@@ -275,8 +276,8 @@ def _argument(
             return address or None
     if re.match(r"i\d+$", kind):
         return int.from_bytes(raw, "little", signed=True)
-    if kind in _FLOATS:
-        value: float = struct.unpack(_FLOATS[kind], raw)[0]
+    if kind in FLOATS:
+        value: float = struct.unpack(FLOATS[kind], raw)[0]
         return value
     return text
 
@@ -322,11 +323,7 @@ _MISSING = (
 )
 
 
-def _no_launch(
-    tools: type[Toolchain],
-    journal: _LaunchJournal,
-    ending: Ending,
-) -> CaptureError:
+def _no_launch(tools: type[Toolchain], journal: _LaunchJournal, ending: Ending) -> CaptureError:
     for pattern, fact, remedy in _MISSING:
         found = re.search(pattern, "\n".join(ending.last_lines))
         if found:
