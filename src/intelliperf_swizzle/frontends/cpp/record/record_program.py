@@ -158,7 +158,8 @@ class _LaunchJournal:
             elif event["event"] == "ran":
                 self.ran[event["id"]] = event
                 self.counts[event["id"]] += 1
-                self.forms[_form(self.records[event["id"]])] += 1
+                if event["id"] in self.records:  # else it was forked with it
+                    self.forms[_form(self.records[event["id"]])] += 1
             elif event["event"] == "refused":
                 self.refused[event["kernel"]] = None
             elif event["event"] == "note":
@@ -291,7 +292,7 @@ def _computed(
     """Which launches were recorded and not executed."""
     why: dict[str, str] = {}
     for name, event in journal.ran.items():
-        if not event["computed"] and event["why"] != "off":
+        if name in journal.records and not event["computed"] and event["why"] != "off":
             symbol = journal.records[name]["kernel"]
             kernel = kernels[symbol][1]
             source = kernel.source
