@@ -25,15 +25,21 @@ from intelliperf_swizzle import __version__
 from intelliperf_swizzle.disk import kept_for_user
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
-from intelliperf_swizzle.hardware import Device, Target, devices, torch_build, unknown
-from intelliperf_swizzle.hardware.detect import HERE, Machine
+from intelliperf_swizzle.hardware import (
+    HERE,
+    Device,
+    Machine,
+    Target,
+    devices,
+    torch_build,
+    unknown,
+)
 from intelliperf_swizzle.hook import hook_files
 from intelliperf_swizzle.options import PROPOSERS, Options
-from intelliperf_swizzle.profile.choose import first_usable
-from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, tool_for
+from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, first_usable, tool_for
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
-from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind
+from intelliperf_swizzle.propose.llm import KEY_VARIABLE, Endpoint, find_endpoint, proposer_kind
+from intelliperf_swizzle.search.setup import choose_device, choose_target
 from intelliperf_swizzle.units import size
 
 

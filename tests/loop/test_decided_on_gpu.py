@@ -31,12 +31,13 @@ from intelliperf_swizzle.records import (
     Timing,
 )
 from intelliperf_swizzle.search import evaluators
+from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import OnGpu
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import Attempts
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
-from intelliperf_swizzle.search.setup import UnitTest, prepare
-from intelliperf_swizzle.search.stages import EvaluationContext, Screened
+from intelliperf_swizzle.search.judging import EvaluationContext
+from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.stages import Screened
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
@@ -106,7 +107,7 @@ def stages(
         runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
         history = History(folder / "history.jsonl", {})
         own = replace(setup, profiler=Counters())
-        setting = EvaluationContext(subject, own, history.record, Silent(), UnitTest(setup))
+        setting = EvaluationContext(subject, own, history.record, Silent())
         evaluator = OnGpu(setting, runs, measured=3)
         yield Attempts(setup, subject, history), evaluator, runs
         history.close()

@@ -27,7 +27,7 @@ from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Interval, Timing
 from intelliperf_swizzle.report.words import outcome as told_of
 from intelliperf_swizzle.search import plan
-from intelliperf_swizzle.search.run import optimize_kernel
+from intelliperf_swizzle.search.kernel import optimize_kernel
 from intelliperf_swizzle.search.setup import prepare
 
 

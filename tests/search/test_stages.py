@@ -16,12 +16,12 @@ from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
-from intelliperf_swizzle.search.evaluators import OnModel
-from intelliperf_swizzle.search.plan import choose_kernel
-from intelliperf_swizzle.search.setup import Setup, UnitTest, prepare
+from intelliperf_swizzle.search.examine import choose_kernel
+from intelliperf_swizzle.search.judging import EvaluationContext
+from intelliperf_swizzle.search.on_model import OnModel
+from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
-    EvaluationContext,
     Proved,
     edit_source,
     prove_candidate,
@@ -146,7 +146,7 @@ def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, 
         setup.options, num_attempts=3, accordo_absolute_tolerance=0.0, validation_seconds=1.0
     )
     own = replace(setup, target=TARGET, language=language, profiler=None, options=options)
-    setting = EvaluationContext(subject, own, remember, Silent(), UnitTest(setup))
+    setting = EvaluationContext(subject, own, remember, Silent())
     return OnModel(setting), remembered
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle.children import kill_all, leave
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.readers import utf8
+from intelliperf_swizzle.readers import bindings, utf8
 from intelliperf_swizzle.stopping import Interrupted, abandoned, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class Parser(argparse.ArgumentParser):
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
     module = "searches" if verb in ("optimize", "score", "explain") else "verbs"
+    module = "prove" if verb == "prove" else module
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 
@@ -158,6 +159,13 @@ def swizzle_of(argument: str) -> Pattern:
     if Path(argument).suffix in (".yaml", ".yml", ".txt") or is_file(argument):
         return load_swizzle(argument)
     return load_pattern(argument)
+
+
+def settings_of(options: Sequence[str]) -> dict[str, int]:
+    """The values of `--set NAME=VALUE`; raises UsageError."""
+    from intelliperf_swizzle.language import INPUTS
+
+    return bindings(options, INPUTS)
 
 
 def is_file(argument: str) -> bool:

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
-from intelliperf_swizzle.hardware import Target, devices
-from intelliperf_swizzle.hardware.detect import HERE, Machine
+from intelliperf_swizzle.hardware import HERE, Machine, Target, devices
 from intelliperf_swizzle.profile import Application, Profiler, installed
 from intelliperf_swizzle.profile.ncu import NcuProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
@@ -51,7 +50,7 @@ def choose_profiler(
     backend = device.backend if device and name == "auto" else None
     names = [one for one, kind in installed.KINDS.items() if name == one or kind.backend == backend]
     tools = [installed.tool_for(one, target, device, machine) for one in names]
-    if (usable := first_usable(tools)) is not None:
+    if (usable := installed.first_usable(tools)) is not None:
         return _CLASSES[usable.name](replace(application, device=device), target, usable)
     problem = next((tool.problem for tool in tools if tool.problem), None)
     if problem and name == "auto":
@@ -61,8 +60,3 @@ def choose_profiler(
         hint = installed.without_counters(problem.command)
         raise ProfileError(problem.fact, hint="--profiler model needs no GPU" if unfit else hint)
     return None
-
-
-def first_usable(listed: Sequence[installed.Tool]) -> installed.Tool | None:
-    """What `auto` takes of tools in its order; None = none, so the model."""
-    return next((tool for tool in listed if tool.problem is None), None)

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from intelliperf_swizzle.hardware import Device, Target, targets
-from intelliperf_swizzle.hardware.detect import HERE, Machine
+from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, targets
 from intelliperf_swizzle.hardware.target import Backend
 
 ToolName: TypeAlias = Literal["ncu", "rocprofv3"]
@@ -137,6 +136,11 @@ def tool_for(
     """The profiler of that name, and what is in the way of measuring this target with it."""
     tool = find_tool(name, machine)
     return replace(tool, problem=misfit(name, KINDS[name].backend, target, device) or tool.problem)
+
+
+def first_usable(listed: Sequence[Tool]) -> Tool | None:
+    """What `auto` takes of tools in its order; None = none, so the model."""
+    return next((tool for tool in listed if tool.problem is None), None)
 
 
 def misfit(name: str, backend: Backend, target: Target, device: Device | None) -> Obstacle | None:

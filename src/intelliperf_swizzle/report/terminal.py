@@ -168,12 +168,12 @@ def scored(
     ceiling: records.Ceiling,
     attempt: records.Attempt,
     cautions: Sequence[str] = (),
-    accuracy: str = "",
+    accuracy: tuple[records.Accuracy | None, str] = (None, "GPU"),
 ) -> RenderableType:
     """One candidate beside the unmodified kernel."""
     modelled = attempt.measurement is not None and attempt.measurement.profiler == "model"
     said = f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}."
-    verdict = _verdict([f"{said} {accuracy}" if modelled else said], cautions)
+    verdict = _verdict([f"{said} {words.of_model(*accuracy)}" if modelled else said], cautions)
     if attempt.measurement is None:
         return verdict
     rows = words.comparison(baseline, attempt.measurement)

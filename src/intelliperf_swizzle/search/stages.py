@@ -9,29 +9,23 @@ of it as it then stands.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import LanguageError, SpliceError
-from intelliperf_swizzle.frontends.ports import CodeComparer, KernelLanguage
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import LONGEST, certify, describe, prove
-from intelliperf_swizzle.profile.readings import model_swizzle
-from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Attempt, Measurement
-from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.subject import Subject, ask_on, edit_launches, evaluate_on, tiles_of
+from intelliperf_swizzle.mapping import certify
+from intelliperf_swizzle.records import Measurement
+from intelliperf_swizzle.search.elsewhere import prove_on, refuse, refuse_elsewhere
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject, edit_launches, evaluate_on, tiles_of
 from intelliperf_swizzle.units import points
-
-FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))
-"""Numbers of tiles that memory may hold (longer runs are cut) and that all proposed is tried on."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +115,11 @@ def prove_candidate(
         swizzle = parse(candidate.text)
         proofs = prove_on(swizzle, [one.launch for one in subject.traced], target)
         if isinstance(proofs, records.Witness):
-            return _refuse(proofs)
+            return refuse(proofs)
         for one, proof in zip(subject.traced, proofs, strict=True):
             if reason := subject.unsafe_order(one.launch, proof.tile):
                 return records.Verdict("unsafe order", reason)
-        if refusal := _refuse_other_counts(swizzle, subject.launches, target):
-            return refusal
-        if refusal := _refuse_elsewhere(swizzle, subject, target):
+        if refusal := refuse_elsewhere(swizzle, subject, target):
             return refusal
     except LanguageError as error:
         return records.Verdict("not a swizzle", str(error))
@@ -140,58 +132,6 @@ def prove_candidate(
         fingerprint="+".join(proof.fingerprint for proof in proofs),
         unchanged=all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs),
     )
-
-
-def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> records.Verdict | None:
-    """The refusal of a swizzle that a launch which is not traced forbids.
-
-    One permutation at a time, for all launches on which the swizzle is the same.
-    """
-    for launches in subject.alike(swizzle.names):
-        proofs = prove_on(swizzle, launches[:1], target)
-        if isinstance(proofs, records.Witness):
-            return _refuse(proofs)
-        for launch in launches:
-            if reason := subject.unsafe_order(launch, proofs[0].tile):
-                where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
-                return records.Verdict("unsafe order", f"{where}: {reason}")
-    return None
-
-
-def _refuse_other_counts(
-    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
-) -> records.Verdict | None:
-    """The refusal of a swizzle that is no permutation of some count which memory may hold."""
-    read = [launch for launch in launches if launch.loop and launch.loop.read_from]
-    constants = {frozenset((n, one.constants.get(n)) for n in swizzle.names): one for one in read}
-    for launch in constants.values():
-        told = "the number of tiles is read from memory, and"
-        if "program" in swizzle.names:
-            return records.Verdict("not a permutation", f"{told} with it `program` of each changes")
-        assert launch.loop is not None
-        for count in FEW_COUNTS:
-            turns = np.arange(count, dtype=np.int32) % launch.programs
-            loop = replace(launch.loop, program=turns, turn=turns, starts=(0,))
-            if isinstance(prove_on(swizzle, [replace(launch, loop=loop)], target), records.Witness):
-                return records.Verdict("not a permutation", f"{told} it is none of {count} tiles")
-    return None
-
-
-def _refuse(witness: records.Witness) -> records.Verdict:
-    return records.Verdict("not a permutation", "; ".join(describe(witness)), witness)
-
-
-def prove_on(
-    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
-) -> tuple[records.Proof, ...] | records.Witness:
-    """A proof for each launch, or the witness of the first launch on which it fails."""
-    proofs = []
-    for launch in launches:
-        verdict = ask_on(prove, swizzle, launch, target)
-        if isinstance(verdict, records.Witness):
-            return verdict
-        proofs.append(verdict)
-    return tuple(proofs)
 
 
 def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) -> Screened:
@@ -221,26 +161,18 @@ def edit_source(screened: Screened, setup: Setup) -> Edited | records.Verdict:
     return Edited(proved, screened.attempt, edit)
 
 
-def find_difference(one: Edited, language: KernelLanguage) -> str | None:
-    """Where the edited kernel is another one, in a launch that is not traced or a configuration
-    that no launch has; None also of a language that compares no code.
-
-    Raises:
-        ValidationError: the code of the unmodified kernel cannot be had.
-    """
-    if isinstance(language, CodeComparer):
-        return language.find_difference(one.proved.placed(), one.edit)
-    return None
+def unedited(one: Screened) -> Edited:
+    """For the model, to which the mapping is enough."""
+    return Edited(one.proved, one.attempt, Edit({}, {}, {}, ""))
 
 
-Remember: TypeAlias = Callable[[Attempt], Attempt]
-"""Appends an attempt, as it now stands, to the history; returns it."""
-
-MODEL_LINES = 2_700_000_000
-"""Line accesses that the finalists may cost the model together: twenty mappings of a GEMM 8192³,
-hundreds of a stencil; about half a minute on two cores."""
-
-MOST_MODELLED = 100
+def carried_by_no_patch(one: Screened, setup: Setup) -> tuple[str, ...]:
+    """What is to be said of a swizzle that no patch can carry."""
+    try:
+        own = one.proved
+        return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
+    except SpliceError as error:
+        return (f"neither a patch nor `apply` can carry it: {error.fact}",)
 
 
 class Evaluator(Protocol):
@@ -289,32 +221,3 @@ class Evaluator(Protocol):
         Raises:
             ValidationError: the user's own test fails without a swizzle, too.
         """
-
-
-@dataclass(frozen=True)
-class EvaluationContext:
-    """What every evaluator works with.
-
-    Attributes:
-        subject: the kernel.
-        setup: of the run.
-        remember: of the run's history.
-        progress: told of each step.
-        unit_test: must pass with the swizzled kernel.
-    """
-
-    subject: Subject
-    setup: Setup
-    remember: Remember
-    progress: Progress
-    unit_test: UnitTest
-
-    def modelled(self, one: Screened, *, causes: bool = False) -> Measurement:
-        """A candidate by the model with full physics, maybe with why requests miss."""
-        traced, tiles = self.subject.traced, one.proved.tiles()
-        return model_swizzle(one.proved.swizzle, traced, tiles, self.setup.target, causes=causes)
-
-    def places(self, fewest: int) -> int:
-        """How many mappings the model may replay."""
-        places = MODEL_LINES // max(1, self.subject.line_accesses)
-        return math.ceil(self.setup.share * min(max(places, fewest), MOST_MODELLED))
