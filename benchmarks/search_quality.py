@@ -43,11 +43,10 @@ from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.judging import EvaluationContext
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.plan import LEAST_GAIN, open_history
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluator, Screened
+from intelliperf_swizzle.search.stages import EvaluationContext, Evaluator, Screened
 from intelliperf_swizzle.search.subject import Subject
 
 RECORD = RECORDS / "search_quality.json"

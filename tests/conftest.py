@@ -24,9 +24,8 @@ from intelliperf_swizzle.records import Attempt, Candidate
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
-from intelliperf_swizzle.search.judging import EvaluationContext
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated, Evaluator
+from intelliperf_swizzle.search.stages import Evaluated, EvaluationContext, Evaluator
 from intelliperf_swizzle.search.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"

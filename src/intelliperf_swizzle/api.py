@@ -21,8 +21,8 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.options import Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.proofs import AnySwizzle, AnyTarget, close_swizzle, refuse_unread
-from intelliperf_swizzle.records import Attempt, Ceiling, Measurement
 from intelliperf_swizzle.records import Run as RunRecord
+from intelliperf_swizzle.records import Score
 from intelliperf_swizzle.report import words
 from intelliperf_swizzle.search import score as scoring
 from intelliperf_swizzle.search.deliver import deliver
@@ -91,25 +91,6 @@ class Run(RunRecord):
         return f"<Run of {self.kernel} on {self.target}: {words.verdict(self)}, {tried}>"
 
 
-@dataclass(frozen=True)
-class Score:
-    """One swizzle on one kernel.
-
-    Attributes:
-        kernel: its name.
-        baseline: the unchanged kernel's measurement.
-        ceiling: no permutation exceeds it.
-        attempt: the swizzle with its proof or verdict, and its measurement where it has one.
-        cautions: what makes the numbers doubtful, a sentence each.
-    """
-
-    kernel: str
-    baseline: Measurement
-    ceiling: Ceiling
-    attempt: Attempt
-    cautions: tuple[str, ...] = ()
-
-
 def score(
     swizzle: AnySwizzle,
     command: Sequence[str],
@@ -137,8 +118,7 @@ def score(
     refuse_unread(name, parameters, readable, readable)
     options = {name: value for name, value in given.items() if name in known}
     setup = prepare_call("score", command, target, options, progress)
-    subject, attempt = scoring.score(text, name, setup, progress)
-    return Score(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions)
+    return scoring.score(text, name, setup, progress)[0]
 
 
 def explain(

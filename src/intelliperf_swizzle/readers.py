@@ -35,17 +35,17 @@ def integer(text: str) -> int:
 
 def natural(text: str) -> int:
     """A whole number from 0."""
-    value = integer(text)
-    if value < 0:
-        raise ArgumentTypeError(f"{value} is negative")
-    return value
+    return _from(0, "negative", text)
 
 
 def positive(text: str) -> int:
     """A whole number from 1."""
-    value = integer(text)
-    if value < 1:
-        raise ArgumentTypeError(f"{value} is not positive")
+    return _from(1, "not positive", text)
+
+
+def _from(least: int, wrong: str, text: str) -> int:
+    if (value := integer(text)) < least:
+        raise ArgumentTypeError(f"{value} is {wrong}")
     return value
 
 

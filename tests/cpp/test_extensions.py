@@ -32,7 +32,7 @@ from intelliperf_swizzle.profile.application import Application, carrying, profi
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search import setup
-from intelliperf_swizzle.search.judging import UnitTest
+from intelliperf_swizzle.search.stages import UnitTest
 
 pytest.importorskip("torch.utils.cpp_extension")
 pytestmark = pytest.mark.hip

@@ -31,9 +31,9 @@ from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.judging import EvaluationContext
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.stages import EvaluationContext
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(

@@ -35,9 +35,8 @@ from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import OnGpu
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.judging import EvaluationContext
 from intelliperf_swizzle.search.setup import prepare
-from intelliperf_swizzle.search.stages import Screened
+from intelliperf_swizzle.search.stages import EvaluationContext, Screened
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(

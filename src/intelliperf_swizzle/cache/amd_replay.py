@@ -25,7 +25,7 @@ import numpy as np
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache import traffic
-from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors, l2_sets, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors, l2_sets
 from intelliperf_swizzle.cache.traffic import Physics, Traffic, requests_per_line
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
@@ -162,13 +162,7 @@ def work(stream: ReferenceStream, target: Target) -> Float64Array:
     return longer
 
 
-def uneven_work(trace: records.Trace, tiles: int, target: Target) -> Float64Array | None:
-    """The work of the first tiles of a trace, as of `work`; None if they all have much the same."""
-    taken = work(stream_of(trace), target)[:tiles]
-    return taken if _is_uneven(taken) else None
-
-
-def _is_uneven(work: Float64Array) -> bool:
+def is_uneven(work: Float64Array) -> bool:
     """Whether it matters in which order workgroups with so much work start."""
     return bool(len(work) and work.max() > UNEVEN * work.mean())
 
@@ -190,7 +184,7 @@ def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> 
     Returns:
         None if all workgroups are equal.
     """
-    if not any(_is_uneven(one[0]) for one in runs):
+    if not any(is_uneven(one[0]) for one in runs):
         return None
     ends = earliest = 0.0
     for taken, launches, occupancy in runs:

@@ -29,7 +29,7 @@ from intelliperf_swizzle.stopping import Interrupted, abandoned, stopped_by_sign
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
-    from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
+    from intelliperf_swizzle.report.terminal import Quiet
 
 VERBS = (
     "prove",
@@ -181,7 +181,7 @@ def condition_hint(pattern: Pattern) -> str | None:
     return f"{pattern.name} holds where {pattern.condition}" if pattern.condition else None
 
 
-def progress_display(quiet: bool = False) -> Lines | Live | Quiet:
+def progress_display(quiet: bool = False) -> Quiet:
     """A live view on a terminal, plain lines in a pipe, nothing where that is asked for."""
     from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
 

@@ -21,7 +21,7 @@ from intelliperf_swizzle.cli import (
     swizzle_of,
 )
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.options import add_options, read_options
+from intelliperf_swizzle.options import Options, add_options, read_options
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
@@ -38,6 +38,15 @@ SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a fi
 YAML, or - for standard input."""
 
 
+def _asked(
+    parser: Parser, verb: str, arguments: Sequence[str]
+) -> tuple[Options, tuple[str, ...], argparse.Namespace]:
+    """The options of a verb, the application, and all that was parsed."""
+    add_options(parser, verb)
+    namespace, command = parse_with_application(parser, arguments)
+    return read_options(namespace), command, namespace
+
+
 def optimize(arguments: Sequence[str]) -> int:
     """Runs the loop and prints what it found."""
     parser = Parser(
@@ -47,9 +56,7 @@ def optimize(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    add_options(parser)
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
+    options, command, _ = _asked(parser, "optimize", arguments)
 
     from intelliperf_swizzle.report.files import STDOUT
     from intelliperf_swizzle.report.terminal import kernels, show, summary
@@ -93,9 +100,7 @@ def score(arguments: Sequence[str]) -> int:
     parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
     parser.add_argument("swizzle", help=SWIZZLE)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    add_options(parser, "score")
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
+    options, command, namespace = _asked(parser, "score", arguments)
 
     from intelliperf_swizzle.hardware import readings
     from intelliperf_swizzle.report.terminal import scored, show
@@ -109,15 +114,13 @@ def score(arguments: Sequence[str]) -> int:
         shown = []
         for target in [setup.target] if setup.device else readings(setup.target):
             own = replace(setup, target=target)
-            subject, attempt = score(text, pattern.name, own, progress)
-            of_kernel = subject.kernel, subject.baseline, subject.ceiling
-            known = subject.accuracy(target), target.name
-            shown.append(scored(*of_kernel, attempt, subject.cautions, known))
+            found, known = score(text, pattern.name, own, progress)
+            shown.append(scored(found, known, target.name))
     for one in shown:
         show(one, sys.stdout)
-    if attempt.verdict.kind == "not a swizzle":
+    if found.attempt.verdict.kind == "not a swizzle":
         return 2
-    return 0 if attempt.measurement else 1
+    return 0 if found.attempt.measurement else 1
 
 
 def explain(arguments: Sequence[str]) -> int:
@@ -126,9 +129,7 @@ def explain(arguments: Sequence[str]) -> int:
         prog=f"{PROGRAM} explain",
         description="Say what the formula would tell a language model of the kernel.",
     )
-    add_options(parser, "explain")
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
+    options, command, _ = _asked(parser, "explain", arguments)
 
     from intelliperf_swizzle.propose.llm.transport import describe_question
     from intelliperf_swizzle.search.score import explain

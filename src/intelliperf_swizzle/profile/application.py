@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from intelliperf_swizzle.children import Child
+from intelliperf_swizzle.children import Child, Ended
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Carrier, Edit, carry, moved_command
 from intelliperf_swizzle.errors import ProfileError, SwizzleError
@@ -48,23 +48,14 @@ class Application:
 
 
 @dataclass(frozen=True)
-class Ran:
-    """A profiler's run of the application.
+class Ran(Ended):
+    """A profiler's run of the application, by what it and the application printed.
 
     Attributes:
         folder: where the profiler was told to write.
-        exit_code: its own; None if it was ended at the limit.
-        said: what it and the application printed.
     """
 
     folder: Path
-    exit_code: int | None
-    said: str
-
-    @property
-    def last_lines(self) -> tuple[str, ...]:
-        """The end of what was printed, for an error message."""
-        return tuple(line for line in self.said.splitlines() if line.strip())[-LAST_LINES:]
 
 
 def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> ProfileError:
@@ -78,11 +69,11 @@ def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> Profi
     """
     if ran.exit_code is None:
         fact = f"`{kernel}` was not launched under {tool} before the time limit"
-        return ProfileError(fact, hint="--limit_seconds", details=ran.last_lines)
+        return ProfileError(fact, hint="--limit_seconds", details=ran.last_lines(LAST_LINES))
     if ran.exit_code:
         fact = f"the application failed under {tool} with exit code {ran.exit_code}"
-        return ProfileError(fact, details=ran.last_lines)
-    shown = (f"it shows: {', '.join(seen)}",) if seen else ran.last_lines
+        return ProfileError(fact, details=ran.last_lines(LAST_LINES))
+    shown = (f"it shows: {', '.join(seen)}",) if seen else ran.last_lines(LAST_LINES)
     return ProfileError(f"the profile does not show `{kernel}`", details=shown)
 
 
@@ -115,7 +106,7 @@ def profiled(
         ran = waited(application.limit_seconds)
         yield ran
         if edit is not None and not isinstance(application.language, Builder):
-            check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines)
+            check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines(LAST_LINES))
 
 
 def carrying(application: Application, copy: Path, edit: Edit | None) -> Carrier:
@@ -169,7 +160,7 @@ def begin_profiler(
             exit_code = profiler.wait(limit_seconds)
         finally:
             profiler.end(GRACE_SECONDS)  # what was measured until then is written
-        return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
+        return Ran(exit_code, log.read_text(encoding="utf-8", errors="replace"), folder)
 
     return wait
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, targets
+from intelliperf_swizzle.hardware.detect import text_of
 from intelliperf_swizzle.hardware.target import Backend
 
 ToolName: TypeAlias = Literal["ncu", "rocprofv3"]
@@ -110,24 +111,15 @@ def _ask(command: Sequence[str], limit_seconds: float) -> str | Obstacle:
     """What a command prints, or why it did not."""
     name = Path(command[0]).name
     try:
-        ran = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit_seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Obstacle(f"{command[0]} does not answer within {limit_seconds:g} s")
+        ran = children.run(command, limit_seconds=limit_seconds)
     except OSError as error:
         return Obstacle(f"{command[0]} cannot be started: {error.strerror}")
-    if ran.returncode:
-        said = (ran.stderr + ran.stdout).strip().splitlines()
-        reason = f": {said[-1]}" if said else ""
-        return Obstacle(f"`{name} --version` fails with exit code {ran.returncode}{reason}")
-    return ran.stdout + ran.stderr
+    if ran.exit_code is None:
+        return Obstacle(f"{command[0]} does not answer within {limit_seconds:g} s")
+    if ran.exit_code:
+        reason = "".join(f": {line}" for line in ran.last_lines(1))
+        return Obstacle(f"`{name} --version` fails with exit code {ran.exit_code}{reason}")
+    return ran.output
 
 
 def tool_for(
@@ -177,10 +169,11 @@ def no_permission(backend: Backend, root: Path = Path("/")) -> Obstacle | None:
 
 
 def _no_nvidia_access(root: Path) -> Obstacle | None:
-    parameters = _text(root / "proc/driver/nvidia/params")
+    parameters = text_of(root / "proc/driver/nvidia/params") or ""
     if "RmProfilingAdminOnly: 1" not in parameters:
         return None
-    effective = re.search(r"^CapEff:\s*([0-9a-f]+)", _text(root / "proc/self/status"), re.MULTILINE)
+    status = text_of(root / "proc/self/status") or ""
+    effective = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
     if effective and int(effective[1], 16) >> _SYS_ADMIN & 1:
         return None
     return Obstacle(
@@ -204,10 +197,3 @@ def without_counters(command: str | None = None) -> str:
     """What to do where counters cannot be read: what mends it, and how to go on without."""
     goes_on = "--profiler auto goes on without: hit rates are modelled, times are measured"
     return f"{command}\n      {goes_on}" if command else goes_on
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -35,6 +35,11 @@ def lines(run: Run) -> list[str]:
     return [*said, *(one for one in told if one)]
 
 
+def reasons(run: Run) -> list[str]:
+    """All that is said of why, and of what else would help."""
+    return [*lines(run), *placement(run), *takes(run), *sizes(run), *cures(run)]
+
+
 def requests(run: Run) -> str | None:
     """How requests and misses change, if requests do by enough to move the hit rate."""
     before, after = run.baseline, run.best.measurement if run.best else None

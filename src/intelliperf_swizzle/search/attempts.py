@@ -11,18 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from intelliperf_swizzle import stopping
-from intelliperf_swizzle.cache.amd_replay import uneven_work
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.propose import Problem
-from intelliperf_swizzle.propose.nest import row_lengths
+from intelliperf_swizzle.propose.nest import row_lengths, uneven_work
 from intelliperf_swizzle.rank import NOISE_BAND, text_length
-from intelliperf_swizzle.records import Attempt, Candidate, Verdict
+from intelliperf_swizzle.records import Attempt, Candidate, Certificate, Verdict
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluator
 from intelliperf_swizzle.search.subject import Subject, describe, prepare_screen, with_causes
+from intelliperf_swizzle.units import points
 
 MOST_TIED = 3
 """Candidates of a batch that are evaluated if the screen cannot tell them apart: of 64 members of a
@@ -176,7 +176,7 @@ class Attempts:
                 Attempt(number, candidate, unchanged, fingerprint=outcome.fingerprint)
             )
         assert rate is not None
-        one = stages.screen_candidate(outcome, number, rate, self.baseline)
+        one = screen_candidate(outcome, number, rate, self.baseline)
         self._screened[outcome.fingerprint] = one
         self.best = max(self.best, rate)
         return self._history.record(one.attempt)
@@ -228,4 +228,23 @@ def pose_problem(
         iterations=setup.options.num_attempts,
         row_lengths=row_lengths(one.trace),
         work=uneven_work(one.trace, one.launch.tiles, setup.target),
+    )
+
+
+def screen_candidate(
+    proved: stages.Proved, number: int, rate: float, baseline: float
+) -> stages.Screened:
+    """The candidate as an attempt, ranked by the fast model alone until it is evaluated."""
+    reason = f"{points(baseline, rate)} by the screen, a quick model; not evaluated"
+    reason = reason if proved.subject.is_traced else "not tried"
+    return stages.Screened(
+        proved,
+        Attempt(
+            number,
+            proved.candidate,
+            Verdict("screened out", reason),
+            fingerprint=proved.fingerprint,
+            proof=Certificate(),
+            screened_l2_hit_rate=rate,
+        ),
     )

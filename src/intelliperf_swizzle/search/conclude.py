@@ -13,14 +13,13 @@ from intelliperf_swizzle.records import Capture, Independence, Picture, Run
 from intelliperf_swizzle.search.loop import Found
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluator, Screened
+from intelliperf_swizzle.search.stages import EvaluationContext, Evaluator, Screened
 from intelliperf_swizzle.search.subject import Subject
 
 
 def conclude(
-    setup: Setup,
+    setting: EvaluationContext,
     recorded: Capture,
-    subject: Subject,
     proposer: str,
     evaluator: Evaluator,
     history: History,
@@ -29,15 +28,14 @@ def conclude(
     """The run as a record; the picture, what else could be done and other kernels are left out.
 
     Args:
-        setup: what it worked with.
+        setting: the kernel, and what it worked with.
         recorded: what the application launched.
-        subject: the kernel.
         proposer: who offered candidates.
         evaluator: who judged them.
         history: the attempts.
         found: what the search has found.
     """
-    best = found.best
+    setup, subject, best = setting.setup, setting.subject, found.best
     largest = subject.traced[0].launch
     hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"

@@ -13,25 +13,21 @@ from intelliperf_swizzle.disk import FolderLock
 from intelliperf_swizzle.edit import Edit, apply, combine
 from intelliperf_swizzle.errors import SpliceError, SwizzleError, ValidationError
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.records import KernelSummary, Run
-from intelliperf_swizzle.report.files import write_application, write_files
+from intelliperf_swizzle.records import KernelSummary
+from intelliperf_swizzle.report.files import Finished, write_application, write_files
 from intelliperf_swizzle.report.words import verdict
-from intelliperf_swizzle.search.judging import UnitTest
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import UnitTest
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A run, the edit that carries its best swizzle, and the user's file as it was.
+class Outcome(Finished):
+    """What came of the search on a kernel.
 
     Attributes:
-        run: what was tried and what came of it.
-        edit: carries the best swizzle; None if there is none.
-        file: the user's file that holds the kernel.
-        initial: its text.
         folder: for files, the kernel's own.
         lock: keeps other runs from that folder until the files are written.
         interrupted: the signal that ended the search; None if it came to its end.
@@ -39,20 +35,11 @@ class Outcome:
         combined: the best swizzles of all of them in one edit; None if there are none.
     """
 
-    run: Run
-    edit: Edit | None
-    file: str
-    initial: str
     folder: Path
     lock: FolderLock = field(repr=False, compare=False)
     interrupted: Interrupted | None = None
     others: tuple[Outcome, ...] = ()
     combined: Edit | None = None
-
-    @property
-    def optimized(self) -> str | None:
-        """The file's text with the best swizzle."""
-        return self.edit.files.get(self.file, self.initial) if self.edit else None
 
 
 Result: TypeAlias = "Outcome | SwizzleError | Interrupted | None"

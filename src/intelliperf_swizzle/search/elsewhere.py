@@ -22,7 +22,7 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import add_swizzle_time
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, ask_on, with_rest
+from intelliperf_swizzle.search.subject import Subject, owners_of, with_rest
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ def prove_on(
     """A proof for each launch, or the witness of the first launch on which it fails."""
     proofs = []
     for launch in launches:
-        verdict = ask_on(prove, swizzle, launch, target)
+        owners, constants = owners_of(launch), launch.constants
+        verdict = prove(swizzle, launch.numbers, constants, owners=owners, **target.inputs)
         if isinstance(verdict, records.Witness):
             return verdict
         proofs.append(verdict)

@@ -14,16 +14,212 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from intelliperf_swizzle import rank
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import ProfileError, ValidationError
-from intelliperf_swizzle.frontends.ports import GpuLanguage, GpuOutcome, GpuRuns, ReplayedRuns
+from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
+from intelliperf_swizzle.frontends.ports import (
+    CodeComparer,
+    GpuLanguage,
+    GpuOutcome,
+    GpuRuns,
+    KernelLanguage,
+    ReplayedRuns,
+)
+from intelliperf_swizzle.hardware.target import Build
+from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
-from intelliperf_swizzle.search.judging import EvaluationContext, find_difference
-from intelliperf_swizzle.search.on_model import OnModel
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Screened
+from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Evaluated,
+    EvaluationContext,
+    Evaluator,
+    Screened,
+)
+from intelliperf_swizzle.search.subject import with_causes
 from intelliperf_swizzle.stopping import ahead, left, spent
+
+
+def find_difference(one: Edited, language: KernelLanguage) -> str | None:
+    """Where the edited kernel is another one, in a launch that is not traced or a configuration
+    that no launch has; None also of a language that compares no code.
+
+    Raises:
+        ValidationError: the code of the unmodified kernel cannot be had.
+    """
+    if isinstance(language, CodeComparer):
+        return language.find_difference(one.proved.placed(), one.edit)
+    return None
+
+
+def modelled(setting: EvaluationContext, one: Screened, *, causes: bool = False) -> Measurement:
+    """A candidate by the model with full physics, maybe with why requests miss."""
+    traced, target, tiles = setting.subject.traced, setting.setup.target, one.proved.tiles()
+    return model_swizzle(one.proved.swizzle, traced, tiles, target, causes=causes)
+
+
+FEWEST_MODELLED = 20
+
+
+WAVE = 4
+"""Finalists that are replayed before it is asked which others can still win."""
+
+
+class OnModel:
+    """Evaluates on the cache model, or with a profiler of the host, and validates on the CPU."""
+
+    predicted = None
+
+    def __init__(self, setting: EvaluationContext):
+        self._setting, self._setup = setting, setting.setup
+        self._validated: dict[int, Evaluated] = {}
+        self._always: frozenset[int] = frozenset()
+
+    @property
+    def baseline(self) -> Measurement:
+        """The unmodified kernel's."""
+        return self._setting.subject.baseline
+
+    @property
+    def confirmed(self) -> list[Evaluated]:
+        """What was validated and is better."""
+        attempts = [one.attempt for one in self._validated.values()]
+        ranked = rank.order(attempts, self._setup.formula.rank)
+        return [self._validated[one.number] for one in ranked if one.verdict.gains]
+
+    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
+        """As many as the model can replay; with a profiler, as many as may be validated."""
+        most = self._setup.options.num_attempts
+        places = most if self._setup.profiler else self._setting.places(FEWEST_MODELLED)
+        chosen = rank.finalists([one.attempt for one in screened], places)
+        if self._setting.subject.baseline.imbalance is None:
+            chosen = rank.distinct(chosen)
+        self._always = frozenset(always if self._setup.profiler is None else ())
+        numbers = {one.number for one in chosen} | self._always
+        return [one for one in screened if one.attempt.number in numbers]
+
+    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
+        """Measures each that has no measurement yet, as long as one can still win."""
+        if not edited:
+            return []
+        setting = self._setting
+        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
+        by_number = {one.attempt.number: one for one in edited}
+        waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
+        new = {one.number for one in waiting}
+        done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
+        while (waiting := self._within_reach(waiting, done)) and not (done and spent(0.6)):
+            wave = [by_number[one.number] for one in waiting[:WAVE]]
+            waiting = waiting[WAVE:]
+            for one in wave:
+                done.append(self._evaluate(one))
+                leaders = rank.order([other.attempt for other in done], self._setup.formula.rank)
+                leader = leaders[0] if leaders else done[-1].attempt
+                setting.progress.step(len(done), len(edited), leader.verdict.reason)
+        return done
+
+    def _within_reach(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
+        """Those that can still win; all of them where a profiler decides."""
+        if self._setup.profiler:
+            return waiting
+        attempts = [one.attempt for one in done]
+        reach = rank.within_reach(waiting, attempts, self._setup.formula.rank)
+        numbers = {one.number for one in reach} | self._always
+        return [one for one in waiting if one.number in numbers]
+
+    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """The shortest of the best that are better, until `num_attempts` were refused."""
+        ranked = rank.order([one.attempt for one in evaluated], self._setup.formula.rank)
+        better = [one for one in ranked if one.verdict.gains]
+        refused = [one for one in self._validated.values() if not one.attempt.verdict.gains]
+        if not better or len(refused) >= self._setup.options.num_attempts:
+            return None
+        number = rank.shortest(better).number
+        return next((one for one in evaluated if one.attempt.number == number), None)
+
+    def count(self) -> None:
+        """There is nothing that hardware could tell."""
+
+    def settle(self, chosen: Edited) -> Evaluated | None:
+        """Validates what is not validated yet."""
+        number = chosen.attempt.number
+        known = self._validated.get(number)
+        if known is None or known.attempt.candidate != chosen.attempt.candidate:
+            known = self._validated[number] = self.validate(chosen)
+        return known if known.attempt.verdict.gains else None
+
+    def validate(self, one: Edited) -> Evaluated:
+        """Builds and compares; one that is refused comes back with the reason."""
+        setting, attempt = self._setting, one.attempt
+        largest = setting.subject.traced[0]
+        setting.progress.phase(f"validating {attempt.candidate.name}")
+        try:
+            with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
+                building = pool.submit(self._build, one)
+                comparing = pool.submit(find_difference, one, self._setup.language)
+                swizzle, traced = one.proved.swizzle, setting.subject.traced
+                explaining = pool.submit(with_causes, attempt, swizzle, traced, self._setup.target)
+                try:
+                    outcome = self._setup.language.validate(
+                        one.proved.mapped(),
+                        one.edit,
+                        tolerance=self._setup.options.accordo_absolute_tolerance,
+                        budget_seconds=self._setup.options.validation_seconds,
+                    )
+                finally:
+                    edited = building.result()
+                difference = outcome.difference or comparing.result()
+        except BuildError as error:
+            return self._refuse(one, Verdict("does not build", str(error)))
+        except ValidationError as error:
+            return self._refuse(one, Verdict("not validated", str(error)))
+        verdict = attempt.verdict
+        if difference or not outcome.same_bits:
+            verdict = Verdict("output differs", difference or "outputs differ")
+            outcome = replace(outcome, same_bits=False, difference=difference)
+        launches, built = len(setting.subject.launches), edited[compiled_as(largest.launch)]
+        build = compare_builds(largest, built, self._setup.target)
+        outcome = replace(outcome, distinct_launches=launches, build=build)
+        attempt = replace(
+            explaining.result(), validation=outcome, verdict=verdict, diff=one.edit.diff
+        )
+        if verdict.gains:
+            attempt = setting.unit_test.judge(attempt, one.edit)
+        return Evaluated(one.proved, setting.remember(attempt), one.edit)
+
+    def _build(self, one: Edited) -> dict[str, Build]:
+        """The edited kernel in each way in which it is launched; raises BuildError."""
+        setting = self._setting
+        return {
+            compiled_as(launch): self._setup.language.build(launch, self._setup.target, one.edit)
+            for launch in variants([traced.launch for traced in setting.subject.traced])
+        }
+
+    def _evaluate(self, one: Edited) -> Evaluated:
+        attempt, setting = one.attempt, self._setting
+        if attempt.measurement is None:
+            try:
+                measurement = self._measure(one)
+            except ProfileError as error:
+                return self._refuse(one, Verdict("not measured", str(error)))
+            subject, target = setting.subject, self._setup.target
+            launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
+            verdict = rank.judge(measurement, self.baseline, launch_ms, tells_time=known)
+            attempt = replace(attempt, measurement=measurement, verdict=verdict)
+            attempt = setting.remember(attempt)
+        return Evaluated(one.proved, attempt, one.edit)
+
+    def _measure(self, one: Edited) -> Measurement:
+        if self._setup.profiler is not None:
+            return self._setup.profiler.measure(self._setting.subject.traced, one.edit)
+        return modelled(self._setting, one)
+
+    def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
+        attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))
+        return Evaluated(one.proved, attempt, one.edit)
+
 
 S = TypeVar("S", bound=Screened)
 _Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]]
@@ -162,7 +358,7 @@ class OnGpu:
         """The attempt with what the model says of it; None if it has that."""
         if one.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
-        predicted = self._setting.modelled(one, causes=True)
+        predicted = modelled(self._setting, one, causes=True)
         said = judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)

@@ -14,7 +14,8 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import conditional, recorded_condition
+from intelliperf_swizzle.mapping import conditional
+from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.elsewhere import Case, compare_at, other_sizes

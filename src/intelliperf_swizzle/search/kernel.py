@@ -17,8 +17,8 @@ from intelliperf_swizzle.search.conclude import conclude, draw
 from intelliperf_swizzle.search.deliver import Outcome
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.examine import check_dependences
-from intelliperf_swizzle.search.judging import EvaluationContext
 from intelliperf_swizzle.search.loop import Found, search_kernel
+from intelliperf_swizzle.search.stages import EvaluationContext
 from intelliperf_swizzle.stopping import Interrupted, interruptibly
 
 
@@ -55,7 +55,7 @@ def optimize_kernel(
         except Interrupted as signal:
             found = found.until(signal)
         name = plan.name_proposers(proposers)
-        run = conclude(setup, recorded, subject, name, evaluator, history, found)
+        run = conclude(setting, recorded, name, evaluator, history, found)
         run = replace(run, picture=picture, cures=cures)
         edit = found.best.edit if found.best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, found.interrupted)

@@ -16,8 +16,13 @@ from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.records import ByHand, Measurement
 from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.judging import EvaluationContext
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Guarded
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Evaluated,
+    EvaluationContext,
+    Evaluator,
+    Guarded,
+)
 from intelliperf_swizzle.stopping import Interrupted, ahead, interruptibly, spent
 from intelliperf_swizzle.units import percent
 

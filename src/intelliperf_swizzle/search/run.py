@@ -12,7 +12,7 @@ from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import choose_proposers
-from intelliperf_swizzle.report.files import check_output, writable
+from intelliperf_swizzle.report.files import STDOUT, check_format, writable
 from intelliperf_swizzle.search import plan
 from intelliperf_swizzle.search.deliver import Outcome, Result, gather
 from intelliperf_swizzle.search.examine import examine_kernels, record_application
@@ -38,9 +38,11 @@ def optimize_as_asked(
         progress: told of each step.
         tell: told if files cannot go where they should.
     """
-    check_output(setup.options.output_file)
-    folder = writable(setup.options.report_dir, tell or progress.note)
-    return optimize(setup, choose_proposers(setup.options, progress), folder, progress)
+    options = setup.options
+    if options.output_file not in (None, STDOUT):
+        check_format(Path(options.output_file))
+    folder = writable(options.report_dir, tell or progress.note)
+    return optimize(setup, choose_proposers(options, progress), folder, progress)
 
 
 def optimize(
