@@ -15,7 +15,7 @@ from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace
 from intelliperf_swizzle.frontends.triton.validate import compare, validate

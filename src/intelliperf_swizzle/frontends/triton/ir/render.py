@@ -180,22 +180,8 @@ def _function_module(
     for name, meaning in function.names.items():
         statements = _bind(name, meaning, source, modules)
         (late if _reaches_function(meaning) else early).extend(statements)
-    return "\n".join(
-        [
-            "import types as _types",
-            "",
-            "import triton as _triton",
-            "import triton.language as _tl",
-            *early,
-            "",
-            "",
-            *_undecorated(text),
-            "",
-            "",
-            *late,
-            "",
-        ]
-    )
+    imports = "import types as _types, triton as _triton, triton.language as _tl"
+    return "\n".join([imports, *early, "", *_undecorated(text), "", *late, ""])
 
 
 def _aggregates(source: KernelSource, modules: Mapping[str, str]) -> list[str]:

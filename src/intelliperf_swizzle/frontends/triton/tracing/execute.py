@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.flow import (
     accessed_by,
     address_slice,
@@ -67,7 +68,6 @@ def _number(kernel: Kernel, loop: Op, name: str, read_from: int) -> str | None:
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
-_MOST_WORDS = 500
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
 
 
@@ -108,24 +108,6 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
             yield None if trace.elements_outside else trace
         except TraceError:
             yield None
-
-
-def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
-    """The kernel of a launch in SSA form.
-
-    Raises:
-        TraceError: it cannot be compiled.
-    """
-    recorded = getattr(launch, "ttir", None)
-    if recorded and not edits:
-        return Kernel.parse(Path(recorded).read_text(encoding="utf-8"))
-    from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
-
-    try:
-        return Kernel.parse(ttir_of(launch, edits=edits))
-    except Exception as error:
-        words = " ".join(str(error).split())[-_MOST_WORDS:]  # the cause stands last
-        raise TraceError(f"{launch.kernel} cannot be compiled: {words}") from error
 
 
 def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None = None) -> Live:
