@@ -16,11 +16,17 @@ from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
+from intelliperf_swizzle.search.attempts import screen_candidate
 from intelliperf_swizzle.search.evaluators import OnModel
 from intelliperf_swizzle.search.examine import choose_kernel
 from intelliperf_swizzle.search.setup import Setup, prepare
-from intelliperf_swizzle.search.attempts import screen_candidate
-from intelliperf_swizzle.search.stages import Edited, EvaluationContext, Proved, edit_source, prove_candidate
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    EvaluationContext,
+    Proved,
+    edit_source,
+    prove_candidate,
+)
 from intelliperf_swizzle.search.subject import Subject
 
 REVERSED = "pid = num_pids - 1 - pid"

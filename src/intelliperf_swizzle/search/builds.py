@@ -57,11 +57,6 @@ def compile_variants(
     return builds, tuple(dict.fromkeys(cautions))
 
 
-def resident_workgroups(build: Build | None, target: Target) -> int:
-    """Workgroups that a CU holds; 1 where that is not known."""
-    return 1 if build is None else occupancy(build, target)
-
-
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
     """Registers per thread and workgroups per CU, with an edit and, if they differ, before."""
     held = occupancy(after, target)
@@ -125,7 +120,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     notes = [*failures, *(note for one in traces for note in one.notes)]
     built = [builds.get(compiled_as(launch)) for launch in largest]
     traced = tuple(
-        TracedLaunch(launch, one, resident_workgroups(build, target), build)
+        TracedLaunch(launch, one, occupancy(build, target) if build else 1, build)
         for launch, one, build in zip(largest, traces, built, strict=True)
     )
     baseline, bound = _rates(traced, setup)

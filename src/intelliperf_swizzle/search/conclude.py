@@ -39,9 +39,10 @@ def conclude(
     largest = subject.traced[0].launch
     hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
-    untested_note = "the unit test was not run, as `--compute never` forbids it"
+    notes = ("the unit test was not run, as `--compute never` forbids it",) if untested else ()
     known = Independence(len(subject.launches), subject.has_dependences)
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
+    notes = (*notes, *found.effort.notes, *(best.edit.notes if best else ()))
     return Run(
         kernel=subject.kernel,
         kernels=(replace(subject, baseline=evaluator.baseline).summary,),
@@ -58,14 +59,7 @@ def conclude(
         best=best.attempt if best else None,
         attempts=history.attempts,
         nothing_to_gain=hopeless,
-        notes=(
-            *anyway,
-            *recorded.notes,
-            *subject.notes,
-            *((untested_note,) if untested else ()),
-            *found.effort.notes,
-            *(best.edit.notes if best else ()),
-        ),
+        notes=(*anyway, *recorded.notes, *subject.notes, *notes),
         by_hand=found.by_hand,
         interrupted=found.interrupted is not None,
         usage=found.effort.usage,

@@ -76,15 +76,12 @@ def gather(
 
 def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[KernelSummary]:
     """The rows; times are measured if all of them were, else modelled."""
-    measured = [
-        result.run.baseline.time_ms if isinstance(result, Outcome) else None
-        for _, result in results
-    ]
     times = [
-        (ms or 0.0) * subject.untraced_factor
-        for (subject, _), ms in zip(results, measured, strict=True)
+        one.run.baseline.time_ms * subject.untraced_factor
+        for subject, one in results
+        if isinstance(one, Outcome) and one.run.baseline.time_ms is not None
     ]
-    if None in measured:
+    if len(times) < len(results):
         times = [subject.time_ms for subject, _ in results]
     whole = sum(times)
     return [

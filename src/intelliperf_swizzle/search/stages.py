@@ -73,10 +73,8 @@ class Proved:
 
     def placed(self) -> list[tuple[records.Launch, records.Int64Array]]:
         """All launches, also those that are not traced, with the mapping of each."""
-        return [
-            (launch, evaluate_on(self.swizzle, launch, self.target))
-            for launch in self.subject.launches
-        ]
+        all_ = self.subject.launches
+        return [(one, evaluate_on(self.swizzle, one, self.target)) for one in all_]
 
 
 @dataclass(frozen=True)
