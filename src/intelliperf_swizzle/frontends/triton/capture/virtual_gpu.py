@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
 from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_utf8
+from intelliperf_swizzle.frontends.triton.ir import last_line
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver, bench_once
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> 
             elif not is_utf8(code.co_filename):
                 on_refusal(str(NotUtf8Error(code.co_filename)), True)
             else:
-                why = _in_words(error)
+                why = last_line(error)
                 on_refusal(f"{place} is not recorded: Triton does not compile it: {why}", False)
             refused = unknown.RefusedKernel(self.fn.__name__, f"{type(error).__name__}: {error}")
             for caches in list(self.device_caches.values()):
@@ -162,11 +163,6 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> 
             return refused
 
     JITFunction._do_compile = compiling
-
-
-def _in_words(error: BaseException) -> str:
-    """Without the text of the kernel; Triton wraps that of a helper in one without words."""
-    return _in_words(error.__cause__) if error.__cause__ else str(error).rpartition("\n")[2]
 
 
 def _line(code: types.CodeType) -> int:

@@ -27,3 +27,11 @@ def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
     except Exception as error:  # whatever Triton raises of a kernel
         words = " ".join(str(error).split())[-_MOST_WORDS:]  # the cause stands last
         raise TraceError(f"{launch.kernel} cannot be compiled: {words}") from error
+
+
+def last_line(error: BaseException) -> str:
+    """What Triton says last of an error; it wraps that of a helper in one without words."""
+    if error.__cause__ is not None:
+        return last_line(error.__cause__)
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1].strip()[:200]

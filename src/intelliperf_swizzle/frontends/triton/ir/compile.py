@@ -23,6 +23,7 @@ from triton.runtime import driver
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK
 from intelliperf_swizzle.frontends.triton.ir.render import (
+    bodies,
     import_functions,
     live_arguments,
     render_module,
@@ -92,13 +93,7 @@ def _marked(
 ) -> ast.Module:
     """The syntax tree of a kernel with prints in it."""
     tree = parse()
-    bodies = [
-        body
-        for node in ast.walk(tree)
-        for name in ("body", "orelse")
-        if isinstance(body := getattr(node, name, None), list)
-    ]
-    for body in bodies:
+    for body in [*bodies(tree)]:
         for place in reversed(range(len(body))):
             for values in reversed(marks.get(body[place].lineno + ahead, ())):
                 print_ = ast.parse(f"_tl.device_print({MARK!r}, {values})").body[0]

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -284,6 +284,12 @@ def _jit_decorator(decorators: list[ast.expr]) -> str:
             if kept:
                 return f"@_triton.jit({', '.join(kept)})"
     return "@_triton.jit"
+
+
+def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements of a syntax tree."""
+    parts = (getattr(node, name, None) for node in ast.walk(tree) for name in ("body", "orelse"))
+    return (body for body in parts if isinstance(body, list))
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError, SwizzleError
+from intelliperf_swizzle.frontends.triton.ir.render import bodies
 from intelliperf_swizzle.language import INPUTS, parse
 from intelliperf_swizzle.language.syntax import Expression, Loop
 from intelliperf_swizzle.language.syntax import reads as reads_of
@@ -22,7 +23,7 @@ def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
 
     None if that cannot be told: another statement begins the line, or an assignment is nested.
     """
-    for body in _bodies(tree):
+    for body in bodies(tree):
         for place, statement in enumerate(body):
             if statement.lineno != counter.line:
                 continue
@@ -34,14 +35,6 @@ def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
                 scope.append(one)
             return scope
     return None
-
-
-def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse"):
-            body = getattr(node, name, None)
-            if isinstance(body, list) and body:
-                yield body
 
 
 AXES = (0, 1, 2)

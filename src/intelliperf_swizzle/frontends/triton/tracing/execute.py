@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
@@ -140,12 +141,12 @@ def _recorder(launch: Launch, live: Live) -> TraceRecorder:
 
 
 def _trace(
-    launch: Launch, live: Live, recorder: TraceRecorder, run: Noticed, method: str, note: str
-) -> Trace:
+    launch: Launch, live: Live, recorder: TraceRecorder, run: Noticed,
+    method: Literal["batched", "sequential"], note: str,
+) -> Trace:  # fmt: skip
     trace = recorder.trace(
-        launch.grid, live.memory.segments,
-        method="batched" if method == "batched" else "sequential",
-        arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.waits,
+        launch.grid, live.memory.segments, method=method, arithmetic=run.arithmetic,
+        notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
     ops = conflicting(kernel)
