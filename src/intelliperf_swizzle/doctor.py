@@ -31,8 +31,8 @@ from intelliperf_swizzle.options import PROPOSERS, Options
 from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, first_usable, tool_for
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm import KEY_VARIABLE, Endpoint, find_endpoint, proposer_kind
+from intelliperf_swizzle.readers import count, size
 from intelliperf_swizzle.search.setup import choose_device, choose_target
-from intelliperf_swizzle.units import count, size
 
 
 @dataclass(frozen=True)

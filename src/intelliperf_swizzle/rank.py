@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.language.grammar import MAX_CHARACTERS
+from intelliperf_swizzle.readers import milliseconds
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
-from intelliperf_swizzle.units import milliseconds
 
 NOISE_BAND = 0.005
 """L2 hit rates closer than this are equal: modelled rates of one mapping differ by up to 0.4

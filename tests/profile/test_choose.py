@@ -13,8 +13,7 @@ from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.detect import Device, Machine
 from intelliperf_swizzle.profile import choose
-from intelliperf_swizzle.profile.choose import choose_profiler
-from intelliperf_swizzle.profile.installed import find_tool
+from intelliperf_swizzle.profile.installed import choose_profiler, find_tool
 from intelliperf_swizzle.progress import Silent
 
 H200 = Device(0, "NVIDIA H200", "cuda", 90, target=load_target("h200"))

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which hardware profilers are installed, which version, and whether they may read counters.
+"""Which hardware profilers are installed, which version, whether they may read counters, and which
+measures: the one that is asked for, or the best that works here.
 
 Nothing here runs a GPU: a tool is only asked for its version, with a time limit.
 """
@@ -9,15 +10,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle import children
-from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, targets
+from intelliperf_swizzle.errors import ProfileError, UsageError
+from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, devices, targets
 from intelliperf_swizzle.hardware.detect import text_of
 from intelliperf_swizzle.hardware.target import Backend
+from intelliperf_swizzle.profile import Application, Profiler
+from intelliperf_swizzle.progress import Progress, Silent
 
 ToolName: TypeAlias = Literal["ncu", "rocprofv3"]
 
@@ -197,3 +201,50 @@ def without_counters(command: str | None = None) -> str:
     """What to do where counters cannot be read: what mends it, and how to go on without."""
     goes_on = "--profiler auto goes on without: hit rates are modelled, times are measured"
     return f"{command}\n      {goes_on}" if command else goes_on
+
+
+def choose_profiler(
+    name: str,
+    target: Target,
+    application: Application | None = None,
+    progress: Progress | None = None,
+    machine: Machine = HERE,
+) -> Profiler | None:
+    """The profiler of that name; `auto` is the best that works here; None = the model.
+
+    Args:
+        name: one of `PROFILERS`.
+        target: the GPU that is asked for.
+        application: what a hardware profiler is to run; None = there is none, so the model.
+        progress: told why `auto` is the model on a machine with a GPU.
+        machine: where tools are looked for.
+
+    Raises:
+        UsageError: there is no profiler of that name.
+        ProfileError: it cannot work here.
+    """
+    from intelliperf_swizzle.profile.ncu import NcuProfiler
+    from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
+
+    classes: Mapping[str, Callable[[Application, Target, Tool], Profiler]] = {
+        "ncu": NcuProfiler,
+        "rocprofv3": Rocprofv3Profiler,
+    }
+    if name not in PROFILERS:
+        raise UsageError(f"there is no profiler `{name}`", hint=f"one of: {', '.join(PROFILERS)}")
+    if name == "model" or application is None:
+        return None
+    device = application.device or next(iter(devices()), None)
+    backend = device.backend if device and name == "auto" else None
+    names = [one for one, kind in KINDS.items() if name == one or kind.backend == backend]
+    tools = [tool_for(one, target, device, machine) for one in names]
+    if (usable := first_usable(tools)) is not None:
+        return classes[usable.name](replace(application, device=device), target, usable)
+    problem = next((tool.problem for tool in tools if tool.problem), None)
+    if problem and name == "auto":
+        (progress or Silent()).note(f"hit rates are modelled: {problem.fact} (`doctor` says more)")
+    elif problem:
+        unfit = misfit(name, KINDS[names[0]].backend, target, device)
+        hint = without_counters(problem.command)
+        raise ProfileError(problem.fact, hint="--profiler model needs no GPU" if unfit else hint)
+    return None

@@ -22,10 +22,10 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.application import (
+from intelliperf_swizzle.profile import (
     Application,
     Ran,
+    TracedLaunch,
     begin_counting,
     failure,
     profiled,

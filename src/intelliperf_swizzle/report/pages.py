@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.readers import count, milliseconds, percent, size
 from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import why, words
 from intelliperf_swizzle.report.establish import permutation, validation
-from intelliperf_swizzle.units import count, milliseconds, percent, size
 
 if TYPE_CHECKING:
     import jinja2

@@ -22,8 +22,8 @@ from intelliperf_swizzle.formulas import Pattern
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Silent, compiling
 from intelliperf_swizzle.rank import order
+from intelliperf_swizzle.readers import count, percent, size
 from intelliperf_swizzle.report import why, words
-from intelliperf_swizzle.units import count, percent, size
 
 PIPE_WIDTH = 100_000
 """Columns of what is no terminal: enough for any line to stay whole."""

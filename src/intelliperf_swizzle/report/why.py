@@ -8,10 +8,10 @@ import math
 
 from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
+from intelliperf_swizzle.readers import percent, size
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.report.establish import change_of, describe_cure, untimed
 from intelliperf_swizzle.report.words import bound_by_arithmetic
-from intelliperf_swizzle.units import percent, size
 
 SHARED = 1.5
 """Tiles that use a line of a tensor, on average, for its placement to matter."""

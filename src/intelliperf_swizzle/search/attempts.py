@@ -17,12 +17,12 @@ from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.nest import row_lengths, uneven_work
 from intelliperf_swizzle.rank import NOISE_BAND, text_length
+from intelliperf_swizzle.readers import points
 from intelliperf_swizzle.records import Attempt, Candidate, Certificate, Verdict
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluator
 from intelliperf_swizzle.search.subject import Subject, describe, prepare_screen, with_causes
-from intelliperf_swizzle.units import points
 
 MOST_TIED = 3
 """Candidates of a batch that are evaluated if the screen cannot tell them apart: of 64 members of a

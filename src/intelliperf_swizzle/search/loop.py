@@ -13,6 +13,7 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.offline import by_hand
+from intelliperf_swizzle.readers import percent
 from intelliperf_swizzle.records import ByHand, Measurement
 from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.guard import SizeGuard
@@ -24,7 +25,6 @@ from intelliperf_swizzle.search.stages import (
     Guarded,
 )
 from intelliperf_swizzle.stopping import Interrupted, ahead, interruptibly, spent
-from intelliperf_swizzle.units import percent
 
 SEARCH_SHARE = 0.4
 """Part of a limit (--seconds) that proposers get; the rest is for evaluation and validation."""

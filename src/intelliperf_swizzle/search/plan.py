@@ -25,10 +25,10 @@ from intelliperf_swizzle.history import History, read_identity
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
+from intelliperf_swizzle.readers import count
 from intelliperf_swizzle.records import Trace
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.units import count
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""

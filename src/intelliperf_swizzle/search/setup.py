@@ -24,9 +24,8 @@ from intelliperf_swizzle.frontends.ports import (
 )
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target, targets, unknown
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
-from intelliperf_swizzle.profile import Profiler
-from intelliperf_swizzle.profile.application import Application
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.profile import Application, Profiler
+from intelliperf_swizzle.profile.installed import choose_profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.readers import utf8
 
