@@ -89,7 +89,6 @@ def test_a_proof_gives_the_tiles_again(subject: Subject) -> None:
     assert np.array_equal(tile, np.arange(N * N)[::-1])
     assert not one.unchanged
     assert proved("pid = pid + 0", subject).unchanged
-    assert one.proof.extent == "the recorded sizes"
     assert one.certify().extent == "every size"
 
 
@@ -111,6 +110,8 @@ def test_a_screened_candidate_is_an_attempt_that_nobody_has_evaluated(subject: S
     assert attempt.verdict.kind == "screened out"
     assert "+12.5 points" in attempt.verdict.reason
     assert attempt.measurement is None
+    assert attempt.proof is not None
+    assert attempt.proof.extent == "the recorded sizes"
 
 
 def test_an_edit_that_cannot_be_made_is_a_verdict(setup: Setup, subject: Subject) -> None:
