@@ -86,8 +86,8 @@ def replay(
         causes: also find out why each request misses: half the time more at worst, where few lines
             are touched together, and a few hundredths where many are.
 
-    Cost: 1 to 20 ns a line access on each core, see `replay_timed` for NVIDIA. Memory: 9 bytes a
-    touched line and domain at work, 12 bytes a reference.
+    Cost: 1 to 20 ns a line access on each core, for NVIDIA see `replay_two_sides`. Memory: 9 bytes
+    a touched line and domain at work, 12 bytes a reference.
 
     Accuracy: mean error of the L2 hit rate in points: h200 1.3 (105 pairs), h200_held_out 1.1
     (85 pairs), h100 1.6 (190 pairs), h200_runs 3.4 (118 pairs), mi300x 2.5 (72 pairs), mi355x 3.6
@@ -310,15 +310,17 @@ def _in_pieces(
     from intelliperf_swizzle.cache.compiled import merging
     from intelliperf_swizzle.trace.shapes import distinct
 
-    _, class_of = distinct(merging.part_signatures(stream.unit_offset, part_of, parts))
+    signature = merging.part_signatures(stream.unit_offset, part_of, parts)
+    _, class_of = distinct(signature.reshape(-1, 1))
     class_parts = np.bincount(class_of)
     offset, piece_class, lines = merging.unit_pieces(
         stream.unit_offset, part_of, class_of, class_parts
     )
-    many = np.diff(offset)[stream.plain_units].sum() > MOST_PIECES * len(stream.ref_unit)
-    if many and parts > 1:
+    total = int(np.diff(offset)[stream.plain_units].sum())
+    if parts > 1 and total > MOST_PIECES * len(stream.ref_unit):
         return _in_pieces(stream, target, np.zeros_like(part_of), 1)
     tile_offset, ref_piece, ref_misses = merging.expand(
+        total,
         stream.tile_offset,
         stream.ref_unit,
         misses_per_line(target)[stream.ref_code],

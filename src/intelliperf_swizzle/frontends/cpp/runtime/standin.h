@@ -188,13 +188,7 @@ std::string describe(const Kernel& kernel, const Configuration& how, const uint8
     if (decides && !known) kept.push_back(it->first), known = true;
   };
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
-    text << (i ? ", \"" : "\"");
-    for (size_t k = 0; k < kernel.parameters[i]; k++) {
-      char hex[3];
-      snprintf(hex, sizeof hex, "%02x", values[i][k]);
-      text << hex;
-    }
-    text << "\"";
+    text << (i ? ", \"" : "\"") << hexadecimal(values[i], kernel.parameters[i]) << "\"";
     for (size_t k = 0; k + 8 <= kernel.parameters[i]; k += 8) {
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);
@@ -299,13 +293,6 @@ void* address_of(const void* host_variable) {
 
 Error move(void* to, const void* from, size_t bytes) {
   memmove(to, from, bytes);
-  return kSuccess;
-}
-
-Error copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                size_t height) {
-  for (size_t row = 0; row < height; row++)
-    memmove((char*)to + row * to_pitch, (const char*)from + row * from_pitch, width);
   return kSuccess;
 }
 
