@@ -226,10 +226,7 @@ def choose_profiler(
     from intelliperf_swizzle.profile.ncu import NcuProfiler
     from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
 
-    classes: Mapping[str, Callable[[Application, Target, Tool], Profiler]] = {
-        "ncu": NcuProfiler,
-        "rocprofv3": Rocprofv3Profiler,
-    }
+    classes = dict[str, Callable[..., Profiler]](ncu=NcuProfiler, rocprofv3=Rocprofv3Profiler)
     if name not in PROFILERS:
         raise UsageError(f"there is no profiler `{name}`", hint=f"one of: {', '.join(PROFILERS)}")
     if name == "model" or application is None:
