@@ -303,11 +303,12 @@ class Launch:
 
     @property
     def constants(self) -> dict[str, int]:
-        """The integer arguments and constexprs by name, as the swizzle language sees them."""
+        """The integer arguments and constexprs by name, as the swizzle language sees them; a truth
+        value is 0 or 1."""
         return {
             name: int(value)
             for name, value in self.arguments.items()
-            if isinstance(value, int) and not isinstance(value, bool)
+            if isinstance(value, int)
         }
 
 

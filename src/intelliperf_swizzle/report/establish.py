@@ -155,7 +155,10 @@ def _independence(known: records.Independence | None) -> str:
         if known.by_order
         else ("No program depends on another")
     )
-    return f" {means} (all accesses{which} compared)."
+    others = f", and {count(len(known.sizes), 'other size', 'other sizes')}" if known.sizes else ""
+    names = ", ".join(f"`{name}`" for name in known.held)
+    held = f"; {names} had no other value" if names else ""
+    return f" {means} (all accesses{which}{others} compared{held})."
 
 
 def validation(seen: records.Validation | None) -> str:

@@ -16,7 +16,7 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.propose.nest import axis_choices, row_lengths
-from intelliperf_swizzle.records import Capture, Independence, KernelSummary, Picture, Run
+from intelliperf_swizzle.records import Capture, KernelSummary, Picture, Run
 from intelliperf_swizzle.report.files import write_application, write_files
 from intelliperf_swizzle.report.words import verdict
 from intelliperf_swizzle.search.plan import is_promising
@@ -80,7 +80,6 @@ def conclude(
     hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
     untested_note = "the unit test was not run, as `--compute never` forbids it"
-    known = Independence(len(subject.launches), subject.has_dependences)
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     return Run(
         kernel=subject.kernel,
@@ -106,7 +105,6 @@ def conclude(
         cautions=subject.cautions,
         domain_name=setup.target.domain_name,
         accuracy=subject.accuracy(setup.target),
-        independence=known if subject.is_traced else None,
     )
 
 

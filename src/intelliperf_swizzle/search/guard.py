@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -36,6 +37,8 @@ FEWEST_PROGRAMS = 1 << 14
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """The same of line accesses that are replayed."""
 _PLAIN = (records.Access.READ, records.Access.WRITE)
+ENOUGH_TILES = 64
+"""Of a launch at which other arguments than sizes are varied."""
 FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
@@ -80,8 +83,8 @@ class SizeGuard:
         return _conditional(self._setup, self._subject, best, guard, known) if guard else None
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
-        subject = self._subject
-        for proof in _proofs(best, tied=self._tied):
+        subject, tied = self._subject, self._tied
+        for proof in _proofs(best, tied=tied, held=() if tied else self._held):
             swizzle = best.proved.swizzle
             if proof.condition:
                 swizzle = parse(conditional(swizzle.text, swizzle.outputs, proof.condition))
@@ -114,6 +117,42 @@ class SizeGuard:
             for launch, trace in zip(launches, traces, strict=True)
             if trace is not None and _idle(trace) <= _idle(first.trace)
         ]
+
+    @property
+    def independence(self) -> records.Independence:
+        """What is known of how programs depend on each other, in which launches."""
+        subject, looked = self._subject, self._others if self._found else []
+        made = [*(one.launch for one in looked), *(one for _, one, _ in self._varied * bool(looked))]
+        first, trace = subject.traced[0].launch, subject.traced[0].trace
+        alone = [
+            name for name, value in first.arguments.items()
+            if name not in trace.immaterial and not isinstance(value, records.TensorArgument)
+            and all(one.arguments[name] == value for one in made)
+        ]  # fmt: skip
+        sizes = tuple(dict.fromkeys(one.launch.numbers for one in looked))
+        return records.Independence(
+            len(subject.launches), subject.has_dependences, sizes, tuple(alone) * bool(looked)
+        )
+
+    @cached_property
+    def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
+        """A small launch with another value of one argument that other sizes leave alone."""
+        first, others = self._subject.traced[0], [one.launch for one in self._others]
+        enough = (one for one in others if one.tiles >= ENOUGH_TILES)
+        small = min(enough, key=lambda one: one.tiles, default=first.launch)
+        made = [
+            (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
+            for name in small.arguments.keys() - {*first.trace.immaterial}
+            if all(one.arguments[name] == small.arguments[name] for one in others)
+            for value in _values(small, name)
+        ]
+        traces = self._setup.language.trace_each([one for _, one in made]) if made else ()
+        return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace is not None]
+
+    @property
+    def _held(self) -> list[str]:
+        """Arguments at another value of which programs depend on each other."""
+        return sorted({name for name, one, trace in self._varied if find_dependence(trace, one)})
 
     @property
     def _tied(self) -> bool:
@@ -149,7 +188,25 @@ class SizeGuard:
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certificate]:
+def _values(launch: records.Launch, name: str) -> list[int | bool]:
+    """Other values of an argument than its own, at which a kernel may be launched as well.
+
+    Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided.
+    """
+    value, text = launch.arguments[name], launch.source.entry.text
+    if type(value) is bool:
+        return [not value]
+    if type(value) is not int or re.search(rf"arange\(0, {name}\b", text):
+        return []
+    if name in launch.constexprs:
+        return [1 - value] if value in (0, 1) else [1]
+    divides = re.search(rf"(//|[/%]|cdiv\([^,()]*,)\s*{name}\b", text)
+    return [one for one in (*([] if divides else [0]), 1, 2) if value not in (one, 1)]
+
+
+def _proofs(
+    best: stages.Evaluated, *, tied: bool, held: Sequence[str] = ()
+) -> Iterator[records.Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
@@ -158,6 +215,10 @@ def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certifica
     proof, subject = best.proved.certify(), best.proved.subject
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
+        values = {name: {one.constants[name] for one in subject.launches} for name in held}
+        tests = [" or ".join(f"{name} == {one}" for one in sorted(values[name])) for name in values]
+        if needed := " and ".join(filter(None, (proof.condition, *(f"({one})" for one in tests)))):
+            proof = records.Certificate("under a condition", needed)
         yield proof
     traced = subject.traced if tied or here else ()
     decisive = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}

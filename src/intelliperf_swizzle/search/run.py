@@ -93,6 +93,7 @@ def optimize_kernel(
         run = replace(
             conclude(setup, recorded, subject, plan.name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
+            independence=guard.independence if subject.is_traced else None,
             picture=picture,
             cures=cures,
             by_hand=by_hand,

@@ -292,6 +292,38 @@ def conflicting(kernel: Kernel) -> list[Op]:
     return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
 
 
+FOLDS = {
+    **dict.fromkeys(
+        ("arith.remsi", "arith.remui", "arith.andi", "arith.divsi", "arith.divui", "arith.shrsi",
+         "arith.shrui", "arith.trunci"), 1,
+    ),
+    **dict.fromkeys(
+        ("arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui", "arith.select", "arith.cmpi",
+         "scf.if"), 2,
+    ),
+}  # fmt: skip
+"""Operations that may bring programs together at a size, and not at a smaller one -> how many
+outcomes there are to be seen: a remainder that is another number; both of a choice."""
+
+
+@lru_cache(maxsize=64)
+def folds(kernel: Kernel) -> tuple[Op, ...]:
+    """Those that lead from a program's number to its `conflicting` accesses."""
+    own, sources = of_the_program(kernel), Sources(kernel)
+    wanted = [value for op in conflicting(kernel) for place, value in enumerate(op.operands)
+              if place in ACCESSES[op.name]]  # fmt: skip
+    leading = reached(wanted, lambda one: (*sources.before(one), *sources.deciding(one)))
+
+    def may(op: Op) -> bool:
+        kind = kernel.types[op.results[0]].rpartition("x")[2].strip(">")
+        if op.name == "arith.cmpi":  # sizes are compared at all sizes
+            return any(kernel.constant(one) is not None for one in op.operands)
+        return (op.name, kind) not in (("arith.andi", "i1"), ("arith.trunci", "i32"))
+
+    made = [op for op in kernel.made(leading) if op.name in FOLDS and may(op)]
+    return tuple(dict.fromkeys(op for op in made if not own.isdisjoint(op.results)))
+
+
 @lru_cache(maxsize=64)
 def deciding_floats(kernel: Kernel) -> frozenset[str] | None:
     """The arguments of whose floats an access, a mask or a branch depends; None = not known."""

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.flow import (
+    FOLDS,
     accessed_by,
     address_slice,
     conflicting,
     everything,
+    folds,
 )
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
@@ -166,11 +168,14 @@ def _trace(
         arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
-    ops = conflicting(kernel)
-    unseen = frozenset(kernel.line(op) for op in ops if op not in live.now.made)
+    places: dict[Op | tuple[Op, int], str] = {op: kernel.line(op) for op in conflicting(kernel)}
+    for op in folds(kernel):
+        each = f"{kernel.line(op)}: {op.name}"
+        places |= {(op, side): f"{each} {side}" for side in range(FOLDS[op.name])}
+    unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
         trace, unresolved=tuple(recorder.unresolved), hands_over=accessed_by(kernel).hands_over,
-        seen=frozenset(map(kernel.line, ops)) - unseen, unseen=unseen,
+        seen=frozenset(places.values()) - unseen, unseen=unseen,
     )  # fmt: skip
 
 

@@ -169,6 +169,18 @@ def on_lanes(p: Programs, function: Function, blocks: Sequence[Block], element: 
     return Block((rounded(function(*arrays), element),), element, shape)
 
 
+def outcomes(name: str, given: Sequence[Array], made: Array) -> tuple[bool, ...]:
+    """Which outcomes there are of one of `flow.FOLDS`."""
+    first, last = made if name == "arith.cmpi" else given[0], given[-1]
+    if name in ("arith.cmpi", "arith.select"):
+        return not first.all(), bool(first.any())
+    if name in ("arith.divsi", "arith.divui", "arith.shrsi", "arith.shrui"):
+        return (bool(made.any()),)
+    if name == "arith.andi":
+        return (bool((first > last).any()),)
+    return bool((made != first).any()), bool((made != last).any())
+
+
 def libdevice(symbol: str) -> Operation | None:
     """A function of `libdevice` or `ocml` by its symbol; None if it is not known here."""
     name = re.sub(r"^__(nv|ocml)_|_f(16|32|64)$", "", symbol)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, FOLDS, Slice, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
@@ -25,6 +25,7 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
     NotKnownError,
     Programs,
     TooWideError,
+    align,
     choose,
     tensor_of,
     unknown,
@@ -35,6 +36,7 @@ from intelliperf_swizzle.frontends.triton.walk.operations import (
     Type,
     constant,
     libdevice,
+    outcomes,
     reduction,
 )
 from intelliperf_swizzle.records import Int64Array
@@ -129,7 +131,8 @@ class Plan:
             if op.name == "arith.constant":
                 self.constants[op.results[0]] = constant(op, self.types[op.results[0]])
             else:
-                steps.append((_HANDLERS.get(op.name, "compute"), op))
+                other = "fold" if op in folds(self.kernel) else "compute"
+                steps.append((_HANDLERS.get(op.name, other), op))
             if self.tiles is not None and self.tiles[1] in op.results:
                 steps.append(("begin_tile", op))
 
@@ -156,7 +159,7 @@ class Walker:
         self.values: dict[str, Block] = {**plan.constants, **arguments}
         self._methods: dict[str, Callable[[Op], None]] = {
             name: getattr(self, "_" + name)
-            for name in {"compute", "begin_tile", *_HANDLERS.values()}
+            for name in {"compute", "fold", "begin_tile", *_HANDLERS.values()}
         }
 
     def run(self) -> None:
@@ -259,6 +262,7 @@ class Walker:
         for region, part in enumerate((outer & truth, outer & ~truth)):
             if not part.any():
                 continue
+            self.accesses.now.made.add((op, region))
             if region == len(op.regions):
                 break
             programs.active = outer if part.all() else part
@@ -349,6 +353,18 @@ class Walker:
 
     def _compute(self, op: Op) -> None:
         self._make(op, OPERATIONS.get(op.name))
+
+    def _fold(self, op: Op) -> None:
+        """Computes, and notes which outcomes there are."""
+        self._compute(op)
+        seen, active = self.accesses.now.made, self.programs.active
+        blocks = [self.values[name] for name in (*op.operands, *op.results)]
+        if {(op, side) for side in range(FOLDS[op.name])} <= seen or not blocks[-1].known:
+            return
+        lanes = (align(block.data, len(blocks[-1].shape)) for block in blocks)
+        *given, made = [one[active] if len(one) == len(active) else one for one in lanes]
+        found = outcomes(op.name, given, made)
+        seen.update((op, side) for side, there in enumerate(found) if there)
 
     def _make(self, op: Op, operation: Operation | None) -> None:
         """Bind what an operation makes; not known if an operand or the operation is not."""
