@@ -73,7 +73,7 @@ def replay(
     touched line and domain at work, 12 bytes a reference.
 
     Accuracy: mean error of the L2 hit rate in points: h200 1.3 (105 pairs), h200_held_out 1.1
-    (85 pairs), h100 1.6 (190 pairs), h200_runs 3.3 (120 pairs), mi300x 2.5 (72 pairs), mi355x 3.6
+    (85 pairs), h100 1.6 (190 pairs), h200_runs 3.4 (118 pairs), mi300x 2.5 (72 pairs), mi355x 3.6
     (6 pairs), mi300x_gemm 0.6 (1 pairs); docs/model-accuracy.md.
     """
     names: tuple[tuple[str, ...], ...] = ()
