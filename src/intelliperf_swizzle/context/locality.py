@@ -170,10 +170,7 @@ def _tensors(order: _Order) -> tuple[TensorUse, ...]:
 
 
 def _tensor(
-    order: _Order,
-    shared: Sequence[Mapping[int, float]],
-    number: int,
-    units: npt.NDArray[np.bool_],
+    order: _Order, shared: Sequence[Mapping[int, float]], number: int, units: npt.NDArray[np.bool_]
 ) -> TensorUse:
     trace, touches = order.trace, order.touches.only(units)
     unit, tile, lines = touches.unit, touches.tile, touches.lines

@@ -306,9 +306,7 @@ class Launch:
         """The integer arguments and constexprs by name, as the swizzle language sees them; a truth
         value is 0 or 1."""
         return {
-            name: int(value)
-            for name, value in self.arguments.items()
-            if isinstance(value, int)
+            name: int(value) for name, value in self.arguments.items() if isinstance(value, int)
         }
 
 

@@ -312,15 +312,14 @@ class Independence:
         launches: distinct launches, all of the kernel; of each, the accesses of all programs were
             compared.
         by_order: programs depend on each other, and keep their order; else none does.
-        sizes: grids of launches at other sizes of which the same was done.
-        held: names of arguments that decide accesses, and in none of all these launches had another
-            value than the recorded one.
+        sizes: grids of launches at other sizes of which the same was done,
+        varied: … and names of arguments that had other values, each by itself.
     """
 
     launches: int
     by_order: bool
     sizes: tuple[Grid, ...] = ()
-    held: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -155,10 +155,10 @@ def _independence(known: records.Independence | None) -> str:
         if known.by_order
         else ("No program depends on another")
     )
-    others = f", and {count(len(known.sizes), 'other size', 'other sizes')}" if known.sizes else ""
-    names = ", ".join(f"`{name}`" for name in known.held)
-    held = f"; {names} had no other value" if names else ""
-    return f" {means} (all accesses{which}{others} compared{held})."
+    others = f", at {count(len(known.sizes), 'other size')}" * bool(known.sizes)
+    names = ", ".join(f"`{name}`" for name in known.varied)
+    varied = f", with other values of {names}" * bool(names)
+    return f" {means} (all accesses{which}{others}{varied} compared)."
 
 
 def validation(seen: records.Validation | None) -> str:

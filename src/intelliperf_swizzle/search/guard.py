@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,8 @@ FEWEST_PROGRAMS = 1 << 14
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """The same of line accesses that are replayed."""
 _PLAIN = (records.Access.READ, records.Access.WRITE)
+FURTHER = 8
+"""Times as many blocks along a size where no other launch does all that a kernel may do."""
 ENOUGH_TILES = 64
 """Of a launch at which other arguments than sizes are varied."""
 FRACTIONS = (16, 8, 4, 2)
@@ -57,6 +60,7 @@ class SizeGuard:
         self._subject = subject
         self._progress = progress
         self._found: dict[int, stages.Guarded | None] = {}
+        self._looked: dict[records.Grid, None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
             # where it fails, it comes again
             ahead(lambda: [ahead(partial(getattr, one, "before")) for one in self._others])
@@ -78,13 +82,13 @@ class SizeGuard:
         passed = self._found.get(best.attempt.number)
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
-        known = next(_proofs(best, tied=True), records.Certificate())
+        known = next(_proofs(best, True), records.Certificate())
         guard = known.condition
         return _conditional(self._setup, self._subject, best, guard, known) if guard else None
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject, tied = self._subject, self._tied
-        for proof in _proofs(best, tied=tied, held=() if tied else self._held):
+        for proof in _proofs(best, tied, () if tied else self._held):
             swizzle = best.proved.swizzle
             if proof.condition:
                 swizzle = parse(conditional(swizzle.text, swizzle.outputs, proof.condition))
@@ -111,28 +115,26 @@ class SizeGuard:
         """The largest launch at other sizes, as far as somebody may launch these."""
         setup, first = self._setup, self._subject.traced[0]
         launches = _other_launches(setup, self._subject)
-        traces = setup.language.trace_each(launches) if isinstance(setup.language, Resizer) else ()
         return [
             Case(setup, TracedLaunch(launch, trace, first.occupancy))
-            for launch, trace in zip(launches, traces, strict=True)
+            for launch, trace in zip(launches, self._look(launches), strict=True)
             if trace is not None and _idle(trace) <= _idle(first.trace)
         ]
 
     @property
     def independence(self) -> records.Independence:
-        """What is known of how programs depend on each other, in which launches."""
-        subject, looked = self._subject, self._others if self._found else []
-        made = [*(one.launch for one in looked), *(one for _, one, _ in self._varied * bool(looked))]
-        first, trace = subject.traced[0].launch, subject.traced[0].trace
-        alone = [
-            name for name, value in first.arguments.items()
-            if name not in trace.immaterial and not isinstance(value, records.TensorArgument)
-            and all(one.arguments[name] == value for one in made)
-        ]  # fmt: skip
-        sizes = tuple(dict.fromkeys(one.launch.numbers for one in looked))
-        return records.Independence(
-            len(subject.launches), subject.has_dependences, sizes, tuple(alone) * bool(looked)
-        )
+        """What is known of how programs depend on each other, and in which launches."""
+        subject, varied = self._subject, sorted({name for name, *_ in self._varied})
+        known = len(subject.launches), subject.has_dependences
+        return records.Independence(*known, tuple(self._looked), tuple(varied))
+
+    def _look(self, launches: Sequence[records.Launch]) -> list[records.Trace | None]:
+        """Traces of launches that are made up; None of what nobody would launch."""
+        language = self._setup.language
+        made = language.trace_each(launches) if isinstance(language, Resizer) and launches else ()
+        traced = list(itertools.zip_longest(launches, made))
+        self._looked |= {one.numbers: None for one, trace in traced if trace}
+        return [trace for _, trace in traced]
 
     @cached_property
     def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
@@ -143,11 +145,11 @@ class SizeGuard:
         made = [
             (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
             for name in small.arguments.keys() - {*first.trace.immaterial}
-            if all(one.arguments[name] == small.arguments[name] for one in others)
+            if others and all(one.arguments[name] == small.arguments[name] for one in others)
             for value in _values(small, name)
         ]
-        traces = self._setup.language.trace_each([one for _, one in made]) if made else ()
-        return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace is not None]
+        traces = self._look([one for _, one in made])
+        return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
 
     @property
     def _held(self) -> list[str]:
@@ -164,15 +166,33 @@ class SizeGuard:
         traces = [one.trace for one in self._subject.traced]
         tiles = self._subject.traced[0].launch.tiles
         larger = [one.traced for one in self._others if one.launch.tiles > tiles]
-        every = [*traces, *(one.trace for one in larger)]
-        seen = frozenset().union(*(one.seen for one in every))
         return (
             not larger
-            or any(one.unseen - seen for one in every)
             or any(one.hands_over for one in traces)
             or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
+            or self._misses([*traces, *(one.trace for one in larger)])
         )
+
+    def _misses(self, traces: Sequence[records.Trace]) -> bool:
+        """Whether something that may bring programs together is done at no size: not in these, nor
+        at larger ones, nor by twice the programs in twice the memory, if all do as much."""
+        first, language = self._subject.traced[0], self._setup.language
+        launch, lines = first.launch, 2 * first.trace.line_accesses
+        if not _unseen(traces) or launch.loop or not isinstance(language, Resizer):
+            return _unseen(traces)
+        made = language.resize(launch, lambda count: [FURTHER * count])
+        made = [one for one in made if one.tiles <= FEWEST_PROGRAMS]
+        larger = [(one, trace) for one, trace in zip(made, self._look(made), strict=True) if trace]
+        memory = {number: records.Storage(2 * one.bytes) for number, one in launch.storages.items()}
+        x, y, z = launch.grid
+        grids = ((2 * x, y, z), (x, 2 * y, z), (x, y, 2 * z)) * ("addresses" not in launch.options)
+        twice = [replace(launch, grid=one, storages=memory, count=1) for one in grids]
+        both = zip(twice, self._look(twice), strict=True)
+        apart = [trace for one, trace in both
+                 if trace and trace.line_accesses == lines and not find_dependence(trace, one)]  # fmt: skip
+        seen = [*traces, *(trace for _, trace in larger), *apart]
+        return any(find_dependence(trace, one) for one, trace in larger) or _unseen(seen)
 
     def _model(self, best: stages.Evaluated, swizzle: Swizzle) -> tuple[records.OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
@@ -188,24 +208,22 @@ class SizeGuard:
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def _values(launch: records.Launch, name: str) -> list[int | bool]:
+def _values(launch: records.Launch, name: str) -> list[int]:
     """Other values of an argument than its own, at which a kernel may be launched as well.
 
     Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided.
     """
-    value, text = launch.arguments[name], launch.source.entry.text
-    if type(value) is bool:
-        return [not value]
-    if type(value) is not int or re.search(rf"arange\(0, {name}\b", text):
+    value, text = launch.constants.get(name), launch.source.entry.text
+    if value is None or re.search(rf"arange\(0, {name}\b", text):
         return []
     if name in launch.constexprs:
-        return [1 - value] if value in (0, 1) else [1]
+        return [1 - value if value in (0, 1) else 1]
     divides = re.search(rf"(//|[/%]|cdiv\([^,()]*,)\s*{name}\b", text)
-    return [one for one in (*([] if divides else [0]), 1, 2) if value not in (one, 1)]
+    return [one for one in range(bool(divides), 3) if value not in (one, 1)]
 
 
 def _proofs(
-    best: stages.Evaluated, *, tied: bool, held: Sequence[str] = ()
+    best: stages.Evaluated, tied: bool, held: Sequence[str] = ()
 ) -> Iterator[records.Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
@@ -215,9 +233,9 @@ def _proofs(
     proof, subject = best.proved.certify(), best.proved.subject
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
-        values = {name: {one.constants[name] for one in subject.launches} for name in held}
-        tests = [" or ".join(f"{name} == {one}" for one in sorted(values[name])) for name in values]
-        if needed := " and ".join(filter(None, (proof.condition, *(f"({one})" for one in tests)))):
+        values = ([f"{name} == {one.constants[name]}" for one in subject.launches] for name in held)
+        tests = [f"({' or '.join(dict.fromkeys(one))})" for one in values]
+        if needed := " and ".join(filter(None, (proof.condition, *tests))):
             proof = records.Certificate("under a condition", needed)
         yield proof
     traced = subject.traced if tied or here else ()
@@ -254,6 +272,11 @@ def _counts(count: int) -> list[int]:
     """Blocks along a size that has `count` of them."""
     fewer = [count // part + more for part in FRACTIONS for more in (0, 1)]
     return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
+
+
+def _unseen(traces: Sequence[records.Trace]) -> bool:
+    seen = frozenset().union(*(one.seen for one in traces))
+    return any(one.unseen - seen for one in traces)
 
 
 def _idle(trace: records.Trace) -> int:

@@ -11,13 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.jit import Integer, jit, table_size
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    SECTOR_BYTES,
-    Access,
-    Int32Array,
-    Int64Array,
-)
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int32Array, Int64Array
 
 _UInt16Array: TypeAlias = npt.NDArray[np.uint16]
 

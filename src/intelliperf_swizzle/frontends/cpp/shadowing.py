@@ -111,12 +111,7 @@ def splice(
     }
     root = patch_root(file, roots or (Path(file).parent,))
     diff = unified_diff(before, after, root)
-    return Edit(
-        functions={},
-        files=after,
-        before=before,
-        diff=diff,
-    )
+    return Edit(functions={}, files=after, before=before, diff=diff)
 
 
 def inserted_lines(edit: Edit) -> set[str]:

@@ -297,11 +297,7 @@ _MISSING = (
 )
 
 
-def _no_launch(
-    tools: type[Toolchain],
-    journal: _LaunchJournal,
-    ending: Ending,
-) -> CaptureError:
+def _no_launch(tools: type[Toolchain], journal: _LaunchJournal, ending: Ending) -> CaptureError:
     for pattern, fact, remedy in _MISSING:
         found = re.search(pattern, "\n".join(ending.last_lines))
         if found:

@@ -292,36 +292,30 @@ def conflicting(kernel: Kernel) -> list[Op]:
     return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
 
 
-FOLDS = {
-    **dict.fromkeys(
-        ("arith.remsi", "arith.remui", "arith.andi", "arith.divsi", "arith.divui", "arith.shrsi",
-         "arith.shrui", "arith.trunci"), 1,
-    ),
-    **dict.fromkeys(
-        ("arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui", "arith.select", "arith.cmpi",
-         "scf.if"), 2,
-    ),
-}  # fmt: skip
-"""Operations that may bring programs together at a size, and not at a smaller one -> how many
-outcomes there are to be seen: a remainder that is another number; both of a choice."""
+_FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
+          "maxsi", "maxui", "select", "cmpi")  # fmt: skip
 
 
 @lru_cache(maxsize=64)
-def folds(kernel: Kernel) -> tuple[Op, ...]:
-    """Those that lead from a program's number to its `conflicting` accesses."""
+def folds(kernel: Kernel) -> frozenset[Op]:
+    """What may bring programs together at one size and not at a smaller one: operations that lead
+    from a program's number to its `conflicting` accesses."""
     own, sources = of_the_program(kernel), Sources(kernel)
     wanted = [value for op in conflicting(kernel) for place, value in enumerate(op.operands)
               if place in ACCESSES[op.name]]  # fmt: skip
     leading = reached(wanted, lambda one: (*sources.before(one), *sources.deciding(one)))
 
     def may(op: Op) -> bool:
-        kind = kernel.types[op.results[0]].rpartition("x")[2].strip(">")
+        kind = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:]
         if op.name == "arith.cmpi":  # sizes are compared at all sizes
             return any(kernel.constant(one) is not None for one in op.operands)
-        return (op.name, kind) not in (("arith.andi", "i1"), ("arith.trunci", "i32"))
+        folding = op.name == "scf.if" or op.name.removeprefix("arith.") in _FOLDS
+        return folding and (op.name, kind) not in (
+            ("arith.andi", ["i1"]),
+            ("arith.trunci", ["i32"]),
+        )
 
-    made = [op for op in kernel.made(leading) if op.name in FOLDS and may(op)]
-    return tuple(dict.fromkeys(op for op in made if not own.isdisjoint(op.results)))
+    return frozenset(op for op in kernel.made(leading) if may(op) and {*op.results} & own)
 
 
 @lru_cache(maxsize=64)

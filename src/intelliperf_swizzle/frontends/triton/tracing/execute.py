@@ -11,7 +11,6 @@ from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.flow import (
-    FOLDS,
     accessed_by,
     address_slice,
     conflicting,
@@ -170,8 +169,7 @@ def _trace(
     kernel = live.plan.kernel
     places: dict[Op | tuple[Op, int], str] = {op: kernel.line(op) for op in conflicting(kernel)}
     for op in folds(kernel):
-        each = f"{kernel.line(op)}: {op.name}"
-        places |= {(op, side): f"{each} {side}" for side in range(FOLDS[op.name])}
+        places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}" for side in range(2)}
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
         trace, unresolved=tuple(recorder.unresolved), hands_over=accessed_by(kernel).hands_over,

@@ -2,7 +2,4 @@
 # SPDX-License-Identifier: MIT
 """Whether a swizzled kernel does what the original does: the same IR with proved numbers."""
 
-from intelliperf_swizzle.frontends.triton.validate.compare import (
-    find_difference,
-    validate,
-)
+from intelliperf_swizzle.frontends.triton.validate.compare import find_difference, validate

@@ -169,16 +169,14 @@ def on_lanes(p: Programs, function: Function, blocks: Sequence[Block], element: 
     return Block((rounded(function(*arrays), element),), element, shape)
 
 
-def outcomes(name: str, given: Sequence[Array], made: Array) -> tuple[bool, ...]:
-    """Which outcomes there are of one of `flow.FOLDS`."""
-    first, last = made if name == "arith.cmpi" else given[0], given[-1]
-    if name in ("arith.cmpi", "arith.select"):
-        return not first.all(), bool(first.any())
-    if name in ("arith.divsi", "arith.divui", "arith.shrsi", "arith.shrui"):
-        return (bool(made.any()),)
-    if name == "arith.andi":
-        return (bool((first > last).any()),)
-    return bool((made != first).any()), bool((made != last).any())
+def outcomes(name: str, given: Sequence[Array], made: Array) -> tuple[bool, bool]:
+    """Whether what is made differs from each of the last two that it is made of; of a comparison,
+    whether it is true and false, and of a quotient whether there is more than 0."""
+    if name == "arith.cmpi":
+        return bool(made.any()), not made.all()
+    if name.startswith(("arith.div", "arith.shr")):
+        return (bool(made.any()),) * 2
+    return bool((made != given[-2:][0]).any()), bool((made != given[-1]).any())
 
 
 def libdevice(symbol: str) -> Operation | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, FOLDS, Slice, folds
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
@@ -111,6 +111,7 @@ class Plan:
         self, kernel: Kernel, executed: Slice, tiles: tuple[Op, str] | None = None
     ) -> None:
         self.kernel, self.executed, self.tiles = kernel, executed, tiles
+        self.folds = folds(kernel)
         self.functions = {function.symbol: function for function in kernel.functions}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
@@ -131,8 +132,7 @@ class Plan:
             if op.name == "arith.constant":
                 self.constants[op.results[0]] = constant(op, self.types[op.results[0]])
             else:
-                other = "fold" if op in folds(self.kernel) else "compute"
-                steps.append((_HANDLERS.get(op.name, other), op))
+                steps.append((_HANDLERS.get(op.name, "compute"), op))
             if self.tiles is not None and self.tiles[1] in op.results:
                 steps.append(("begin_tile", op))
 
@@ -159,7 +159,7 @@ class Walker:
         self.values: dict[str, Block] = {**plan.constants, **arguments}
         self._methods: dict[str, Callable[[Op], None]] = {
             name: getattr(self, "_" + name)
-            for name in {"compute", "fold", "begin_tile", *_HANDLERS.values()}
+            for name in {"compute", "begin_tile", *_HANDLERS.values()}
         }
 
     def run(self) -> None:
@@ -354,18 +354,6 @@ class Walker:
     def _compute(self, op: Op) -> None:
         self._make(op, OPERATIONS.get(op.name))
 
-    def _fold(self, op: Op) -> None:
-        """Computes, and notes which outcomes there are."""
-        self._compute(op)
-        seen, active = self.accesses.now.made, self.programs.active
-        blocks = [self.values[name] for name in (*op.operands, *op.results)]
-        if {(op, side) for side in range(FOLDS[op.name])} <= seen or not blocks[-1].known:
-            return
-        lanes = (align(block.data, len(blocks[-1].shape)) for block in blocks)
-        *given, made = [one[active] if len(one) == len(active) else one for one in lanes]
-        found = outcomes(op.name, given, made)
-        seen.update((op, side) for side, there in enumerate(found) if there)
-
     def _make(self, op: Op, operation: Operation | None) -> None:
         """Bind what an operation makes; not known if an operand or the operation is not."""
         blocks = [self.values[name] for name in op.operands]
@@ -378,6 +366,16 @@ class Walker:
             return
         found = operation(self.programs, op, blocks, kinds[0])
         self._bind(op.results, [found] if isinstance(found, Block) else found)
+        if op in self.plan.folds and not {(op, 0), (op, 1)} <= self.accesses.now.made:
+            self._note(op)
+
+    def _note(self, op: Op) -> None:
+        """Notes which outcomes there are of one of `flow.folds`."""
+        active, rank = self.programs.active, len(self.plan.types[op.results[0]][1])
+        lanes = [align(self.values[name].data, rank) for name in (*op.operands, *op.results)]
+        *given, made = (one[active] if len(one) == len(active) else one for one in lanes)
+        for side, found in enumerate(outcomes(op.name, given, made)):
+            self.accesses.now.made |= {(op, side)} if found else set()
 
     def _combine(self, op: Op) -> None:
         """A reduction or a scan."""
