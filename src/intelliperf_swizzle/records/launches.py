@@ -310,6 +310,10 @@ class Launch:
         }
 
 
+NOT_RECORDED = "a launch of it could not be recorded"
+"""In `Launch.varying`: anything may differ."""
+
+
 @dataclass(frozen=True)
 class Capture:
     """What one run of the application left behind.

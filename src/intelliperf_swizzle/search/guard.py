@@ -188,9 +188,10 @@ class SizeGuard:
         x, y, z = launch.grid
         grids = ((2 * x, y, z), (x, 2 * y, z), (x, y, 2 * z)) * ("addresses" not in launch.options)
         twice = [replace(launch, grid=one, storages=memory, count=1) for one in grids]
-        both = zip(twice, self._look(twice), strict=True)
-        apart = [trace for one, trace in both
-                 if trace and trace.line_accesses == lines and not find_dependence(trace, one)]  # fmt: skip
+        apart = [
+            trace for one, trace in zip(twice, self._look(twice), strict=True)
+            if trace and trace.line_accesses == lines and not find_dependence(trace, one)
+        ]  # fmt: skip
         seen = [*traces, *(trace for _, trace in larger), *apart]
         return any(find_dependence(trace, one) for one, trace in larger) or _unseen(seen)
 

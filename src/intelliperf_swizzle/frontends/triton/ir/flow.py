@@ -310,10 +310,7 @@ def folds(kernel: Kernel) -> frozenset[Op]:
         if op.name == "arith.cmpi":  # sizes are compared at all sizes
             return any(kernel.constant(one) is not None for one in op.operands)
         folding = op.name == "scf.if" or op.name.removeprefix("arith.") in _FOLDS
-        return folding and (op.name, kind) not in (
-            ("arith.andi", ["i1"]),
-            ("arith.trunci", ["i32"]),
-        )
+        return folding and (op.name[6:], kind) not in (("andi", ["i1"]), ("trunci", ["i32"]))
 
     return frozenset(op for op in kernel.made(leading) if may(op) and {*op.results} & own)
 

@@ -170,10 +170,11 @@ def _trace(
     places: dict[Op | tuple[Op, int], str] = {op: kernel.line(op) for op in conflicting(kernel)}
     for op in folds(kernel):
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}" for side in range(2)}
+    unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
-        trace, unresolved=tuple(recorder.unresolved), hands_over=accessed_by(kernel).hands_over,
-        seen=frozenset(places.values()) - unseen, unseen=unseen,
+        trace, hands_over=accessed_by(kernel).hands_over,
+        seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
     )  # fmt: skip
 
 
