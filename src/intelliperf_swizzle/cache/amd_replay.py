@@ -236,17 +236,13 @@ def replay_in_rounds(
     l1_hits, written, _ = np.sum([one.totals for one in domains], axis=0).tolist()
     per_request, per_miss = domains[0].weights
     return Traffic(
-        requests=requested @ per_request,
-        misses=missed @ per_miss,
-        l2_bytes=int((requested @ traffic.bytes_per_line(target)).sum()),
-        l1_hit_lines=l1_hits,
+        requests=requested @ per_request, misses=missed @ per_miss,
+        l2_bytes=int((requested @ traffic.bytes_per_line(target)).sum()), l1_hit_lines=l1_hits,
         fill_lines=int(missed[:, np.arange(64) >> 4 != records.Access.WRITE].sum()),
-        llc_hit_lines=hits,
-        written_bytes=written * records.SECTOR_BYTES,
-        distinct_lines=len(stream.unit_line),
-        causes=_causes(domains, tensors),
+        llc_hit_lines=hits, written_bytes=written * records.SECTOR_BYTES,
+        distinct_lines=len(stream.unit_line), causes=_causes(domains, tensors),
         clocks=float(clocks.max()),
-    )
+    )  # fmt: skip
 
 
 def _waited(

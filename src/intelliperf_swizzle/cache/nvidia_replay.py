@@ -82,20 +82,14 @@ def replay_two_sides(
     """Replay one launch from cold, as `replay_timed` does, in the words of all replays."""
     timed = replay_timed(stream, tile, target, occupancy, physics, tensors)
     return Traffic(
-        requests=timed.requests,
-        misses=timed.misses,
+        requests=timed.requests, misses=timed.misses,
         l2_bytes=int(timed.requests.sum()) * SECTOR_BYTES,
         l1_hit_lines=timed.l1_hits * SECTOR_BYTES // LINE_BYTES,
-        fill_lines=timed.fetched * SECTOR_BYTES // LINE_BYTES,
-        llc_hit_lines=0,
-        written_bytes=timed.written * SECTOR_BYTES,
-        distinct_lines=len(stream.unit_line),
-        crossed_bytes=timed.remote * SECTOR_BYTES,
-        crossed_misses=timed.remote_missed,
-        row_activations=timed.activated,
-        clocks=timed.clocks,
-        causes=timed.causes,
-    )
+        fill_lines=timed.fetched * SECTOR_BYTES // LINE_BYTES, llc_hit_lines=0,
+        written_bytes=timed.written * SECTOR_BYTES, distinct_lines=len(stream.unit_line),
+        crossed_bytes=timed.remote * SECTOR_BYTES, crossed_misses=timed.remote_missed,
+        row_activations=timed.activated, clocks=timed.clocks, causes=timed.causes,
+    )  # fmt: skip
 
 
 def replay_timed(

@@ -82,30 +82,16 @@ def conclude(
     untested_note = "the unit test was not run, as `--compute never` forbids it"
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     return Run(
-        kernel=subject.kernel,
-        kernels=(replace(subject, baseline=evaluator.baseline).summary,),
-        formula=setup.formula.name,
-        target=setup.target.name,
-        profiler=evaluator.baseline.profiler,
-        proposer=proposer,
-        seed=setup.options.seed,
-        grid=largest.grid,
-        constants=largest.constants,
-        launches=len(subject.launches),
-        baseline=evaluator.baseline,
-        ceiling=subject.ceiling,
-        best=None,
-        attempts=history.attempts,
-        nothing_to_gain=hopeless,
+        kernel=subject.kernel, kernels=(replace(subject, baseline=evaluator.baseline).summary,),
+        formula=setup.formula.name, target=setup.target.name, profiler=evaluator.baseline.profiler,
+        proposer=proposer, seed=setup.options.seed, grid=largest.grid, constants=largest.constants,
+        launches=len(subject.launches), baseline=evaluator.baseline, ceiling=subject.ceiling,
+        best=None, attempts=history.attempts, nothing_to_gain=hopeless,
         notes=(*anyway, *recorded.notes, *subject.notes, *((untested_note,) if untested else ())),
-        history=str(history.path),
-        invocation=setup.invocation,
-        file=largest.source.entry.file,
-        predicted=evaluator.predicted if subject.is_traced else None,
-        cautions=subject.cautions,
-        domain_name=setup.target.domain_name,
-        accuracy=subject.accuracy(setup.target),
-    )
+        history=str(history.path), invocation=setup.invocation, file=largest.source.entry.file,
+        predicted=evaluator.predicted if subject.is_traced else None, cautions=subject.cautions,
+        domain_name=setup.target.domain_name, accuracy=subject.accuracy(setup.target),
+    )  # fmt: skip
 
 
 Result: TypeAlias = "Outcome | SwizzleError | Interrupted | None"
