@@ -66,7 +66,7 @@ def plain(folder: Path, arguments: list[str]) -> float:
 def recorded(folder: Path, arguments: list[str]) -> float:
     """Seconds of the application while it is recorded."""
     from intelliperf_swizzle.frontends.ports import RecordRequest
-    from intelliperf_swizzle.frontends.triton.capture import capture
+    from intelliperf_swizzle.frontends.triton.capture.recording import capture
     from intelliperf_swizzle.hardware import devices
 
     place = folder / f"records-{time.monotonic_ns()}" / "capture"

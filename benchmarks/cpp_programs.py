@@ -164,7 +164,44 @@ FURTHER = (
     ),
 )
 """Of other collections, chosen before they were tried."""
-ALL = PROGRAMS + DRAWN + OTHERS + FURTHER
+LATER = (
+    Program("CUDA-C/06_stencil", "make", "./main.out"),
+    Program(
+        "CUDA-Programming/src/08-shared-memory",
+        "nvcc -O3 -arch=sm_75 bank.cu -o bank",
+        "./bank 512",
+    ),
+    Program(
+        "hip-tests/samples/2_Cookbook/3_shared_memory",
+        "cmake -B build && cmake --build build",
+        "./build/sharedMemory",
+    ),
+    Program("CloverLeaf", HIP_BUILD, "./build/hip-cloverleaf --file InputDecks/clover_sodxy.in"),
+    Program("Kernels/Cxx11", "make transpose-hip HIPCC=hipcc", "./transpose-hip 2 512"),
+    Program(
+        "Learn-CUDA-Programming/Chapter02/02_memory_overview/04_matrix_transpose",
+        "make",
+        "./matrix_transpose",
+    ),
+    Program("How_to_optimize_in_GPU/reduce", "make", "bin/reduce_v7"),
+    Program("hip-training-series/Lecture1/HIP/hip-stream", "make", "./stream"),
+    Program("cuda_programming/02_matrix_mul/tiled", "nvcc mmul.cu -o mmul", "./mmul"),
+    Program(
+        "simple_HIP_examples/vector_addition",
+        "nvcc -o vector_addition vector_addition.cu",
+        "./vector_addition",
+    ),
+    Program(
+        "hip-programming/optimization/03-matrix_transpose",
+        "hipcc -O3 matrix_transpose_with_SM.cpp -o transpose",
+        "./transpose",
+    ),
+    Program(
+        "professional-cuda-c-programming/examples/chapter04", "make", "./transpose 4 16 16 512 512"
+    ),
+)
+"""Of further authors."""
+ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER
 
 
 def main(words: list[str]) -> int:

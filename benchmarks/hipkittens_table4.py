@@ -73,7 +73,7 @@ def benchmark() -> int:
     from intelliperf_swizzle.cache import ReplayedLaunch, replay
     from intelliperf_swizzle.formulas import load_pattern
     from intelliperf_swizzle.frontends.ports import RecordRequest
-    from intelliperf_swizzle.frontends.triton.capture import capture
+    from intelliperf_swizzle.frontends.triton.capture.recording import capture
     from intelliperf_swizzle.frontends.triton.tracing import trace
     from intelliperf_swizzle.hardware import load_target
     from intelliperf_swizzle.language import parse

@@ -30,7 +30,7 @@ from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse

@@ -33,7 +33,7 @@ from accuracy.measured import MeasuredPair, UnusableError, read, records_of
 from accuracy.order_table import digest_of, find_table, first_programs
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int64Array, Launch
 from intelliperf_swizzle.records.launches import load_launch

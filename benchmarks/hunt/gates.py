@@ -325,7 +325,7 @@ class _WarmHere:
 
     def call(self, folder: Path, function: str, output: IO[bytes]) -> _Ended:
         if function.endswith(":compile_here"):
-            warm.answer(folder, asdict(Build(None, None, None, 0, 4, 0.0)))
+            warm.answer(folder, Build(None, None, None, 0, 4, 0.0))
             return _Ended(0)
         with _one_at_a_time, _undone_afterwards():
             try:

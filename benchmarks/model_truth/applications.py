@@ -15,7 +15,7 @@ from accuracy.configuration import (
     resident_workgroups,
 )
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int64Array, Launch

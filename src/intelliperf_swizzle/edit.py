@@ -10,6 +10,7 @@ import io
 import itertools
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -300,11 +301,14 @@ BUILD_LIMIT_SECONDS = 3600.0
 """A build command that takes longer hangs."""
 
 
+_WRONG = r"\berror: |\bfatal |undefined reference|cannot find"
+
+
 def run_build(command: str, project: Path, environment: Mapping[str, str]) -> None:
     """Runs the user's build command in a project directory, by the shell.
 
     Raises:
-        SwizzleError: it failed; with its last lines.
+        SwizzleError: it failed; with its first errors and its last lines.
     """
     try:
         build = children.run(
@@ -318,10 +322,10 @@ def run_build(command: str, project: Path, environment: Mapping[str, str]) -> No
     if build.exit_code is None:
         raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
     if build.exit_code:
-        raise SwizzleError(
-            f"the build command failed with exit code {build.exit_code}",
-            details=build.last_lines(20),
-        )
+        lines = build.last_lines(len(build.output))
+        wrong = [one for one in lines[:-15] if re.search(_WRONG, one)][:5]  # make goes on after it
+        fact = f"the build command failed with exit code {build.exit_code}"
+        raise SwizzleError(fact, details=(*wrong, *lines[-15:]))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pytest
 
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse

@@ -13,7 +13,7 @@ from traces_by_hand import gemm
 from intelliperf_swizzle.cache import ReplayedLaunch, Screen, ceiling, replay
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 

@@ -8,7 +8,8 @@ python revive_and_run.py FOLDER RECORD...
 import json
 import sys
 
-from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
+from intelliperf_swizzle.frontends.triton.ir import kernel_of
+from intelliperf_swizzle.frontends.triton.tracing.execute import make_live
 from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one
 from intelliperf_swizzle.records.launches import load_launch
 

@@ -18,7 +18,7 @@ import pytest
 
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import (
@@ -660,7 +660,7 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
             sys.executable,
             "-c",
             "from intelliperf_swizzle.frontends.ports import RecordRequest\n"
-            "from intelliperf_swizzle.frontends.triton.capture import capture\n"
+            "from intelliperf_swizzle.frontends.triton.capture.recording import capture\n"
             f"capture(RecordRequest([{sys.executable!r}, 'app.py'], folder='out', cwd='.'))",
         ],
         cwd=tmp_path,

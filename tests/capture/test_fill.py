@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.records import TensorArgument
 
 APPLICATION = """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences
 from intelliperf_swizzle.hardware import load_target
 

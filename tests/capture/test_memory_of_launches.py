@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.records import Capture, Launch, TensorArgument
 from intelliperf_swizzle.records.launches import as_text
 

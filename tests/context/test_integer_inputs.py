@@ -13,7 +13,7 @@ import pytest
 from intelliperf_swizzle.context.locality import describe_values, hardware_context
 from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Ceiling, Measurement

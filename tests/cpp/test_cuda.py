@@ -283,6 +283,19 @@ def test_what_nvcc_itself_has_built_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="probe was built without device bitcode") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], None, CUDA)
     assert "--build_command" in str(refused.value.hint)
+    with pytest.raises(CaptureError, match="no program with device code") as refused:
+        record(tmp_path, tmp_path / "records", ["./probe"], None, HIP)
+    assert "it has CUDA's: --target h200" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(("build", "name"), [("nvcc app.cu -o app", "CUDA"), ("make app", "HIP")])
+def test_where_sources_are_of_both_kinds_the_build_command_says_which(
+    build: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "app.cu").write_text(PROBES["CUDA"], encoding="utf-8")
+    (tmp_path / "app.cpp").write_text(PROBES["HIP"], encoding="utf-8")
+    chosen = choose_language(Options(build_command=build), ["./app"], tmp_path, Silent())
+    assert chosen.name == name
 
 
 def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:

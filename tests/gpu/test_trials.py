@@ -19,7 +19,7 @@ import pytest
 from applications import ADVANCED, FULL, PINNED, ROWS
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, gpu_told
 from intelliperf_swizzle.frontends.triton.gpu import Check, Rig, Task, Trial
 from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu, why_not_replayed

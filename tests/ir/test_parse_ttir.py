@@ -27,7 +27,7 @@ from launches_by_hand import (
 from printed import compiled
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.records import Launch
 
@@ -113,7 +113,7 @@ def texts(written: Sequence[str], benchmarks: Sequence[str]) -> Sequence[str]:
 
 
 def every(kernel: Kernel) -> list[Op]:
-    return [op for function in kernel.functions for op in function.walk()]
+    return [*kernel.every()]
 
 
 def test_every_operation_is_read_once_and_every_operand_is_defined(texts: Sequence[str]) -> None:
@@ -167,9 +167,9 @@ def test_constants_names_and_roles(written: Sequence[str]) -> None:
 
 def test_sibling_regions_and_functions_keep_their_values_apart(written: Sequence[str]) -> None:
     kernel = Kernel.parse(written[-1])
-    assert [function.symbol.split(".")[-1][:5] for function in kernel.functions[1:]] == [
-        op.symbol.split(".")[-1][:5] for op in kernel.ops() if op.name == "tt.call"
-    ]
+    assert [
+        function.symbol.split(".")[-1][:5] for function in [*kernel.functions.values()][1:]
+    ] == [op.symbol.split(".")[-1][:5] for op in kernel.ops() if op.name == "tt.call"]
     defined = [value for op in every(kernel) for value in op.results]
     assert len(set(defined)) == len(defined)
     (assembly,) = [op for op in every(kernel) if op.name == "tt.elementwise_inline_asm"]

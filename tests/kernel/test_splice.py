@@ -293,9 +293,17 @@ def test_the_block_stands_before_an_argument_changes(tmp_path: Path) -> None:
     assert text.index("# swizzle") < text.index("n = n // 2") < text.index("pid = swizzle_pid")
 
 
-def test_a_named_axis_is_for_the_compiler(tmp_path: Path) -> None:
+def test_a_named_axis_is_patched_for_its_recorded_value(tmp_path: Path) -> None:
     launch = one_axis(tmp_path, "    tl.store(x + tl.program_id(WHICH), 1.0)", WHICH=0)
-    with pytest.raises(SpliceError, match=r"the axis of `tl.program_id\(WHICH\)` is not known"):
+    _, added = removed_and_added(spliced(launch))
+    assert added[1:3] == ["    swizzle_pid = tl.program_id(WHICH)", "    if WHICH == 0:"]
+    assert added[-1] == "    tl.store(x + swizzle_pid, 1.0)"
+
+
+def test_an_axis_read_by_name_and_number_is_for_the_compiler(tmp_path: Path) -> None:
+    body = "    tl.store(x + tl.program_id(WHICH) + tl.program_id(0), 1.0)"
+    launch = one_axis(tmp_path, body, WHICH=0)
+    with pytest.raises(SpliceError, match=r"the same axis is read by its number and by a name"):
         spliced(launch)
     for_the_compiler(launch)
 

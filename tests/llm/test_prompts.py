@@ -15,7 +15,7 @@ from intelliperf_swizzle.context.locality import hardware_context
 from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck

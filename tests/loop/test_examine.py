@@ -15,7 +15,7 @@ from pytest_mock import MockerFixture
 from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent

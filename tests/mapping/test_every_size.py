@@ -153,6 +153,17 @@ def test_a_condition_is_tested_once() -> None:
     assert conditional(other, ("pid",), "num_pids == 8").count("where(") == 2
 
 
+@pytest.mark.parametrize(("rows", "renumbers"), [(7, True), (2, False)])
+def test_a_condition_reads_arguments_whatever_a_text_calls_its_own(
+    rows: int, renumbers: bool
+) -> None:
+    condition = "num_pids == 8 and rows == 7"
+    text = conditional("rows = 2\npid = num_pids - 1 - pid", ("pid",), condition)
+    assert conditional(text, ("pid",), condition) == text
+    tiles = evaluate(parse(text), (8, 1, 1), {"rows": rows}, num_xcds=8)
+    assert (tiles[0] == 7) == renumbers
+
+
 @pytest.mark.parametrize(
     ("decisive", "expected"),
     [({"n"}, "num_pids == 16 and n == 7"), ({"n", "seed"}, None), ((), "num_pids == 16")],

@@ -15,7 +15,7 @@ from intelliperf_swizzle.doctor import diagnose
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.ports import RecordRequest, frontends
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.source.splice import splice
 from intelliperf_swizzle.hardware import devices
 from intelliperf_swizzle.language import parse

@@ -15,7 +15,7 @@ import pytest
 
 from intelliperf_swizzle import optimize, score
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse

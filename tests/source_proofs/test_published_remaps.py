@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_launches
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict
 from intelliperf_swizzle.report.words import describe_remap

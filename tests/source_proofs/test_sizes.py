@@ -15,7 +15,7 @@ import torch
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.resizing import scale_launch
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.records import Launch, TensorArgument
 from intelliperf_swizzle.testing import assert_kernel_is_permutation
 

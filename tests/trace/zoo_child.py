@@ -21,8 +21,8 @@ import torch
 import triton.runtime.interpreter as triton_interpreter
 from zoo import Case, Descriptor, cases, record
 
+from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.tracing.execute import (
-    kernel_of,
     make_live,
     trace_here,
 )

@@ -15,10 +15,11 @@ from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace
-from intelliperf_swizzle.frontends.triton.validate import compare, validate
+from intelliperf_swizzle.frontends.triton.validate import compare
+from intelliperf_swizzle.frontends.triton.validate.compare import validate
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove

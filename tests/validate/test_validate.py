@@ -38,7 +38,8 @@ from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.frontends.triton.tracing import trace
-from intelliperf_swizzle.frontends.triton.validate import compare, validate
+from intelliperf_swizzle.frontends.triton.validate import compare
+from intelliperf_swizzle.frontends.triton.validate.compare import validate
 from intelliperf_swizzle.frontends.triton.validate.compare_child import EDITED, Request
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import load_target

@@ -193,10 +193,10 @@ class Builder(Protocol):
 
     backend: Backend
 
-    def builds_program(self, project: Path, backend: Backend | None) -> bool:
-        """Whether a project's sources have kernels of this language, for a backend if it is known.
+    def builds_program(self, project: Path, command: str, backend: Backend | None) -> bool:
+        """Whether a command builds kernels of this language from a project's sources.
 
-        Costs a look at every source.
+        For a backend if it is known. Costs a look at every source.
         """
 
     def has_kernel(self, kernel: str, project: Path) -> bool:

@@ -9,13 +9,14 @@ computes from arguments alone (`cdiv(N, BLOCK_N)`), which is one unknown number.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.language.grammar import LARGEST
-from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS, Graph, graph_of
+from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS, Graph, assigned_names, graph_of
 from intelliperf_swizzle.mapping.boxes import prove_everywhere
 from intelliperf_swizzle.mapping.polynomial import (
     Bounds,
@@ -149,9 +150,12 @@ def conditional(text: str, outputs: Sequence[str], condition: str, own: str = "o
     """A swizzle that renumbers where a condition holds, and elsewhere nothing.
 
     What has that condition already, as in a resumed run, is left alone. `own` begins the names of
-    what is kept.
+    what is kept, arguments too that have the name of a variable of the text.
     """
-    kept = "".join(f"{own}_{name} = {name}\n" for name in outputs)
+    hidden = assigned_names(parse(text).statements) & {*re.findall(r"\w+", condition)}
+    kept = "".join(f"{own}_{name} = {name}\n" for name in (*outputs, *sorted(hidden)))
+    for name in hidden:
+        condition = re.sub(rf"\b{name}\b", f"{own}_{name}", condition)
     chosen = "".join(f"\n{name} = where({condition}, {name}, {own}_{name})" for name in outputs)
     bare = text.strip().removeprefix(kept).removesuffix(chosen)
     if f"{own}_" in bare:

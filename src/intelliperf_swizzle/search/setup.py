@@ -156,7 +156,8 @@ def choose_language(
     backend = load_target(options.target).backend if options.target else None
 
     def building() -> list[KernelLanguage]:
-        return [one for one in builders if one.builds_program(project, backend)]
+        build = str(options.build_command)
+        return [one for one in builders if one.builds_program(project, build, backend)]
 
     def naming(words: Sequence[str]) -> list[KernelLanguage]:
         return [one for one in languages if one.names_program(words, project)]

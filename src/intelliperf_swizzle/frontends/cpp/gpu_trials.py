@@ -22,7 +22,7 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
-from intelliperf_swizzle.frontends.child_processes import LOG, last_lines
+from intelliperf_swizzle.frontends.child_processes import LOG
 from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
     read_kernel,
@@ -36,9 +36,9 @@ from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.trials.processes import (
+    Begun,
     Known,
     Limits,
-    Process,
     fresh_folder,
     try_out,
 )
@@ -143,7 +143,7 @@ class CppOnGpu:
         code = {number: one.code for number, one in programs.items()}
         return try_out(lambda known: self._start(code, known), counts, code, limits)
 
-    def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
+    def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Begun:
         """The program with what is to be tried, in a fresh folder for what it says.
 
         Raises:
@@ -177,7 +177,7 @@ class CppOnGpu:
                 child = Child(program.command, cwd=place, environment=variables, output=log)
         except OSError as error:
             raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
-        return Process(child, Journal(folder).unread, lambda: last_lines(folder))
+        return folder, child
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""

@@ -75,10 +75,14 @@ class Cpp:
         extension = self.backend == (torch_build() or "cuda") and loads_extension(command, project)
         return extension or any(programs_of(command, project, self.name))
 
-    def builds_program(self, project: Path, backend: Backend | None) -> bool:
-        """Whether sources have a kernel, and the backend or what they include is of this kind."""
+    def builds_program(self, project: Path, command: str, backend: Backend | None) -> bool:
+        """Whether sources have a kernel, and the backend or what they include is of this kind.
+
+        Where they include both, what the command calls.
+        """
         texts = [text for _, text in sources(project)]
-        is_cuda = any(map(CUDA_TEXT.search, texts)) and not any(map(HIP_TEXT.search, texts))
+        cuda, hip = (any(map(one.search, texts)) for one in (CUDA_TEXT, HIP_TEXT))
+        is_cuda = cuda and (not hip or re.search(r"\b(?:nvcc|cuda)\b", command) is not None)
         kind = backend or ("cuda" if is_cuda else "hip")
         return kind == self.backend and any("__global__" in one for one in texts)
 

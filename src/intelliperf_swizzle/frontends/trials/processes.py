@@ -22,31 +22,21 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.child_processes import PATIENCE_SECONDS, how_ended
+from intelliperf_swizzle.frontends.child_processes import PATIENCE_SECONDS, how_ended, last_lines
 from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, Known, Trial
+from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.outcomes import timing
 
 _POLL_SECONDS = 0.05
 
 
-@dataclass(frozen=True)
-class Process:
-    """A process of the application that tries candidates.
-
-    Attributes:
-        child: it.
-        unread: what it has told since the last call.
-        last_lines: that it has printed.
-    """
-
-    child: Child
-    unread: Callable[[], Sequence[dict[str, Any]]]
-    last_lines: Callable[[], Sequence[str]]
+Begun: TypeAlias = tuple[Path, Child]
+"""A process of the application that tries candidates, and the folder with its journal and log."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,7 @@ def fresh_folder(parent: Path) -> Path:
 
 
 def try_out(
-    start: Callable[[Known], Process],
+    start: Callable[[Known], Begun],
     counts: Sequence[int],
     candidates: Collection[int],
     limits: Limits,
@@ -99,14 +89,15 @@ def try_out(
             return {number: record.trial(number, limits.device) for number in candidates}
 
 
-def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
+def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
     """One process of the application; whether it came to its end or was done."""
-    child = process.child
+    folder, child = begun
+    journal = Journal(folder)
     watch = _ProcessWatch(record, time.monotonic(), limits.process_seconds)
     record.cut, late, over = None, False, False
     try:
         while child.exit_code is None:
-            watch.take(process.unread())
+            watch.take(journal.unread())
             late, over = watch.late, watch.over
             if late or over:
                 break
@@ -115,23 +106,23 @@ def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
             child.wait(_POLL_SECONDS)
     finally:
         child.end(PATIENCE_SECONDS)
-    watch.take(process.unread())
+    watch.take(journal.unread())
     if over and not late and not watch.done(len(record.counts)):
         record.cut = f"the application was ended after {limits.process_seconds:.0f} s"
         return False
     if watch.working is None:
         if not record.size and child.exit_code:
-            lines = tuple(process.last_lines())
+            lines = last_lines(folder)
             raise ValidationError(
                 f"the application failed: the process {how_ended(child.exit_code)}", details=lines
             )
         return True
-    _note_loss(process, record, watch.working, late=late)
+    _note_loss(begun, record, watch.working, late=late)
     return False
 
 
 def _note_loss(
-    process: Process, record: _TrialsSoFar, working: Mapping[str, Any], *, late: bool
+    begun: Begun, record: _TrialsSoFar, working: Mapping[str, Any], *, late: bool
 ) -> None:
     """Notes what was being tried when the process was lost."""
     candidate, what = working["candidate"], working["what"]
@@ -140,8 +131,8 @@ def _note_loss(
     if working["launch"] in record.unraced:
         record.rounds[working["launch"]] = {}
         return
-    how = "took too long" if late else f"the process {how_ended(process.child.exit_code)}"
-    lines = tuple(process.last_lines())
+    how = "took too long" if late else f"the process {how_ended(begun[1].exit_code)}"
+    lines = last_lines(begun[0])
     if candidate is None:
         if what != "timing":
             raise ValidationError(

@@ -20,7 +20,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.triton.trials import on_gpu
-from intelliperf_swizzle.frontends.triton.validate import find_difference, validate
+from intelliperf_swizzle.frontends.triton.validate.compare import find_difference, validate
 from intelliperf_swizzle.frontends.triton.versions import find_triton
 
 

@@ -132,7 +132,10 @@ def built(
     moved = tuple(moved_command(command, Path(recipe.project), place))
     files = files or device_files(moved, place, recipe.language, below=builds)
     if not files:
+        other, target = ("CUDA", "h200") if recipe.language == "HIP" else ("HIP", "mi300x")
         hint = f"{toolchain.name_of_compiler} builds one" if builds else _REBUILD
+        if any(programs_of(moved, place, other)):
+            hint = f"it has {other}'s: --target {target}"
         raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
     objects, without = _read(files, recipe.arch)
     if not objects:
@@ -194,9 +197,6 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     name, compiler = toolchain.language, toolchain.name_of_compiler
     whole = re.search(rf"(/\S+/{compiler}): (?:No such file|not found)", said)
     package = _install(wanted, name)
-    known = whole or call or package or "omp" in wanted
-    if not known and (toolchain.has_vendors or not missing):
-        return error
     if call:
         hint = (
             f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
@@ -204,9 +204,11 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{compiler}`"
     elif package:
-        hint = f"{package}, which has `{wanted}`"
+        hint = f"{package}: `{wanted}`"
     elif "omp" in wanted:
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
+    elif toolchain.has_vendors or not missing:
+        return error
     else:
         hint = (
             f"if `{wanted}` is of {toolchain.vendors}, install it: Triton has {name}'s main "
@@ -250,7 +252,7 @@ def _install(header: str, language: str) -> str | None:
     package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
     if package is None or language == "CUDA":
         return package and f"pip install {package}"
-    return f"sudo apt install {package}, of ROCm's repository"
+    return f"sudo apt install {package} hipcc, of ROCm's repository, and /opt/rocm/bin on the path"
 
 
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip", ".hh", ".inl", ".inc")

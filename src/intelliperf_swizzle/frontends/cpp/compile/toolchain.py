@@ -157,9 +157,10 @@ class HipToolchain(Toolchain):
                 if not (root / folder / header.name).exists():
                     (root / folder / header.name).symlink_to(header)
         hip = root / "include" / "hip"
-        if not (hip / "hip_fp16.h").exists():
-            shutil.copy(RUNTIME / "hip_fp16.h", hip)
-            (hip / "hip_bf16.h").write_text("#include <hip/hip_fp16.h>\n", encoding="utf-8")
+        made = {name: (RUNTIME / name).read_text("utf-8") for name in ("hip_fp16.h", "hip_ext.h")}
+        made["hip_bf16.h"] = "#include <hip/hip_fp16.h>\n"
+        for name in made.keys() - {one.name for one in hip.iterdir()}:
+            (hip / name).write_text(made[name], encoding="utf-8")
         for package in ("hip-lang", "hip"):  # of CMake: its language HIP, and `find_package(hip)`
             (root / "lib" / "cmake" / package).mkdir(parents=True)
             config = root / "lib" / "cmake" / package / f"{package}-config.cmake"

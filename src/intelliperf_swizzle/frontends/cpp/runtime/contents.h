@@ -3,16 +3,29 @@
 //
 // What buffers hold, by its hash, in the folder of a recording; on a stand-in and on a GPU.
 #pragma once
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <string>
+#include <unordered_map>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define TEXT(name) #name
+#define QUOTED(name) TEXT(name)
 
 namespace {
 

@@ -27,10 +27,8 @@ namespace {
 template <typename Attribute>
 const char* unfit(const Attribute* attributes, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
-    if (attributes[i].id == cudaLaunchAttributeClusterDimension &&
-        attributes[i].val.clusterDim.x * attributes[i].val.clusterDim.y *
-                attributes[i].val.clusterDim.z >
-            1)
+    const auto& by = attributes[i].val.clusterDim;
+    if (attributes[i].id == cudaLaunchAttributeClusterDimension && by.x * by.y * by.z > 1)
       return "a launch of clusters was refused: their workgroups stay together";
     if (attributes[i].id == cudaLaunchAttributeCooperative && attributes[i].val.cooperative)
       return "a cooperative launch was refused: its workgroups wait for each other";
@@ -100,7 +98,6 @@ CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
 #endif
   return kSuccess;
 }
-CALL(DeviceCanAccessPeer)(int* can, int, int) { return put(can, 0); }
 CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   memset(out, 0, sizeof *out);
   auto it = buffer_at((uintptr_t)at);

@@ -29,6 +29,8 @@ CALL(LaunchCooperativeKernel)(const void*, dim3, dim3, void**, unsigned, Stream)
 // clang-format off
 SAME(ExtLaunchKernel, hipLaunchKernel); SAME(ExtMallocWithFlags, hipMalloc);
 SAME(HostMalloc, hipMalloc); SAME(HostFree, hipFree); SAME(MemcpyWithStream, hipMemcpy);
+SAME(MemcpyHtoD, hipMemcpy); SAME(MemcpyDtoH, hipMemcpy); SAME(MemcpyDtoD, hipMemcpy);
+SAME(Init, sw_nothing); SAME(CtxDestroy, sw_nothing); SAME(DeviceGet, hipGetDevice);
 // clang-format on
 CALL(LaunchKernelExC)(const hipLaunchConfig_t* how, const void* host, void** arguments) {
   return hipLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,

@@ -7,59 +7,64 @@
 
 struct swizzle_bf16 {  // the upper half of a float, rounded to nearest, ties to even
   unsigned short bits;
-  __host__ __device__ static swizzle_bf16 from(float value) {
+  swizzle_bf16() = default;
+  __host__ __device__ explicit swizzle_bf16(float value) {
     const unsigned whole = __builtin_bit_cast(unsigned, value);
-    if (value != value) return {static_cast<unsigned short>(whole >> 16 | 64)};
-    return {static_cast<unsigned short>((whole + 0x7fff + (whole >> 16 & 1)) >> 16)};
+    const bool number = value == value;
+    bits = static_cast<unsigned short>(number ? (whole + 0x7fff + (whole >> 16 & 1)) >> 16
+                                              : whole >> 16 | 64);
   }
-  __host__ __device__ operator float() const {
+  __host__ __device__ explicit operator float() const {
     return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16);
   }
 };
-struct swizzle_fp16 {
-  _Float16 bits;
-  __host__ __device__ static swizzle_fp16 from(float value) {
-    return {static_cast<_Float16>(value)};
+
+// clang-format off
+#define SWIZZLE_OPERATION(name, op, function)                                                      \
+  __host__ __device__ inline name operator op(name a, name b) { return float(a) op float(b); }     \
+  __host__ __device__ inline name& operator op##=(name& a, name b) { return a = a op b; }          \
+  __host__ __device__ inline name function(name a, name b) { return a op b; }                      \
+  __host__ __device__ inline name##2 operator op(name##2 a, name##2 b) {                           \
+    return {a.x op b.x, a.y op b.y};                                                               \
+  }                                                                                                \
+  __host__ __device__ inline name##2 function##2(name##2 a, name##2 b) { return a op b; }
+
+#define SWIZZLE_COMPARISON(name, op, is)                                                           \
+  __host__ __device__ inline bool __h##is(name a, name b) { return float(a) op float(b); }         \
+  __host__ __device__ inline bool __hb##is##2(name##2 a, name##2 b) {                              \
+    return __h##is(a.x, b.x) && __h##is(a.y, b.y);                                                 \
   }
-  __host__ __device__ operator float() const { return static_cast<float>(bits); }
-};
 
 #define SWIZZLE_FLOAT(name, native)                                                                \
   struct name {                                                                                    \
     native value;                                                                                  \
     name() = default;                                                                              \
     template <typename T, typename = decltype(static_cast<float>(T()))>                            \
-    __host__ __device__ name(T from) : value(native::from(static_cast<float>(from))) {}            \
-    __host__ __device__ operator float() const { return value; }                                   \
-    __host__ __device__ name& operator+=(name b) { return *this = name(float(*this) + float(b)); } \
-    __host__ __device__ name& operator-=(name b) { return *this = name(float(*this) - float(b)); } \
-    __host__ __device__ name& operator*=(name b) { return *this = name(float(*this) * float(b)); } \
-    __host__ __device__ name& operator/=(name b) { return *this = name(float(*this) / float(b)); } \
+    __host__ __device__ name(T from) : value(static_cast<native>(static_cast<float>(from))) {}     \
+    __host__ __device__ operator float() const { return static_cast<float>(value); }               \
   };                                                                                               \
-  __host__ __device__ inline name operator+(name a, name b) { return float(a) + float(b); }        \
-  __host__ __device__ inline name operator-(name a, name b) { return float(a) - float(b); }        \
-  __host__ __device__ inline name operator*(name a, name b) { return float(a) * float(b); }        \
-  __host__ __device__ inline name operator/(name a, name b) { return float(a) / float(b); }        \
+  struct name##2 {                                                                                 \
+    name x, y;                                                                                     \
+    name##2() = default;                                                                           \
+    __host__ __device__ name##2(name a, name b) : x(a), y(b) {}                                    \
+    template <typename T, typename = decltype(name(T()))>                                          \
+    __host__ __device__ explicit name##2(T a) : x(a), y(a) {}                                      \
+  };                                                                                               \
+  SWIZZLE_OPERATION(name, +, __hadd) SWIZZLE_OPERATION(name, -, __hsub)                            \
+  SWIZZLE_OPERATION(name, *, __hmul) SWIZZLE_OPERATION(name, /, __hdiv)                            \
+  SWIZZLE_COMPARISON(name, ==, eq) SWIZZLE_COMPARISON(name, !=, ne)                                \
+  SWIZZLE_COMPARISON(name, <, lt) SWIZZLE_COMPARISON(name, <=, le)                                 \
+  SWIZZLE_COMPARISON(name, >, gt) SWIZZLE_COMPARISON(name, >=, ge)                                 \
   __host__ __device__ inline name operator-(name a) { return -float(a); }                          \
-  __host__ __device__ inline name __hadd(name a, name b) { return a + b; }                         \
-  __host__ __device__ inline name __hsub(name a, name b) { return a - b; }                         \
-  __host__ __device__ inline name __hmul(name a, name b) { return a * b; }                         \
-  __host__ __device__ inline name __hdiv(name a, name b) { return a / b; }                         \
   __host__ __device__ inline name __hfma(name a, name b, name c) {                                 \
     return __builtin_fmaf(float(a), float(b), float(c));                                           \
-  }                                                                                                \
-  struct name##2 { name x, y; };                                                                   \
-  __host__ __device__ inline name##2 __hadd2(name##2 a, name##2 b) {                               \
-    return {a.x + b.x, a.y + b.y};                                                                 \
-  }                                                                                                \
-  __host__ __device__ inline name##2 __hmul2(name##2 a, name##2 b) {                               \
-    return {a.x * b.x, a.y * b.y};                                                                 \
   }                                                                                                \
   __host__ __device__ inline name##2 __hfma2(name##2 a, name##2 b, name##2 c) {                    \
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                         \
   }
 
-SWIZZLE_FLOAT(__half, swizzle_fp16)
+// clang-format on
+SWIZZLE_FLOAT(__half, _Float16)
 SWIZZLE_FLOAT(__hip_bfloat16, swizzle_bf16)
 typedef __half half;
 typedef __half2 half2;

@@ -264,7 +264,8 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
         return subprocess.call([*common, "--cuda-host-only", *asked.host, source, *to])
     known = [one for one in asked.architectures if one <= NEWEST] or [NEWEST]
     architecture = max(75, *known)  # CUDA 13 knows none before
-    common.append(f"-D__CUDA_ARCH_LIST__={10 * architecture}")  # in the names of CUB's kernels
+    listed = f"-D__CUDA_ARCH_LIST__={10 * architecture}"  # in the names of CUB's kernels
+    common += ["-U__CUDA_ARCH_LIST__", listed]  # clang's own is the oldest
     status = subprocess.call([
         *common, "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", *asked.device,
         "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-gline-tables-only",

@@ -19,33 +19,13 @@
 //                   and programs that must be compared, the most telling first
 // SWIZZLE_HIP_COMPUTE is auto, always or never; SWIZZLE_HIP_BUDGET the seconds that auto may take;
 // SWIZZLE_HIP_LINES a file for the lines of each executed workgroup.
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cinttypes>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
-#include <fstream>
-#include <map>
-#include <mutex>
-#include <set>
-#include <sstream>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "contents.h"
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
 #define CALL(name) EXPORT Error API(name)
-#define TEXT(name) #name
-#define QUOTED(name) TEXT(name)
 // A call that does here what another function does, whatever more it is given.
 #define SAME(name, as) \
   extern "C" __attribute__((visibility("default"), alias(QUOTED(as)))) decltype(API(name)) API(name)

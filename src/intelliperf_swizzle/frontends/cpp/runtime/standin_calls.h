@@ -69,6 +69,8 @@ SAME(MallocHost, API(Malloc)); SAME(FreeAsync, API(Free)); SAME(FreeHost, API(Fr
 SAME(MemcpyAsync, API(Memcpy)); SAME(Memcpy2DAsync, API(Memcpy2D)); SAME(MemsetAsync, API(Memset));
 SAME(StreamCreateWithFlags, API(StreamCreate)); SAME(StreamCreateWithPriority, API(StreamCreate));
 SAME(EventCreateWithFlags, API(EventCreate)); SAME(RuntimeGetVersion, API(DriverGetVersion));
+SAME(Memset2DAsync, API(Memset2D)); SAME(DeviceCanAccessPeer, API(GetDevice));
+SAME(StreamAttachMemAsync, sw_nothing);
 // clang-format on
 
 // --- memory: calls

@@ -3,7 +3,6 @@
 //
 // One launch for `trial_shim.cpp`: kernels run on its memory, compared and timed.
 #pragma once
-#include "contents.h"
 #include "trial_calls.h"
 
 namespace {

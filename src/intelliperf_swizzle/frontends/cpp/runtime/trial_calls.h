@@ -3,33 +3,14 @@
 //
 // What `trial_shim.cpp` calls by name, its journal, its order, and what the program registers.
 #pragma once
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <chrono>
-#include <cinttypes>
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <random>
-#include <set>
-#include <sstream>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-#define TEXT(name) #name
-#define QUOTED(name) TEXT(name)
+#include "contents.h"
+
 #ifdef FOR_HIP
 #define API(name) hip##name
 #define REGISTER(name) __hip##name

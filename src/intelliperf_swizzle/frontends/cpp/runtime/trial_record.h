@@ -5,7 +5,6 @@
 // buffers are told to lie at low addresses, in the order of the arguments, whose pointers lead
 // there.
 #pragma once
-#include "contents.h"
 #include "trial_calls.h"
 
 namespace {

@@ -11,13 +11,3 @@ them (`counts`); new ones are written down by `describe` (whose map of memory is
 `addresses`), `sources`, `tuning` and `store`. `unknown` knows what was not computed. `journal` and
 `settings` are what the two sides tell each other.
 """
-
-from importlib import import_module
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    """`capture` and `record`: what is loaded in the application's processes does without them."""
-    if name not in ("capture", "record"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.recording"), name)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -49,10 +49,11 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
     accessed = flow.accessed_by(kernel)
     read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
     if not accessed.answers and not read & changed:
-        for begin, end in _batches(running.programs):
-            numbers = np.arange(begin, end, dtype=np.int64)
-            progress = _Progress(running.programs, ask, begin)
-            run_together(running, progress, numbers, compute=True)
+        done, size = 0, 1
+        while done < running.programs:
+            numbers = np.arange(done, min(done + size, running.programs), dtype=np.int64)
+            run_together(running, _Progress(running.programs, ask, done), numbers, compute=True)
+            done, size = done + size, size * _GROWTH
     else:
         run_one_by_one(running, observer=_Progress(running.programs, ask))
     for number in live.spans:
@@ -80,13 +81,6 @@ class _Progress(Observer):
         """A program accesses memory."""
         self._done = max(self._done, program)
         self._ask((self._done + 0.5) / self._programs)
-
-
-def _batches(programs: int) -> Iterator[tuple[int, int]]:
-    begin, size = 0, 1
-    while begin < programs:
-        yield begin, min(begin + size, programs)
-        begin, size = begin + size, size * _GROWTH
 
 
 def written(ttir: str | None, live: DescribedLaunch) -> set[int]:

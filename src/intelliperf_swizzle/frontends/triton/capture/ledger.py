@@ -152,13 +152,12 @@ class Ledger:
         self, bound: BoundCall, live: DescribedLaunch, held: dict[int, UInt8Array],
         key: tuple[str, ...] | None,
     ) -> RecordedLaunch:  # fmt: skip
-        name, seen = self._store.keep(live, held, key, bound)
+        name, new = self._store.keep(live, held, key, bound)
         if name not in self._counters:
             self._counters[name] = self._counts.counter(name)
-        new = seen != "again"
         if new:
             self._uses.tell_new()
-            journal.write(self._folder, seen, record=name)
+            journal.write(self._folder, "new", record=name)
         return RecordedLaunch(name, self._counters[name], new)
 
     def refuse(self, bound: BoundCall, kind: LaunchKind, error: Exception) -> None:

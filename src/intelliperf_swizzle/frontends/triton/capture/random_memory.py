@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 
 from intelliperf_swizzle.frontends.triton.capture.standin_operators import overridden
@@ -59,34 +60,35 @@ def repeat_in(tensor: torch.Tensor, block: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def patch_random(shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None]) -> None:
-    """Has torch fill large tensors so.
-
-    Args:
-        shape_of: the shape that a constructor is called with, None if it is not positional.
-    """
+def patch_random() -> None:
+    """Has torch fill large tensors so."""
     for name in ("normal_", "uniform_"):
         setattr(torch.Tensor, name, _in_place(getattr(torch.Tensor, name)))
     for name, fill in (("rand", "uniform_"), ("randn", "normal_")):
         for made in (name, name + "_like"):
-            setattr(torch, made, _filled(getattr(torch, made), fill, shape_of))
+            setattr(torch, made, _filled(getattr(torch, made), fill))
 
 
 def _is_large(shape: tuple[int, ...], dtype: torch.dtype) -> bool:
     return "randn" not in overridden and math.prod(shape) * int(dtype.itemsize) > LARGE_BYTES
 
 
-def _filled(
-    construct: _Constructor,
-    fill: str,
-    shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None],
-) -> _Constructor:
+def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
+    """The shape that a constructor is called with, None if it is not positional."""
+    given = arguments
+    if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
+        given = tuple(arguments[0])
+    shape = tuple(int(n) for n in given if isinstance(n, (int, np.integer)) and n >= 0)
+    return shape if arguments and len(shape) == len(given) else None
+
+
+def _filled(construct: _Constructor, fill: str) -> _Constructor:
     """A constructor that has a method of the tensor fill what is large."""
 
     @functools.wraps(construct)
     def make(*arguments: Any, **options: Any) -> torch.Tensor:
         like = arguments[0] if arguments and isinstance(arguments[0], torch.Tensor) else None
-        shape = shape_of(arguments) if like is None else like.shape
+        shape = _shape(arguments) if like is None else like.shape
         dtype = options.get("dtype") or (torch.get_default_dtype() if like is None else like.dtype)
         if shape is None or "out" in options or not _is_large(shape, dtype):
             return construct(*arguments, **options)

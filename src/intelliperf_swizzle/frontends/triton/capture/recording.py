@@ -13,7 +13,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,14 +82,14 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
     gpu = None if request.device else gpu_told(request.target)
-    settings = Settings(
-        RECORDER, gpu, request.compute, compute_budget_seconds, deadline,
-    )  # fmt: skip
+    settings = Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline)
     place = _prepared(Path(request.folder), settings)
-    watch, ending = _watch(request, place, deadline, on_gpu=gpu is None)
-    launches = _launches(place, watch, whole=ending.exit_code == 0)
+    application = start(request.command, place, request.cwd, request.variables, on_gpu=gpu is None)
+    ending = watch_to_end(application, request, place, deadline)
+    told = _Told(Journal(place).unread())
+    launches = _launches(place, told, whole=ending.exit_code == 0)
     if not launches:
-        raise _no_launch(watch, ending)
+        raise _no_launch(told, ending)
     return Capture(
         launches=tuple(launches),
         ended_by=ending.ended_by,
@@ -97,33 +97,22 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> 
         seconds=time.monotonic() - begun,
         notes=(
             *untested(),
-            *_left_out(launches, watch, compute_budget_seconds),
+            *_left_out(launches, told, compute_budget_seconds),
             *describe_configs(launches, timed=gpu is None),
-            *dict.fromkeys(watch.notes),
+            *dict.fromkeys(told.notes),
         ),
         last_lines=ending.last_lines,
         folder=place,
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
-            *dict.fromkeys(watch.refusals + watch.cautions),
+            *dict.fromkeys(told.refusals + told.cautions),
         ),
         gpu_seconds={
-            one.ordinal: watch.executions[record].seconds or math.nan
-            for one, record in zip(launches, watch.records, strict=True)
+            one.ordinal: told.executions[record].seconds or math.nan
+            for one, record in zip(launches, told.records, strict=True)
             if gpu is None and one.computed
         },
     )
-
-
-def _watch(
-    request: RecordRequest, place: Path, deadline: float, *, on_gpu: bool
-) -> tuple[_JournalWatch, Ending]:
-    """Runs the command to its end, and reads along what it records."""
-    watch = _JournalWatch(Journal(place))
-    application = start(request.command, place, request.cwd, request.variables, on_gpu=on_gpu)
-    ending = watch_to_end(application, request, place, deadline)
-    watch.read()
-    return watch, ending
 
 
 def _prepared(folder: Path, settings: Settings) -> Path:
@@ -142,83 +131,71 @@ def _prepared(folder: Path, settings: Settings) -> Path:
 # --- watching -----------------------------------------------------------------------------------
 
 
-@dataclass
-class _JournalWatch:
-    """What the journal has told so far."""
+class _Told:
+    """What the journal of a recording tells, once that is over.
 
-    journal: Journal
-    records: list[str] = field(default_factory=list)
-    executions: dict[str, Execution] = field(default_factory=dict)
-    refusals: list[str] = field(default_factory=list)
-    not_utf8: str | None = None
-    notes: list[str] = field(default_factory=list)
-    cautions: list[str] = field(default_factory=list)
-    uses: list[dict[str, Any]] = field(default_factory=list)
-    unseen: Counter[str] = field(default_factory=Counter)
-    same: dict[str, list[str]] = field(default_factory=dict)
-    pythons: int = 0
-    imported_triton: bool = False
-    running: set[str] = field(default_factory=set)
+    Attributes:
+        records: names of the launches, in the order in which they were first made.
+        executions: of these.
+        refusals, cautions, notes: sentences.
+        not_utf8: the sentence if the name of a kernel's file cannot be written down.
+        uses: of functions; see `uses.with_other_users`.
+        unseen: how many processes did not look at the launches of a record.
+        same: how many say which other record these have turned out to be.
+    """
 
-    def read(self) -> None:
-        """Take in what the journal has to tell."""
-        for event in self.journal.unread():
-            self._take(event)
+    def __init__(self, events: Sequence[dict[str, Any]]) -> None:
+        self._events = events
+        self.records = [*dict.fromkeys(self._all("new", "record"))]
+        self.executions = {
+            one["record"]: Execution(one["computed"], one["seconds"])
+            for one in events if one["event"] == "ran"
+        }  # fmt: skip
+        self.refusals = self._all("refused", "text")
+        self.cautions, self.notes = self._all("caution", "text"), self._all("note", "text")
+        unusable = [one["text"] for one in events if one["event"] == "refused" and one["usage"]]
+        self.not_utf8 = next(reversed(unusable), None)
+        self.uses = [one for one in events if one["event"] == "uses"]
+        self.unseen = Counter(self._all("unseen", "record"))
+        self.same = Counter(
+            zip(self._all("same", "record"), self._all("same", "known"), strict=True)
+        )
 
-    def _take(self, event: dict[str, Any]) -> None:
-        record = event.get("record", "")
-        if event["event"] == "python":
-            self.pythons += 1
-        elif event["event"] == "triton":
-            self.imported_triton = True
-        elif event["event"] == "uses":
-            self.uses.append(event)
-        elif event["event"] == "unseen":
-            self.unseen[record] += 1
-        elif event["event"] == "same":
-            self.same.setdefault(record, []).append(event["known"])
-        elif event["event"] == "refused":
-            self.refusals.append(event["text"])
-            self.not_utf8 = event["text"] if event["usage"] else self.not_utf8
-        elif event["event"] in ("caution", "note"):
-            (self.cautions if event["event"] == "caution" else self.notes).append(event["text"])
-        elif event["event"] in ("new", "further"):
-            # two processes may see it for the first time at once
-            if record not in self.running and record not in self.executions:
-                self.records.append(record)
-            self.running.add(record)
-        elif event["event"] == "ran":
-            self.running.discard(record)
-            self.executions[record] = Execution(event["computed"], event["seconds"])
+    def _all(self, event: str, field: str) -> list[str]:
+        return [one[field] for one in self._events if one["event"] == event]
+
+    def any(self, event: str) -> bool:
+        """Whether it happened."""
+        return any(one["event"] == event for one in self._events)
 
 
-def _launches(folder: Path, watch: _JournalWatch, *, whole: bool) -> list[Launch]:
+def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk.
 
     Unless recorded as a `whole`, others may follow whose tensors hold something else.
     """
     counts = read_counts(folder)
-    for record, known in watch.same.items():
-        if len(known) == watch.unseen[record] and len(set(known)) == 1:  # of all processes
-            counts[known[0]] += counts.pop(record, 0)
+    for (record, known), times in told.same.items():
+        if times == told.unseen[record]:  # in all processes
+            counts[known] += counts.pop(record, 0)
     # what was captured into a graph that is never replayed was not launched
-    watch.records = [record for record in watch.records if counts[record]]
-    paths = [folder / "launches" / f"{record}.json" for record in watch.records]
+    told.records = [record for record in told.records if counts[record]]
+    paths = [folder / "launches" / f"{record}.json" for record in told.records]
     launches = [
         replace(
             load_launch(path),
             count=counts[record],
-            computed=record in watch.executions and watch.executions[record].computed,
+            computed=record in told.executions and told.executions[record].computed,
             ordinal=ordinal,
         )
-        for ordinal, (record, path) in enumerate(zip(watch.records, paths, strict=True))
+        for ordinal, (record, path) in enumerate(zip(told.records, paths, strict=True))
     ]
-    refused = {name for text in watch.refusals for name in re.findall(r"`(\w+)`", text)}
+    refused = {name for text in told.refusals for name in re.findall(r"`(\w+)`", text)}
     for at, one in enumerate(launches):
         others = (NOT_RECORDED,) if one.kernel in refused else tuple(dict(one.tensors()))
         if one.kernel in refused or not whole:
             launches[at] = replace(one, varying=(*one.varying, *others))
-    launches = with_other_users(launches, watch.uses)
+    launches = with_other_users(launches, told.uses)
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
     return launches
@@ -227,44 +204,44 @@ def _launches(folder: Path, watch: _JournalWatch, *, whole: bool) -> list[Launch
 # --- words --------------------------------------------------------------------------------------
 
 
-def _left_out(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
+def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) -> list[str]:
     """Which launches were not computed, and why."""
     longest: dict[str, float] = {}
     for launch in launches:
-        execution = watch.executions.get(watch.records[launch.ordinal])
+        execution = told.executions.get(told.records[launch.ordinal])
         if execution is not None and not execution.computed:
             before = longest.get(launch.kernel, 0.0)
             longest[launch.kernel] = max(before, execution.seconds or 0.0)
     if not longest:
         return []
     names, total = [f"`{kernel}`" for kernel in longest], sum(longest.values())
-    told = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
+    several = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
     reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
     return [
-        f"{told} {'was' if len(names) == 1 else 'were'} recorded but not computed"
+        f"{several} {'was' if len(names) == 1 else 'were'} recorded but not computed"
         f"{reason if total else ''}: ignore the application's own checks of that output"
     ]
 
 
-def _no_launch(watch: _JournalWatch, ending: Ending) -> CaptureError | UsageError:
-    if watch.not_utf8:
-        return UsageError(watch.not_utf8, hint="rename it, or use a link with another name")
-    if not watch.pythons:
+def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
+    if told.not_utf8:
+        return UsageError(told.not_utf8, hint="rename it, or use a link with another name")
+    if not told.any("python"):
         hint = (
             "the command started no Python that could be watched, and named no HIP or CUDA program"
             " (-b/--build_command builds one); a script that sets PYTHONPATH must keep its old"
             " value, and Python must not run with -E, -I or -S"
         )
-    elif watch.refusals or watch.cautions:
+    elif told.refusals or told.cautions:
         hint = "what cannot be recorded is named above"
     elif any(map(_EXTENSION.search, ending.last_lines)):
         hint = (
             "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"
             " of a program of its own are, built by hipcc or nvcc"
         )
-    elif not watch.imported_triton and ending.exit_code:
+    elif not told.any("triton") and ending.exit_code:
         hint = "it failed before it imported Triton; its last lines are above"
-    elif not watch.imported_triton:
+    elif not told.any("triton"):
         hint = "it never imported Triton, and of a Python program only Triton kernels are recorded"
     elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
@@ -275,7 +252,7 @@ def _no_launch(watch: _JournalWatch, ending: Ending) -> CaptureError | UsageErro
     return CaptureError(
         f"no Triton launch was recorded: {ending.sentence}",
         hint=hint,
-        details=(*dict.fromkeys(watch.refusals + watch.cautions), *ending.last_lines),
+        details=(*dict.fromkeys(told.refusals + told.cautions), *ending.last_lines),
     )
 
 

@@ -7,7 +7,6 @@ The parent writes `Settings`; the processes append events to a `trials.journal`:
     {"event": "python"}                                a Python process of the command started
     {"event": "triton"}                                it imported Triton
     {"event": "new", "record": name}                   a launch was seen for the first time
-    {"event": "further", "record": name}               … after many on the same grid
     {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
     {"event": "unseen", "record": name}                what memory holds is not looked at, or …
     {"event": "same", "record": name, "known": name}   … has turned out to be as in another record

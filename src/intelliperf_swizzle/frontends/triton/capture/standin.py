@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _device as torch_device
@@ -54,8 +53,8 @@ def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str, str], None]) ->
     standin_cuda.install(gpu)
     _patch_compile(on_skip)
     _patch_products(None if multiply else on_skip)
-    standin_operators.install(lambda tensor: tensor.is_cuda)
-    random_memory.patch_random(_shape)
+    standin_operators.install()
+    random_memory.patch_random()
 
 
 # --- where a tensor is --------------------------------------------------------------------------
@@ -200,15 +199,6 @@ def _cleared(construct: _Constructor) -> _Constructor:
             return made.zero_() if made.nbytes <= random_memory.LARGE_BYTES else made
 
     return make
-
-
-def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
-    """The shape that a constructor is called with, None if it is not positional."""
-    given = arguments
-    if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
-        given = tuple(arguments[0])
-    shape = tuple(int(n) for n in given if isinstance(n, (int, np.integer)) and n >= 0)
-    return shape if arguments and len(shape) == len(given) else None
 
 
 # --- devices by other names ---------------------------------------------------------------------

@@ -33,7 +33,7 @@ def making(*, on_gpu: bool | None) -> Iterator[None]:
         _now.on_gpu = before
 
 
-def install(is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
+def install() -> None:
     """Has `torch.library` register for the CPU what is for CUDA."""
     register = torch.library.Library.impl
     host: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -55,7 +55,7 @@ def install(is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
         def called(keys: Any, *args: Any, **kwargs: Any) -> Any:
             wanted = getattr(_now, "on_gpu", None)
             if wanted is None:
-                wanted = any(map(is_on_gpu, tensors_of((*args, *kwargs.values()))))
+                wanted = any(one.is_cuda for one in tensors_of((*args, *kwargs.values())))
             if not wanted:
                 return host[place](keys, *args, **kwargs)
             if kwargs.get("device") is not None:  # the CPU, by now

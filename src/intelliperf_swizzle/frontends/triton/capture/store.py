@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 import numpy as np
 
@@ -29,9 +29,6 @@ MOST_LAUNCHES = 1024
 further ones it is recorded in which arguments they differ."""
 FURTHER_BYTES = 1 << 30
 """Contents of integers that are kept of these further launches of an application, all together."""
-
-Seen = Literal["new", "further", "again"]
-"""Whether a launch was kept: now, now as one of many, or before."""
 
 
 class Store:
@@ -56,8 +53,9 @@ class Store:
         integers: Mapping[int, UInt8Array],
         digests: tuple[str, ...] | None,
         bound: BoundCall,
-    ) -> tuple[str, Seen]:
-        """The name of its record, which is on disk now; those beyond `MOST_LAUNCHES` have one.
+    ) -> tuple[str, bool]:
+        """The name of its record, which is on disk now, and whether it is new; those beyond
+        `MOST_LAUNCHES` have one.
 
         Args:
             live: the launch.
@@ -73,7 +71,7 @@ class Store:
         alike = replace(launch, arguments=arguments_without_addresses(launch), storages={})
         name = self._name(launch.kernel, (alike, sizes, digests))
         if (self._folder / "launches" / f"{name}.json").exists():
-            return name, "again"
+            return name, False
         variety = (launch.kernel, launch.source.entry.file, launch.grid)
         if self._variants[variety] >= MOST_LAUNCHES:
             return self._keep_crowd(launch, variety, bound)
@@ -91,18 +89,18 @@ class Store:
         if not further and digests is not None:
             kept |= self._keep_floats(live)
         self._save(launch, name, kept, bound)
-        return name, "further" if further else "new"
+        return name, True
 
     def _keep_crowd(
         self, launch: Launch, variety: tuple[str, str, Grid], bound: BoundCall
-    ) -> tuple[str, Seen]:
+    ) -> tuple[str, bool]:
         name = self._name(launch.kernel, ("crowd", variety, bound.name, os.getpid()))
         latest, seen = self._latest[variety].arguments, name in self._varying
         varying = {n for n, value in launch.arguments.items() if latest.get(n) != value}
         if not (seen and varying <= self._varying[name]):
             self._varying[name] |= varying
             self._save(replace(launch, varying=(*sorted(self._varying[name]),)), name, {}, bound)
-        return name, "again" if seen else "further"
+        return name, not seen
 
     def _name(self, kernel: str, identity: object) -> str:
         return f"{kernel}-{hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()}"

@@ -9,9 +9,9 @@ it was. What torch makes of such memory is not known either; contents of it are 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._C._dynamo import eval_frame
@@ -118,3 +118,47 @@ def _holds_unknown(tensor: torch.Tensor) -> bool:
     with suppress(NotImplementedError, RuntimeError):
         return tensor.untyped_storage().data_ptr() in _marks
     return False
+
+
+# --- kernels that are not known -------------------------------------------------------------------
+
+REGISTERS = 64
+SHARED_BYTES = 8192
+"""Of a kernel that nobody compiled: assumed, in the middle of what kernels use."""
+
+
+class _RefusedMetadata(NamedTuple):
+    """Metadata of a kernel that was not compiled."""
+
+    name: str
+    shared: int = SHARED_BYTES
+    num_warps: int = 4
+    num_stages: int = 1
+    num_ctas: int = 1
+
+
+class RefusedKernel:
+    """A compiled kernel, as host code sees it, that does nothing.
+
+    Args:
+        name: of the kernel.
+        refusal: why it is none; an exception would keep the compiler's objects alive.
+    """
+
+    function = packed_metadata = None
+    n_regs, n_spills, n_max_threads = REGISTERS, 0, 1024
+
+    def __init__(self, name: str, refusal: str) -> None:
+        self.name, self.refusal = name, refusal
+        self.metadata = _RefusedMetadata(name)
+        self.asm: dict[str, str] = {}
+
+    launch_metadata = _init_handles = lambda self, *_: None
+    """There is none, and nothing to load."""
+
+    def run(self, *given: object) -> None:
+        """Nothing is launched."""
+        mark_arguments(given)
+
+    def __getitem__(self, grid: object) -> Callable[..., None]:
+        return lambda *_, **__: None

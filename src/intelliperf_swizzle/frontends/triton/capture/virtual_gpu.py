@@ -11,20 +11,17 @@ from __future__ import annotations
 import importlib
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
 from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_utf8
-from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver, do_bench_once_of
+from intelliperf_swizzle.frontends.triton.ir import last_line
+from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver, bench_once
 
 if TYPE_CHECKING:
     import torch
     from triton.runtime.jit import JITFunction
-
-_REGISTERS = 64
-_SHARED_BYTES = 8192
-"""Of a kernel that nobody compiled: assumed, in the middle of what kernels use."""
 
 
 def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
@@ -55,8 +52,7 @@ def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
     knobs.runtime.add_stages_inspection_hook = _stop_after_ttir
     compiler.AsmDict.__missing__ = lambda self, key: ""
     Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
-    triton.testing.do_bench = do_bench_once_of()
-    triton.testing.do_bench_cudagraph = do_bench_once_of()
+    triton.testing.do_bench = triton.testing.do_bench_cudagraph = bench_once
     _refuse_what_cannot_be_compiled(on_refusal)
 
 
@@ -86,7 +82,7 @@ class VirtualGpu(StandInDriver):
 
     def load_binary(self, *_: object) -> tuple[object, object, int, int, int]:
         """Module, function, registers, spills and most threads of a kernel."""
-        return self, self, _REGISTERS, 0, 1024
+        return self, self, unknown.REGISTERS, 0, 1024
 
     def unload_module(self, module: object) -> None:
         """Nothing was loaded."""
@@ -127,7 +123,7 @@ def _stop_after_ttir(*given: Any) -> tuple[str, str] | None:
     def end(module: Any, metadata: dict[str, Any]) -> bytes:
         metadata.update(
             name=module.get_entry_func_name(),
-            shared=_SHARED_BYTES,
+            shared=unknown.SHARED_BYTES,
             **dict.fromkeys(("tmem_size", "tensordesc_meta")),
             **dict.fromkeys(("global_scratch_size", "profile_scratch_size"), 0),
             **dict.fromkeys(("global_scratch_align", "profile_scratch_align"), 1),
@@ -159,19 +155,14 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> 
             elif not is_utf8(code.co_filename):
                 on_refusal(str(NotUtf8Error(code.co_filename)), True)
             else:
-                why = _in_words(error)
+                why = last_line(error)
                 on_refusal(f"{place} is not recorded: Triton does not compile it: {why}", False)
-            refused = RefusedKernel(self.fn.__name__, f"{type(error).__name__}: {error}")
+            refused = unknown.RefusedKernel(self.fn.__name__, f"{type(error).__name__}: {error}")
             for caches in list(self.device_caches.values()):
                 caches[0][key] = refused
             return refused
 
     JITFunction._do_compile = compiling
-
-
-def _in_words(error: BaseException) -> str:
-    """Without the text of the kernel; Triton wraps that of a helper in one without words."""
-    return _in_words(error.__cause__) if error.__cause__ else str(error).rpartition("\n")[2]
 
 
 def _line(code: types.CodeType) -> int:
@@ -180,40 +171,3 @@ def _line(code: types.CodeType) -> int:
 
     lines, first = inspect.getsourcelines(code)
     return first + next((i for i, one in enumerate(lines) if one.lstrip().startswith("def ")), 0)
-
-
-class _RefusedMetadata(NamedTuple):
-    """Metadata of a kernel that was not compiled."""
-
-    name: str
-    shared: int = _SHARED_BYTES
-    num_warps: int = 4
-    num_stages: int = 1
-    num_ctas: int = 1
-
-
-class RefusedKernel:
-    """A compiled kernel, as host code sees it, that does nothing.
-
-    Args:
-        name: of the kernel.
-        refusal: why it is none; an exception would keep the compiler's objects alive.
-    """
-
-    function = packed_metadata = None
-    n_regs, n_spills, n_max_threads = _REGISTERS, 0, 1024
-
-    def __init__(self, name: str, refusal: str) -> None:
-        self.name, self.refusal = name, refusal
-        self.metadata = _RefusedMetadata(name)
-        self.asm: dict[str, str] = {}
-
-    launch_metadata = _init_handles = lambda self, *_: None
-    """There is none, and nothing to load."""
-
-    def run(self, *given: object) -> None:
-        """Nothing is launched."""
-        unknown.mark_arguments(given)
-
-    def __getitem__(self, grid: object) -> Callable[..., None]:
-        return lambda *_, **__: None

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunc
 from intelliperf_swizzle.frontends.triton.capture.execution import execute as execute_here
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
+from intelliperf_swizzle.frontends.triton.capture.unknown import RefusedKernel
 from intelliperf_swizzle.frontends.triton.gpu.bench import Bench, InputChangedError, race
 from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
@@ -37,39 +37,6 @@ remade: int | None = None
 """The number of the task that `replay` makes now; None in the application."""
 LOST_PROCESS = 70
 """Exit status where a candidate has ruined the process."""
-
-
-@dataclass
-class AgentReport:
-    """Writes what the agent does, and what came of it, into the journal of a folder.
-
-    Attributes:
-        folder: of the journal.
-        failed: the candidates that need not be tried any more.
-    """
-
-    folder: Path
-    failed: set[int]
-
-    def tell(self, event: str, **fields: object) -> None:
-        """Any event."""
-        journal.write(self.folder, event, **fields)
-
-    def working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:
-        """What is begun, and how long it may take."""
-        self.tell("working", launch=number, candidate=candidate, what=what, limit_seconds=seconds)
-
-    def checked(self, number: int, candidate: int, check: Check) -> None:
-        """What came of a comparison."""
-        if not check.same:
-            self.failed.add(candidate)
-        self.tell("checked", launch=number, candidate=candidate, check=encode(check))
-
-    def fail(self, number: int, candidate: int, kind: FailureKind, error: BaseException) -> None:
-        """Why there is no comparison."""
-        self.failed.add(candidate)
-        failure = encode(Failure(kind, in_words(error)))
-        self.tell("failed", launch=number, candidate=candidate, failure=failure)
 
 
 def in_words(error: BaseException) -> str:
@@ -100,8 +67,28 @@ class Agent:
         self._on_gpu = on_gpu
         self._waiting = dict(enumerate(order.tasks))
         self._kernels = {task.launch.kernel for task in order.tasks}
-        self._report = AgentReport(folder, set(order.known.failed))
+        self._failed = set(order.known.failed)
         self._busy = False
+
+    def _tell(self, event: str, number: int, **fields: object) -> None:
+        """Writes what came of a task into the journal."""
+        journal.write(self._folder, event, launch=number, **fields)
+
+    def _working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:
+        """What is begun, and how long it may take."""
+        self._tell("working", number, candidate=candidate, what=what, limit_seconds=seconds)
+
+    def _checked(self, number: int, candidate: int, check: Check) -> None:
+        """What came of a comparison."""
+        if not check.same:
+            self._failed.add(candidate)
+        self._tell("checked", number, candidate=candidate, check=encode(check))
+
+    def _fail(self, number: int, candidate: int, kind: FailureKind, error: BaseException) -> None:
+        """Why there is no comparison."""
+        self._failed.add(candidate)
+        failure = encode(Failure(kind, in_words(error)))
+        self._tell("failed", number, candidate=candidate, failure=failure)
 
     def launch(self, bound: calls.BoundCall, execute: calls.Execute) -> None:
         """Looks at one launch, works where it is one of the order's, and makes it."""
@@ -123,7 +110,7 @@ class Agent:
                 with torch.no_grad(), self._refusing(number):
                     self._work(number, live, call)
                 del self._waiting[number]
-                self._report.tell("idle")
+                self._tell("idle", number)
         except UnreadableKernelError:
             return
         finally:
@@ -155,7 +142,7 @@ class Agent:
         candidates = {c: runner(one) for c, one in self._built(number, task, call)}
         arguments = call.args, call.kwargs
         self._compare(number, task, live, original, candidates, arguments)
-        racing = [c for c in candidates if c not in self._report.failed]
+        racing = [c for c in candidates if c not in self._failed]
         if number not in self._order.known.raced and self._order.race_seconds and racing:
             kernels = [original, *(candidates[c] for c in racing)]
             self._race(number, live, kernels, racing, arguments)
@@ -175,21 +162,21 @@ class Agent:
             with suppress(Exception):  # it comes again below
                 _compile(function_of(edits), call)
 
-        self._report.working(number, None, "building", BUILD_SECONDS)
+        self._working(number, None, "building", BUILD_SECONDS)
         _compile(call.kernel, call)
         if remade is not None:  # a compiler that crashes takes no application with it
             with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
                 list(pool.map(build, self._order.candidates.values()))
         for candidate, edits in self._order.candidates.items():
-            if candidate in self._report.failed:
+            if candidate in self._failed:
                 continue
-            self._report.working(number, candidate, "building", BUILD_SECONDS)
+            self._working(number, candidate, "building", BUILD_SECONDS)
             try:
                 function = function_of(edits)
                 _compile(function, call)
                 yield candidate, function
             except Exception as error:
-                self._report.fail(number, candidate, "does not build", error)
+                self._fail(number, candidate, "does not build", error)
 
     def _compare(
         self,
@@ -203,13 +190,13 @@ class Agent:
         todo = [c for c in candidates if (number, c) not in self._order.known.checked]
         if not todo:
             return
-        self._report.working(number, None, "preparing", BUILD_SECONDS)
+        self._working(number, None, "preparing", BUILD_SECONDS)
         bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
         limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
         for candidate in todo:
-            self._report.working(number, candidate, "running", limit)
+            self._working(number, candidate, "running", limit)
             with self._ruin(number, candidate):
-                self._report.checked(number, candidate, bench.compare(candidates[candidate]))
+                self._checked(number, candidate, bench.compare(candidates[candidate]))
 
     @contextmanager
     def _refusing(self, number: int) -> Iterator[None]:
@@ -217,8 +204,8 @@ class Agent:
         try:
             yield
         except Exception as error:
-            for candidate in self._order.candidates.keys() - self._report.failed:
-                self._report.fail(number, candidate, "not validated", error)
+            for candidate in self._order.candidates.keys() - self._failed:
+                self._fail(number, candidate, "not validated", error)
             self._leave_if_lost()
 
     @contextmanager
@@ -227,12 +214,12 @@ class Agent:
         try:
             yield
         except InputChangedError as error:
-            self._report.checked(number, candidate, error.args[0])
+            self._checked(number, candidate, error.args[0])
             os._exit(LOST_PROCESS)
         except torch.cuda.OutOfMemoryError as error:
-            self._report.fail(number, candidate, "not validated", error)
+            self._fail(number, candidate, "not validated", error)
         except Exception as error:
-            self._report.fail(number, candidate, "faulted", error)
+            self._fail(number, candidate, "faulted", error)
             self._leave_if_lost()
 
     def _leave_if_lost(self) -> None:
@@ -252,7 +239,7 @@ class Agent:
     ) -> None:
         task = self._order.tasks[number]
         seconds = self._order.race_seconds / len(self._order.tasks)
-        self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
+        self._working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
             rounds = race(
                 kernels,
@@ -264,10 +251,10 @@ class Agent:
                 advanced=task.read & task.written,
             )
         except Exception as error:
-            self._report.tell("not raced", launch=number, text=in_words(error))
+            self._tell("not raced", number, text=in_words(error))
             self._leave_if_lost()
             return
-        self._report.tell("raced", launch=number, candidates=candidates, rounds_ns=rounds)
+        self._tell("raced", number, candidates=candidates, rounds_ns=rounds)
 
 
 def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
@@ -278,6 +265,6 @@ def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
 
 def _compile(function: calls.JitFunction, call: calls.Call) -> None:
     kernel = function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
-    if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
-        raise RuntimeError(refusal)
+    if isinstance(kernel, RefusedKernel):  # without a GPU it is not raised
+        raise RuntimeError(kernel.refusal)
     kernel._init_handles()

@@ -9,18 +9,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
-from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.child_processes import last_lines
 from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.frontends.trials import Trial
-from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.processes import (
+    Begun,
     Known,
     Limits,
-    Process,
     fresh_folder,
     try_out,
 )
@@ -30,9 +26,6 @@ from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_ord
 
 AGENT = "intelliperf_swizzle.frontends.triton.gpu.agent"
 REPLAY = (sys.executable, "-m", "intelliperf_swizzle.frontends.triton.gpu.replay")
-
-Begun: TypeAlias = tuple[Path, Child]
-"""A process that waits for its order, and its folder."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +80,12 @@ class Rig:
             ValidationError: the application failed before anything was tried, or at the original.
         """
 
-        def start_process(known: Known) -> Process:
+        def start_process(known: Known) -> Begun:
             times = race_seconds, self.run_seconds
             sizes = self.cache_bytes, tolerance
             folder, child = begun.pop() if begun else self.begin()
             save_order(Order(tuple(tasks), candidates, known, *times, *sizes), folder)
-            return Process(child, Journal(folder).unread, lambda: last_lines(folder))
+            return folder, child
 
         counts = [task.launch.count for task in tasks]
         limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The TTIR of a launch: as recorded, or compiled from the kernel's text, with no GPU.
+"""The TTIR of a launch, compiled from the kernel's text with no GPU.
 
 For child processes only: Triton is imported without `TRITON_INTERPRET`.
 """
@@ -12,7 +12,6 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import triton.language as tl
@@ -24,6 +23,7 @@ from triton.runtime import driver
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK
 from intelliperf_swizzle.frontends.triton.ir.render import (
+    bodies,
     import_functions,
     live_arguments,
     render_module,
@@ -55,15 +55,9 @@ def ttir_of(
         marks: line of the kernel's text -> lists of expressions, `"tile, count"`; for each, a
             `tt.print` of `MARK` with their values stands before the statement there.
 
-    Returns:
-        What was recorded, if that is what is asked for; else it is compiled from the text.
-
     Raises:
         Exception: whatever Triton raises of the kernel.
     """
-    recorded = getattr(launch, "ttir", None)
-    if recorded and not (edits or general or raw or marks):
-        return Path(recorded).read_text(encoding="utf-8")
     driver.set_active(StandInDriver())
     with tempfile.TemporaryDirectory() as folder:
         functions = _live_functions(launch.source, folder, edits)
@@ -95,13 +89,7 @@ def _marked(
 ) -> ast.Module:
     """The syntax tree of a kernel with prints in it."""
     tree = parse()
-    bodies = [
-        body
-        for node in ast.walk(tree)
-        for name in ("body", "orelse")
-        if isinstance(body := getattr(node, name, None), list)
-    ]
-    for body in bodies:
+    for body in [*bodies(tree)]:
         for place in reversed(range(len(body))):
             for values in reversed(marks.get(body[place].lineno + ahead, ())):
                 print_ = ast.parse(f"_tl.device_print({MARK!r}, {values})").body[0]

@@ -59,23 +59,17 @@ class StandInDriver:
 
     def get_benchmarker(self) -> Callable[..., float | list[float]]:
         """A benchmark that runs nothing, so that an autotuner takes its first configuration."""
-        return do_bench_once_of(lambda: None)
+        return lambda fn, **options: bench_once(lambda: None, **options)
 
 
-def do_bench_once_of(
-    replacement: Callable[[], object] | None = None,
-) -> Callable[..., float | list[float]]:
-    """`do_bench` that calls its function, or the replacement, once and reports a constant."""
-
-    def do_bench(
-        fn: Callable[[], object],
-        *_: object,
-        quantiles: Sequence[float] | None = None,
-        **options: object,
-    ) -> float | list[float]:
-        (replacement or fn)()
-        if quantiles is not None:
-            return [STAND_IN_TIME_MS] * len(quantiles)
-        return [STAND_IN_TIME_MS] if options.get("return_mode") == "all" else STAND_IN_TIME_MS
-
-    return do_bench
+def bench_once(
+    fn: Callable[[], object],
+    *_: object,
+    quantiles: Sequence[float] | None = None,
+    **options: object,
+) -> float | list[float]:
+    """`do_bench` that calls its function once and reports a constant."""
+    fn()
+    if quantiles is not None:
+        return [STAND_IN_TIME_MS] * len(quantiles)
+    return [STAND_IN_TIME_MS] if options.get("return_mode") == "all" else STAND_IN_TIME_MS

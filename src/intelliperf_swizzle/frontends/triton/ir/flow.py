@@ -40,13 +40,12 @@ class Sources:
         self.kernel = kernel
         self._branches: dict[str, list[str]] = {}
         self._decided: dict[str, list[str]] = {}
-        self._functions = {function.symbol: function for function in kernel.functions}
         self.calls: dict[Op, list[Op]] = {}
-        for function in kernel.functions:
-            self._follow_branches(function)
-            for op in function.walk():
-                if op.name == "tt.call":
-                    self.calls.setdefault(self._functions[op.symbol], []).append(op)
+        for op in kernel.every():
+            if op.name == "tt.func":
+                self._follow_branches(op)
+            elif op.name == "tt.call":
+                self.calls.setdefault(kernel.functions[op.symbol], []).append(op)
 
     def _follow_branches(self, function: Op) -> None:
         """What branches hand to the arguments of basic blocks, and what decides on them."""
@@ -82,7 +81,7 @@ class Sources:
         if op.name == "scf.if":
             return [op.last(region).operands[place] for region in range(len(op.regions))]
         if op.name == "tt.call":
-            ends = (block.ops[-1] for block in self._functions[op.symbol].regions[0])
+            ends = (block.ops[-1] for block in self.kernel.functions[op.symbol].regions[0])
             return [end.operands[place] for end in ends if end.name == "tt.return"]
         return [
             *op.operands,
@@ -153,7 +152,7 @@ class Slice:
 
 def everything(kernel: Kernel) -> Slice:
     """The whole kernel."""
-    ops = {op for function in kernel.functions for op in function.walk()}
+    ops = {*kernel.every()}
     values = {value for op in ops for value in op.results}
     return Slice(ops, values | set(kernel.owner))
 
@@ -174,17 +173,15 @@ class _Slicer:
         self.found = Slice()
         self._todo: list[str] = list(further)
         self._sources = Sources(kernel)
-        for function in kernel.functions:
-            for op in function.walk():
-                if op.name in ACCESSES:
-                    self._execute(op)
-                    self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
+        for op in kernel.every():
+            if op.name in ACCESSES:
+                self._execute(op)
+                self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
         self._complete()
-        for function in kernel.functions:
-            for op in function.walk():
-                decided = [op.start, op.stop, op.step] if op.name == "scf.for" else op.operands[:1]
-                if op.name in ("scf.for", "scf.if") and not self._sources.read_memory(decided):
-                    self._execute(op)  # what it computes is counted
+        for op in kernel.every():
+            decided = op.operands[: 3 if op.name == "scf.for" else 1]
+            if op.name in ("scf.for", "scf.if") and not self._sources.read_memory(decided):
+                self._execute(op)  # what it computes is counted
         self._complete()
 
     def _complete(self) -> None:
@@ -203,10 +200,8 @@ class _Slicer:
             return
         self.found.ops.add(op)
         for around in (op, *op.parents()):
-            if around.name == "scf.for":
-                self._want((around.start, around.stop, around.step))
-            elif around.name == "scf.if":
-                self._want(around.operands[:1])
+            if around.name in ("scf.for", "scf.if"):
+                self._want(around.operands[: 3 if around.name == "scf.for" else 1])
             elif around.name == "scf.while":
                 self._want(around.last(0).operands[:1])
             elif around.name == "tt.func":
@@ -260,9 +255,7 @@ def accessed_by(kernel: Kernel) -> Accessed:
     loaded, answered, changed, plain = (set[str]() for _ in range(4))
     kinds: dict[str, set[str]] = {}
     sources = Sources(kernel)
-    for op in (op for function in kernel.functions for op in function.walk()):
-        if op.name not in ACCESSES:
-            continue
+    for op in (op for op in kernel.every() if op.name in ACCESSES):
         roots = _roots(sources, op.operands[0])
         changed |= roots if op.name in _CHANGES else set()
         if op.name in ("tt.load", "tt.store"):
@@ -285,8 +278,8 @@ def accessed_by(kernel: Kernel) -> Accessed:
 def conflicting(kernel: Kernel) -> list[Op]:
     """Its stores, and the loads of what it stores to."""
     sources = Sources(kernel)
-    ops = [op for function in kernel.functions for op in function.walk()]
-    of = {op: _roots(sources, op.operands[0]) for op in ops if op.name in ("tt.load", "tt.store")}
+    ops = (op for op in kernel.every() if op.name in ("tt.load", "tt.store"))
+    of = {op: _roots(sources, op.operands[0]) for op in ops}
     stored = set[str]().union(*(of[op] for op in of if not op.results))
     known = {*kernel.args}.issuperset
     return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]

@@ -419,16 +419,12 @@ def is_number_too(kernel: Kernel, judged: JudgedLoop, value: str) -> bool:
     made = kernel.defs.get(value)
     if made is None or made.name not in _COUNTING or judged.op not in made.parents():
         return False
-    chain = set(
-        reached(
-            [made],
-            lambda one: (
-                op
-                for op in kernel.made(one.operands)
-                if op.name in _COUNTING and judged.op in op.parents()
-            ),
-        )
-    )
+
+    def counts(values: Iterable[str]) -> list[Op]:
+        own = (op for op in kernel.made(values) if judged.op in op.parents())
+        return [op for op in own if op.name in _COUNTING]
+
+    chain = {*reached([made], lambda one: counts(one.operands))}
     inner = [result for op in chain - {made} for result in op.results]
     users = [
         use

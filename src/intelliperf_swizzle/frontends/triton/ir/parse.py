@@ -117,7 +117,7 @@ class Kernel:
     """A module of TTIR: the kernel and the functions that were not inlined into it.
 
     Attributes:
-        functions: all.
+        functions: all, by their symbols.
         entry: the kernel.
         args, arg_types: its arguments, as they are called in the source.
         defs: value -> the operation that defines it.
@@ -127,7 +127,7 @@ class Kernel:
     """
 
     def __init__(self, functions: list[Op], locations: Mapping[str, str]) -> None:
-        self.functions = functions
+        self.functions = {one.symbol: one for one in functions}
         self._locations = locations
         public = [one for one in functions if one.text.startswith("public")]
         if len(public) != 1:
@@ -139,9 +139,8 @@ class Kernel:
         self.owner: dict[str, tuple[Op, int]] = {}
         self.uses: dict[str, list[Op]] = {}
         self.types: dict[str, str] = {}
-        for function in functions:
-            for op in function.walk():
-                self._enter(op)
+        for op in self.every():
+            self._enter(op)
 
     def _enter(self, op: Op) -> None:
         for value in op.operands:
@@ -175,9 +174,13 @@ class Kernel:
         except LookupError as error:
             raise ValueError(f"a TTIR module with an operation of unknown form: {error}") from error
 
-    def ops(self, root: Op | None = None) -> Iterator[Op]:
-        """The operations of the kernel, or of one operation."""
-        return (root or self.entry).walk()
+    def every(self) -> Iterator[Op]:
+        """The operations of all functions, which are the first of these."""
+        return (op for function in self.functions.values() for op in function.walk())
+
+    def ops(self) -> Iterator[Op]:
+        """The operations of the kernel itself."""
+        return self.entry.walk()
 
     def made(self, values: Iterable[str]) -> list[Op]:
         """The operations that values are results of; none of an argument."""

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -180,22 +180,8 @@ def _function_module(
     for name, meaning in function.names.items():
         statements = _bind(name, meaning, source, modules)
         (late if _reaches_function(meaning) else early).extend(statements)
-    return "\n".join(
-        [
-            "import types as _types",
-            "",
-            "import triton as _triton",
-            "import triton.language as _tl",
-            *early,
-            "",
-            "",
-            *_undecorated(text),
-            "",
-            "",
-            *late,
-            "",
-        ]
-    )
+    imports = "import types as _types, triton as _triton, triton.language as _tl"
+    return "\n".join([imports, *early, "", *_undecorated(text), "", *late, ""])
 
 
 def _aggregates(source: KernelSource, modules: Mapping[str, str]) -> list[str]:
@@ -298,6 +284,12 @@ def _jit_decorator(decorators: list[ast.expr]) -> str:
             if kept:
                 return f"@_triton.jit({', '.join(kept)})"
     return "@_triton.jit"
+
+
+def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements of a syntax tree."""
+    parts = (getattr(node, name, None) for node in ast.walk(tree) for name in ("body", "orelse"))
+    return (body for body in parts if isinstance(body, list))
 
 
 def _is_literal(node: ast.expr) -> bool:

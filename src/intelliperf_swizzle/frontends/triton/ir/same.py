@@ -93,12 +93,8 @@ class _Numbering:
     kernel: Kernel
     table: dict[Key, int]
     leaf: Callable[[str, Op], Key | None] = lambda value, user: None
-    functions: dict[str, Op] = field(init=False)
     values: dict[str, int] = field(default_factory=dict)
     bodies: dict[Op, tuple[int, tuple[_Event, ...], bool]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.functions = {function.symbol: function for function in self.kernel.functions}
 
     def body(self, function: Op) -> tuple[int, tuple[_Event, ...], bool]:
         """A number of what a function does; its events; whether it only computes its results."""
@@ -139,7 +135,7 @@ class _Numbering:
         """All that an operation is but its operands and regions."""
         text: Key = VALUE.sub("%", op.text)
         if op.name == "tt.call":
-            text = self.body(self.functions[op.symbol])[0]
+            text = self.body(self.kernel.functions[op.symbol])[0]
         return op.name, text, op.types, tuple(label for label, _ in op.successors)
 
     def _number(self, key: Key) -> int:
@@ -167,13 +163,13 @@ class _Numbering:
         for here, op in (((path, number), op) for number, op in enumerate(done)):
             operands = tuple(self.of(value, op) for value in op.operands)
             nested = self._regions(op, here)
-            callee = self.functions[op.symbol] if op.name == "tt.call" else None
+            callee = self.kernel.functions[op.symbol] if op.name == "tt.call" else None
             yield _Event(op, self.key(op), operands, nested, callee)
             self._define(op, ("result", here))
 
     def _pure(self, op: Op) -> bool:
         if op.name == "tt.call":
-            return self.body(self.functions[op.symbol])[2]
+            return self.body(self.kernel.functions[op.symbol])[2]
         return op.name in _PURE or op.name.startswith(("arith.", "math.", "ub."))
 
 
@@ -196,7 +192,7 @@ def compare(
             program ids are renumbered.
         others: further values of the original whose partners are asked for.
     """
-    for op in (op for function in original.functions for op in function.walk()):
+    for op in original.every():
         if asks_where_it_runs(op):
             what = "inline assembly" if "asm" in op.name else "a library's function"
             return f"{what} at {original.line(op)} may read where its program runs"
@@ -219,7 +215,7 @@ def _leaves(
     if numbers is None:
         return {
             op.results[0]: (place, "xyz".index(op.text[0]))
-            for place, function in enumerate(kernel.functions)
+            for place, function in enumerate(kernel.functions.values())
             for op in function.walk()
             if op.name == "tt.get_program_id"
         }, frozenset()
@@ -264,11 +260,11 @@ class _Pair:
         )
         self._original = _Numbering(original, table, self._leaf)
         self._raw = _Numbering(edited, table)
-        for function in edited.functions:
+        for function in edited.functions.values():
             self._raw.body(function)
         self._home = {
             value: function
-            for function in edited.functions
+            for function in edited.functions.values()
             for op in function.walk()
             for value in (*op.results, *(arg for r in op.regions for b in r for arg in b.args))
         }
@@ -320,7 +316,8 @@ class _Pair:
             if a is None or b is None:
                 raise self._other(user, other)
             if a.name == b.name == "tt.call":
-                self.compare(self._original.functions[a.symbol], self._edited.functions[b.symbol])
+                called = (one.kernel.functions for one in (self._original, self._edited))
+                self.compare(next(called)[a.symbol], next(called)[b.symbol])
             if self._original.key(a) != self._edited.key(b):
                 raise self._other(a, b)
             pairs = zip(a.operands, b.operands, strict=True)
@@ -351,7 +348,8 @@ class _Pair:
 
     def outcome(self, values: Sequence[str]) -> Renumbering:
         """What was found, with the partners of some values of the original."""
-        by_number = {number: value for value, number in self._raw.values.items()}
+        own = (value for value in self._raw.values if self._home[value] is self._raw.kernel.entry)
+        by_number = {self._raw.values[value]: value for value in own}
         wanted = {value: self._original.plain(value) for value in values}
         partners = {v: by_number[number] for v, number in wanted.items() if number in by_number}
         return Renumbering(tuple(self._stands.values()), partners)

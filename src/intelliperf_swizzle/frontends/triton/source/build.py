@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from intelliperf_swizzle.children import CallError, call
-from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
@@ -30,12 +29,13 @@ def build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
     """
     edits = dict(edit.functions) if edit else {}
     try:
-        outcome = call(
+        built: Build = call(
             "intelliperf_swizzle.frontends.triton.source.compile_child:compile_here",
-            (launch, target.backend, target.arch, target.warp_size, edits),
+            (launch, target, edits),
             environment=CHILD_ENVIRONMENT,
             limit_seconds=BUILD_SECONDS,
         )
+        return built
     except CallError as error:
         if error.too_late:
             limit = f"{BUILD_SECONDS:.0f} s"
@@ -43,10 +43,3 @@ def build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         raise BuildError(
             f"the compiler of `{launch.kernel}` {error.how}", details=error.ended.last_lines(8)
         ) from None
-    if "error" not in outcome:
-        return decode(Build, outcome)
-    lines = str(outcome["error"]).splitlines() or ["no message"]
-    raise BuildError(
-        f"`{launch.kernel}` does not compile for {target.name}: {lines[-1].strip()}",
-        details=tuple(lines[-12:]),
-    )

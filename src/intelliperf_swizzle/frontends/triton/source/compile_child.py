@@ -11,50 +11,50 @@ import time
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import triton
 from triton.compiler.compiler import CompiledKernel
 from triton.runtime import driver
 
+from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.frontends.triton.ir.compile import warm_up
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.hardware.target import Build, Target
 from intelliperf_swizzle.records import Launch
 
 
-def compile_here(
-    request: tuple[Launch, str, str | int, int, Mapping[str, str]], folder: Path
-) -> dict[str, Any]:
-    """Compiles a launch's kernel with an edit, for a GPU."""
-    launch, backend, arch, warp_size, edits = request
-    driver.set_active(StandInDriver(backend, arch, warp_size))
+def compile_here(request: tuple[Launch, Target, Mapping[str, str]], folder: Path) -> Build:
+    """Compiles a launch's kernel with an edit, for a GPU; raises BuildError with Triton's words."""
+    launch, target, edits = request
+    driver.set_active(StandInDriver(target.backend, target.arch, target.warp_size))
     started = time.perf_counter()
     try:
         functions = import_functions(render_module(launch.source, folder, edits))
         compiled = warm_up(launch, functions)
         needs = _amd_needs(compiled) if "amdgcn" in compiled.asm else _nvidia_needs(compiled)
     except Exception as error:
-        return {"error": _message(error)}
-    return {
-        **needs,
-        "lds_bytes": int(compiled.metadata.shared),
-        "num_warps": int(compiled.metadata.num_warps),
-        "seconds": time.perf_counter() - started,
-    }
+        lines = _lines(error) or traceback.format_exc().splitlines()
+        what = f"`{launch.kernel}` does not compile for {target.name}"
+        raise BuildError(f"{what}: {lines[-1].strip()}", details=tuple(lines[-12:])) from None
+    needed = int(compiled.metadata.shared), int(compiled.metadata.num_warps)
+    return Build(*needs, *needed, time.perf_counter() - started)
 
 
-def _amd_needs(compiled: CompiledKernel) -> dict[str, int]:
-    """Registers from the metadata of the AMD code object (`.vgpr_count` includes AGPRs)."""
+_Needs: TypeAlias = tuple[int | None, int | None, int | None]
+"""Registers, scalar registers and bytes of stack; see `Build`."""
+
+
+def _amd_needs(compiled: CompiledKernel) -> _Needs:
+    """From the metadata of the AMD code object (`.vgpr_count` includes AGPRs)."""
     metadata = dict(re.findall(r"^\s+\.(\w+):\s+(\d+)\s*$", compiled.asm["amdgcn"], re.M))
-    return {
-        "registers": int(metadata["vgpr_count"]),
-        "scalar_registers": int(metadata["sgpr_count"]),
-        "stack_bytes": int(metadata["private_segment_fixed_size"]),
-    }
+    names = ("vgpr_count", "sgpr_count", "private_segment_fixed_size")
+    registers, scalar_registers, stack_bytes = (int(metadata[name]) for name in names)
+    return registers, scalar_registers, stack_bytes
 
 
-def _nvidia_needs(compiled: CompiledKernel) -> dict[str, int | None]:
+def _nvidia_needs(compiled: CompiledKernel) -> _Needs:
     """As `cuobjdump` reads them in the machine code; unknown where it cannot be run."""
     with tempfile.TemporaryDirectory() as folder:
         binary = Path(folder) / "kernel.cubin"
@@ -65,18 +65,9 @@ def _nvidia_needs(compiled: CompiledKernel) -> dict[str, int | None]:
         except (OSError, subprocess.CalledProcessError):
             printed = ""
     used = {name: int(number) for name, number in re.findall(r"\b(REG|STACK):(\d+)", printed)}
-    return {
-        "registers": used.get("REG"),
-        "scalar_registers": None,
-        "stack_bytes": used.get("STACK"),
-    }
+    return used.get("REG"), None, used.get("STACK")
 
 
-def _message(error: BaseException) -> str:
+def _lines(error: BaseException | None) -> list[str]:
     """Triton's message and those of its causes (an error in a helper is one); the root is last."""
-    texts = [str(error).strip()]
-    while error.__cause__ is not None:
-        error = error.__cause__
-        texts.append(str(error).strip())
-    texts = [text for text in texts if text]
-    return "\n".join(texts) if texts else traceback.format_exc()
+    return [*str(error).strip().splitlines(), *_lines(error.__cause__)] if error else []

@@ -48,16 +48,14 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     return [one for at, one in enumerate(values) if one and one not in values[:at]]
 
 
-def recorded_only(launches: Sequence[Launch]) -> str | None:
-    """`recorded_configs` as a condition; None if there is no other configuration.
+def recorded_only(launches: Sequence[Launch]) -> str:
+    """`recorded_configs` as a condition; empty if there is no other configuration.
 
     Raises:
         SpliceError: it cannot be said in a condition.
     """
     configs = recorded_configs(launches)
     distinct = [" and ".join(_is(name, value) for name, value in one.items()) for one in configs]
-    if not distinct:
-        return None
     return distinct[0] if len(distinct) == 1 else " or ".join(f"({one})" for one in distinct)
 
 
@@ -86,9 +84,12 @@ def _is(name: str, value: Argument) -> str:
     )
 
 
-def under(condition: str | None, lines: Sequence[str], plain: Mapping[str, str]) -> list[str]:
-    """Statements that stand under a condition, with what their results are if it does not hold."""
-    if condition is None:
+def under(condition: str, lines: Sequence[str], plain: Mapping[str, str]) -> list[str]:
+    """Statements that stand under a condition, with what their results are if it does not hold.
+
+    Without a condition they stand by themselves.
+    """
+    if not condition:
         return list(lines)
     before = (f"{name} = {value}" for name, value in plain.items())
     return [*before, f"if {condition}:", *(f"    {line}" for line in lines)]

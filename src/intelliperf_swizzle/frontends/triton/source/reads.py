@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError, SwizzleError
+from intelliperf_swizzle.frontends.triton.ir.render import bodies
 from intelliperf_swizzle.language import INPUTS, parse
 from intelliperf_swizzle.language.syntax import Expression, Loop
 from intelliperf_swizzle.language.syntax import reads as reads_of
-from intelliperf_swizzle.records import Counter, SourceFunction, TileLoop
+from intelliperf_swizzle.records import Argument, Counter, SourceFunction, TileLoop
 
 
 def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
@@ -22,7 +23,7 @@ def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
 
     None if that cannot be told: another statement begins the line, or an assignment is nested.
     """
-    for body in _bodies(tree):
+    for body in bodies(tree):
         for place, statement in enumerate(body):
             if statement.lineno != counter.line:
                 continue
@@ -34,14 +35,6 @@ def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
                 scope.append(one)
             return scope
     return None
-
-
-def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse"):
-            body = getattr(node, name, None)
-            if isinstance(body, list) and body:
-                yield body
 
 
 AXES = (0, 1, 2)
@@ -56,12 +49,14 @@ class Read:
         place: the call in the function's text.
         statement: index of the top-level statement of the body that contains the call.
         language: how the call spells `triton.language` (`tl`), None if it does not.
+        named: the constexpr whose value is the axis; empty if a literal is.
     """
 
     axis: int
     place: Place
     statement: int
     language: str | None
+    named: str = ""
 
 
 def definition(function: SourceFunction) -> ast.FunctionDef:
@@ -94,11 +89,17 @@ def language_name(function: SourceFunction) -> str | None:
     return f"{modules['triton']}.language" if "triton" in modules else None
 
 
-def find_reads(function: SourceFunction) -> tuple[Read, ...]:
+def find_reads(
+    function: SourceFunction, constants: Mapping[str, Argument] = {}
+) -> tuple[Read, ...]:
     """Finds the reads of the program id in a function, in the order of its text.
 
+    Args:
+        function: of a kernel.
+        constants: the values of its constexprs, which may name an axis.
+
     Raises:
-        SpliceError: if an axis is no literal or `program_id` is used other than by a call.
+        SpliceError: if an axis is not known or `program_id` is used other than by a call.
     """
     tree = definition(function)
     local = bound_names(tree)
@@ -116,7 +117,7 @@ def find_reads(function: SourceFunction) -> tuple[Read, ...]:
                     f"{where(function, _line(node))}: `program_id` is used without calling it",
                     hint="call it where the program id is needed",
                 )
-            reads.append(_read(function, call, index))
+            reads.append(_read(function, call, index, constants))
     return tuple(sorted(reads, key=lambda read: (read.place.line, read.place.column)))
 
 
@@ -151,16 +152,20 @@ def _is_program_id(node: ast.AST, bare: frozenset[str], local: frozenset[str]) -
     return isinstance(root, ast.Name) and root.id not in local
 
 
-def _read(function: SourceFunction, call: ast.Call, statement: int) -> Read:
+def _read(
+    function: SourceFunction, call: ast.Call, statement: int, constants: Mapping[str, Argument]
+) -> Read:
     given = [*call.args, *(k.value for k in call.keywords if k.arg == "axis")]
-    axis = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else None
+    one = given[0] if len(given) == 1 else None
+    named = one.id if isinstance(one, ast.Name) else ""
+    axis = one.value if isinstance(one, ast.Constant) else constants.get(named)
     if not isinstance(axis, int) or axis not in AXES:
         raise SpliceError(
             f"{where(function, call.lineno)}: the axis of `{ast.unparse(call)}` is not known",
             hint="give the axis as a literal",
         )
     language = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else None
-    return Read(axis, place(function.text, call), statement, language)
+    return Read(axis, place(function.text, call), statement, language, named)
 
 
 def place(text: str, node: ast.expr | ast.stmt) -> Place:

@@ -86,7 +86,7 @@ class _Splice:
     axes: int
     target: Target
     name: str
-    condition: str | None
+    condition: str
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,17 @@ def splice(
             that cannot carry the swizzle, if others use what would be changed, or if the file lies
             in none of `roots`.
     """
-    reads = _reads(source)
+    reads = _reads(source, launches)
     for launch in launches:
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
-    request = _Splice(swizzle, _axes(reads, launches), target, name, recorded_only(launches))
+    named = {read.named: read.axis for own in reads.values() for read in own if read.named}
+    conditions = [f"{constexpr} == {axis}" for constexpr, axis in named.items()]
+    if recorded := recorded_only(launches):
+        conditions.append(f"({recorded})" if named else recorded)
+    request = _Splice(swizzle, _axes(reads, launches), target, name, " and ".join(conditions))
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
         _check_users(source, source.kernel, before)
@@ -183,9 +187,17 @@ def splice(
 # --- what is read, and whether a function may be changed ------------------------------------------
 
 
-def _reads(source: KernelSource) -> dict[str, tuple[Read, ...]]:
-    """The reads of every function that reads the program id, by its key."""
-    found = {key: find_reads(function) for key, function in source.functions.items()}
+def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[Read, ...]]:
+    """The reads of every function that reads the program id, by its key.
+
+    An axis is known by the name of a constexpr if that is the same in all launches.
+    """
+    values = [{n: one.arguments.get(n) for n in one.constexprs} for one in launches]
+    fixed = {n: v for n, v in values[0].items() if all(one.get(n) == v for one in values)}
+    found = {
+        key: find_reads(function, fixed if key == source.kernel else {})
+        for key, function in source.functions.items()
+    }
     reads = {key: reads for key, reads in found.items() if reads}
     if not reads:
         entry = source.entry
@@ -277,7 +289,12 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
     )
     outputs, naming = _named(code.outputs, prefix)
     before_line = _first_line(function, tree, reads, request.swizzle)
-    plain = {output: f"{language}.program_id({axis})" for axis, output in outputs.items()}
+    named = {read.axis: read.named for read in reads if read.named}
+    if any(read.named != named.get(read.axis, "") for read in reads):
+        raise SpliceError(
+            f"{where(function, 1)}: the same axis is read by its number and by a name"
+        )
+    plain = {o: f"{language}.program_id({named.get(axis, axis)})" for axis, o in outputs.items()}
     lines = [*code.lines, *naming]
     block = (
         f"# {headline(request.name, request.target.name)}",

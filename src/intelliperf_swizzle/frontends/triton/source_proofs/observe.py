@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
+from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import Loads, Observation, Output
@@ -199,11 +199,9 @@ def observe_each(launches: Sequence[Launch], _: Path) -> Iterator[Observation | 
     """What is seen of each launch, or why nothing is; in a child process."""
     for launch in launches:
         try:
-            yield observe(launch, Kernel.parse(ttir_of(launch)))
+            yield observe(launch, kernel_of(launch))
         except (NotKnownError, TraceError) as refusal:
             yield str(refusal)
-        except Exception as error:  # whatever Triton may raise of a kernel
-            yield f"it cannot be compiled: {' '.join(str(error).split())[-300:]}"
 
 
 def observe(launch: Launch, kernel: Kernel) -> Observation:
@@ -213,7 +211,7 @@ def observe(launch: Launch, kernel: Kernel) -> Observation:
         NotKnownError: a value that is not known decides what a program does.
         TraceError: the arguments do not fit the kernel.
     """
-    numbers = {op: _numbers(kernel, op) for function in kernel.functions for op in function.walk()}
+    numbers = {op: _numbers(kernel, op) for op in kernel.every()}
     wanted = [value for values in numbers.values() for value in values]
     live = Live.of(Plan(kernel, address_slice(kernel, wanted)), launch)
     watcher = Watcher(launch, live, numbers)

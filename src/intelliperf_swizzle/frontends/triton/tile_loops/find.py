@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.loops import JudgedLoop, judge_loops, loads_behind
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import (
@@ -122,8 +123,8 @@ def _look_at(launch: Launch, name: str | None) -> Seen:
     if not candidates:
         return Seen()
     try:
-        kernel = Kernel.parse(ttir_of(launch))
-    except Exception:  # whatever Triton raises of a kernel; its trace says so
+        kernel = kernel_of(launch)
+    except TraceError:  # its trace says so
         return Seen()
     found: list[TileLoop] = []
     reasons: list[str] = []

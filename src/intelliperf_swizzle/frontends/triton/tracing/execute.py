@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.flow import (
     accessed_by,
     address_slice,
@@ -68,7 +70,6 @@ def _number(kernel: Kernel, loop: Op, name: str, read_from: int) -> str | None:
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
-_MOST_WORDS = 500
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
 
 
@@ -111,24 +112,6 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
             yield None
 
 
-def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
-    """The kernel of a launch in SSA form.
-
-    Raises:
-        TraceError: it cannot be compiled.
-    """
-    recorded = getattr(launch, "ttir", None)
-    if recorded and not edits:
-        return Kernel.parse(Path(recorded).read_text(encoding="utf-8"))
-    from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
-
-    try:
-        return Kernel.parse(ttir_of(launch, edits=edits))
-    except Exception as error:
-        words = " ".join(str(error).split())[-_MOST_WORDS:]  # the cause stands last
-        raise TraceError(f"{launch.kernel} cannot be compiled: {words}") from error
-
-
 def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None = None) -> Live:
     """A launch that can be executed: the whole kernel, or what decides its accesses."""
     tiles = find_tiles(kernel, launch)
@@ -159,12 +142,12 @@ def _recorder(launch: Launch, live: Live) -> TraceRecorder:
 
 
 def _trace(
-    launch: Launch, live: Live, recorder: TraceRecorder, run: Noticed, method: str, note: str
-) -> Trace:
+    launch: Launch, live: Live, recorder: TraceRecorder, run: Noticed,
+    method: Literal["batched", "sequential"], note: str,
+) -> Trace:  # fmt: skip
     trace = recorder.trace(
-        launch.grid, live.memory.segments,
-        method="batched" if method == "batched" else "sequential",
-        arithmetic=run.arithmetic, notes=(note,) if note else (), waits=run.waits,
+        launch.grid, live.memory.segments, method=method, arithmetic=run.arithmetic,
+        notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
     places: dict[Op | tuple[Op, int], str] = {op: kernel.line(op) for op in conflicting(kernel)}

@@ -21,8 +21,9 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
+from intelliperf_swizzle.frontends.triton.tracing.execute import make_live
 from intelliperf_swizzle.frontends.triton.walk.blocks import Active
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.triton.ir import last_line
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, Kernel
 from intelliperf_swizzle.frontends.triton.ir.render import RULE
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbered, Renumbering, compare
@@ -60,13 +61,12 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
             if not one.recorded:
                 yield None
                 continue
-            told = _last_line(error)
-            fact = f"`{one.launch.kernel}` cannot be compiled from its text: {told}"
+            fact = f"`{one.launch.kernel}` cannot be compiled from its text: {last_line(error)}"
             raise ValidationError(fact) from error
         try:
             edited = parse(ttir_of(one.launch, edits=one.edits, raw=True))
         except Exception as error:
-            yield f"the swizzled kernel does not compile: {_last_line(error)}"
+            yield f"the swizzled kernel does not compile: {last_line(error)}"
             continue
         yield _difference(one, edited, *compare_all(parse(text), edited))
 
@@ -157,10 +157,3 @@ def _wrong_tile(
         f"the emitted code gives number {at} the tile {computed[at]}, the proof {tile[at]} "
         f"({len(wrong)} tiles differ)"
     )
-
-
-def _last_line(error: BaseException) -> str:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[-1].strip()[:200]

@@ -473,10 +473,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "tt.cat": lambda p, op, b, kind: Block((np.concatenate(_full(p, b), axis=1),), *kind),
     "tt.join": lambda p, op, b, kind: Block((np.stack(_full(p, b), axis=-1),), *kind),
     "tt.histogram": _histogram, "tt.dot": _dot,
-    **dict.fromkeys(
-        ("arith.freeze", "llvm.freeze", "tt.optimize"), lambda p, op, b, kind: Block(
-            b[0].terms, *kind
-        ),
-    ),
+    "llvm.freeze": lambda p, op, b, kind: Block(b[0].terms, *kind),
 }  # fmt: skip
 """Operations without effects; what is not here is not known."""

@@ -158,8 +158,7 @@ class _Frame:
         return Block((found,), element, ())
 
     def _call(self, op: Op, operands: list[Block]) -> list[Block]:
-        callee = next(one for one in self._kernel.functions if one.symbol == op.symbol)
-        blocks = callee.regions[0]
+        blocks = self._kernel.functions[op.symbol].regions[0]
         known = dict(zip(blocks[0].args, operands, strict=True))
         frame = _Frame(self._scalars, self._programs, known)
         ends = {n: b.ops[-1] for n, b in enumerate(blocks) if b.ops[-1].name == "tt.return"}

@@ -112,16 +112,12 @@ class Plan:
     ) -> None:
         self.kernel, self.executed, self.tiles = kernel, executed, tiles
         self.folds = folds(kernel)
-        self.functions = {function.symbol: function for function in kernel.functions}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
         self.constants: dict[str, Block] = {}
         self.types: dict[str, Type] = {v: tensor_of(text) for v, text in kernel.types.items()}
-        for function in kernel.functions:
-            for op in function.walk():
-                for region in op.regions:
-                    for block in region:
-                        self._prepare(block)
+        for block in (b for op in kernel.every() for region in op.regions for b in region):
+            self._prepare(block)
 
     def _prepare(self, block: BasicBlock) -> None:
         self.counts[block] = arithmetic_of(self.kernel, block)
@@ -251,7 +247,7 @@ class Walker:
         return choose(active, new, old)
 
     def _call(self, op: Op) -> None:
-        function = self.plan.functions[op.symbol]
+        function = self.plan.kernel.functions[op.symbol]
         self._bind(op.results, self._function(function, self._get(op.operands)))
 
     def _if(self, op: Op) -> None:
