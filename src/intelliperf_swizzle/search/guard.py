@@ -140,8 +140,9 @@ class SizeGuard:
     def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
         """A small launch with another value of one argument that other sizes leave alone."""
         first, others = self._subject.traced[0], [one.launch for one in self._others]
-        enough = (one for one in others if one.tiles >= ENOUGH_TILES)
-        small = min(enough, key=lambda one: one.tiles, default=first.launch)
+        apart = (one.launch for one in self._others if one.launch.tiles >= ENOUGH_TILES
+                 and not find_dependence(one.traced.trace, one.launch))  # fmt: skip
+        small = min(apart, key=lambda one: one.tiles, default=first.launch)
         made = [
             (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
             for name in small.arguments.keys() - {*first.trace.immaterial}
