@@ -276,5 +276,5 @@ def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_th
     assert run.independence is not None
     assert (40, 1, 1) in run.independence.sizes
     if tested == "S == 2":
-        assert "S" in run.independence.varied
-        assert "with other values of `FLAG`, `S` compared" in message(run)
+        assert run.independence.varied == ("FLAG",)
+        assert "and with other values of `FLAG`)" in message(run)

@@ -124,16 +124,17 @@ class SizeGuard:
     @property
     def independence(self) -> records.Independence:
         """What is known of how programs depend on each other, and in which launches."""
-        subject, varied = self._subject, sorted({name for name, *_ in self._varied})
+        subject, varied = self._subject, {name for name, *_ in self._varied} - {*self._held}
         known = len(subject.launches), subject.has_dependences
-        return records.Independence(*known, tuple(self._looked), tuple(varied))
+        return records.Independence(*known, tuple(self._looked), tuple(sorted(varied)))
 
     def _look(self, launches: Sequence[records.Launch]) -> list[records.Trace | None]:
         """Traces of launches that are made up; None of what nobody would launch."""
         language = self._setup.language
         made = language.trace_each(launches) if isinstance(language, Resizer) and launches else ()
         traced = list(itertools.zip_longest(launches, made))
-        self._looked |= {one.numbers: None for one, trace in traced if trace}
+        apart = (one for one, trace in traced if trace and not find_dependence(trace, one))
+        self._looked |= dict.fromkeys(one.numbers for one in apart)
         return [trace for _, trace in traced]
 
     @cached_property
