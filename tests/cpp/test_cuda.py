@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -99,21 +100,26 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
     notes = "\n".join(recorded.capture.notes)
     assert "a texture is not recorded" in notes
     assert "a launch of clusters was refused" in notes
+    assert re.search(r"`asm` \(\S*main\.cu:\d+\) is the GPU's alone", notes)
     grids = [one.grid for one in recorded.capture.launches if one.kernel == "one_line"]
     assert grids == [(4, 1, 1), (2, 1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("header", "remedy"),
+    [("cudnn.h", "pip install nvidia-cudnn"), ("helper_cuda.h", "NVIDIA/cuda-samples")],
+)
 def test_a_vendors_header_that_its_toolkit_lacks_is_refused_with_the_package(
-    tmp_path: Path,
+    header: str, remedy: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "app.cu").write_text("#include <cudnn.h>\n", encoding="utf-8")
+    (tmp_path / "app.cu").write_text(f"#include <{header}>\n", encoding="utf-8")
     request = RecordRequest(
         command=["./app"], cwd=tmp_path, folder=tmp_path / "records",
         build_command="nvcc app.cu -o app",
     )  # fmt: skip
     with pytest.raises(SwizzleError, match="build command failed") as refused:
         CUDA.record(request)
-    assert "pip install nvidia-cudnn" in str(refused.value.hint)
+    assert remedy in str(refused.value.hint)
 
 
 def test_libraries_of_packages_are_found_by_the_linker(

@@ -136,6 +136,25 @@ def test_a_program_whose_header_is_missing_is_refused_with_the_package(tmp_path:
     assert "rocthrust-dev hipcc" in str(refused.value.hint)
 
 
+def test_a_test_that_make_runs_is_run_on_the_stand_in(tmp_path: Path) -> None:
+    """By the build, and again where the program is started by a shell, as a unit test is."""
+    write(tmp_path / "project")
+    (tmp_path / "project" / "Makefile").write_text(
+        "all: halves\n\t./halves; test $$? -ne 127\n\tfalse\nhalves: halves.hip\n\thipcc $< -o $@\n"
+    )
+    command = ["sh", "-c", "./halves > said.txt && test -e said.txt"]
+    done = record(tmp_path / "project", tmp_path / "records", command, "make")
+    assert done.capture.exit_code == 0
+    assert "Error 127" not in " ".join(done.capture.notes)
+
+
+def test_a_header_that_lies_deeper_is_named_in_full(tmp_path: Path) -> None:
+    (tmp_path / "app.cpp").write_text('#include "hip_runtime.h"\nint main() {}\n')
+    with pytest.raises(SwizzleError, match="build command failed") as refused:
+        record(tmp_path, tmp_path / "records", ["./app"], "hipcc app.cpp -o app")
+    assert "`hip/hip_runtime.h`" in str(refused.value.hint)
+
+
 def test_a_program_that_an_earlier_build_made_is_not_taken_for_this_ones(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project)

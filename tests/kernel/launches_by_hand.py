@@ -297,12 +297,12 @@ def atomics_launch(folder: Path) -> Launch:
 
 def descriptors_launch(folder: Path) -> Launch:
     path = write_kernel(folder, DESCRIPTORS)
-    launch = launch_of(path, "descriptors", (4, 2), {}, {"BM": 16, "BN": 32})
+    launch = launch_of(path, "descriptors", (4, 2), {}, {"BM": 64, "BN": 32})
     matrices = {
         name: DescriptorArgument(
-            TensorArgument(number, "fp16", (64, 64), (64, 1)), (64, 64), (64, 1), (16, 32)
+            TensorArgument(number, "fp16", (256, 64), (64, 1)), (256, 64), (64, 1), (64, 32)
         )
         for number, name in enumerate(("x", "y"))
     }
-    storages = {number: Storage(64 * 64 * 2) for number in range(2)}
+    storages = {number: Storage(256 * 64 * 2) for number in range(2)}
     return replace(launch, arguments={**matrices, **launch.arguments}, storages=storages)

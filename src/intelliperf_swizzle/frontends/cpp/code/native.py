@@ -142,11 +142,7 @@ def host_text(
     gpus = {name: found[0] for name, whole in wholes.items() if (found := _FOREIGN.search(whole))}
     for name in gpus:
         text = text.replace(bodies[name], "")
-    foreign = {
-        name: gpus[name].strip(" @").replace("asm", "inline assembly")
-        for name in parameters
-        if name in gpus
-    }
+    foreign = {name: gpus[name].strip(" @") for name in parameters if name in gpus}
     names = sorted(set(parameters) - set(gpus))
     entries = (_entry(name, parameters[name], wholes[name]) for name in names)
     return _HEAD + text + "".join(entries), foreign

@@ -112,13 +112,14 @@ def built(
     if builds:
         place = folder / PROJECT
         copy_project(Path(recipe.project), place, edit)
-        begun = time.time()
+        begun, ran = time.time(), toolchain.run_environment(environment)  # `make` may test, too
         try:
-            files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
+            files = _build(recipe, place, toolchain, toolchain.build_environment(ran))
         except SwizzleError as error:
             hinted = _with_hint(error, toolchain)
-            made = moved_command(command, Path(recipe.project), place)
-            programs = programs_of(made, place, recipe.language)
+            made = " ".join(moved_command(command, Path(recipe.project), place))
+            words = re.findall(r"[^\s;&|'\"]+", made)  # a shell's, too
+            programs = programs_of(words, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
                 raise hinted from None
             failed = as_build_error(
@@ -197,17 +198,21 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     name, compiler = toolchain.language, toolchain.name_of_compiler
     whole = re.search(rf"(/\S+/{compiler}): (?:No such file|not found)", said)
     package = _install(wanted, name)
+    deeper = toolchain.root.glob(f"include/*/{wanted}") if re.fullmatch(r"\w+\.h", wanted) else ()
+    here = next((one.relative_to(toolchain.root / "include") for one in deeper), None)
     if call:
-        hint = (
-            f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
-        )
+        hint = f"launches are recorded on a stand-in for {name}'s runtime, which has no `{call[1]}`"
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{compiler}`"
+    elif here:
+        hint = f"it is `{here}`: include it by that name"
     elif package:
         hint = f"{package}: `{wanted}`"
+    elif wanted.startswith("helper_"):
+        hint = f"`{wanted}`: git clone https://github.com/NVIDIA/cuda-samples, its Common in $CPATH"
     elif "omp" in wanted:
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
-    elif toolchain.has_vendors or not missing:
+    elif toolchain.has_vendors or not missing or wanted.startswith("."):
         return error
     else:
         hint = (

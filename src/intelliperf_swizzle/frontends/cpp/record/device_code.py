@@ -189,7 +189,7 @@ class _Preparation:
                 calls.prints(kernel.name),
             )
         if new:
-            self._compile(text, new)
+            self._compile(text, new, debug)
 
     def _placed(self, text: str) -> str:
         """A module's text with line tables that name files of the project, not of its copy."""
@@ -224,11 +224,15 @@ class _Preparation:
                 self._next += -(-max(size, 1) // 256) * 256
         return {name: self._variables[name] for name in types if name in self._variables}
 
-    def _compile(self, text: str, kernels: Sequence[llvm.Function]) -> None:
+    def _compile(self, text: str, kernels: Sequence[llvm.Function], debug: DebugInfo) -> None:
         parameters = {one.name: native.parameters_of(one) for one in kernels}
         try:
             host, foreign = native.host_text(native.positioned(text, kernels), parameters)
-            self._foreign |= foreign
+            for one in kernels:
+                if what := foreign.get(one.name):
+                    at = map(debug.place, re.findall(rf".*\b{re.escape(what)}\b.*", str(one)))
+                    place = next((f" ({place})" for place in at if place), "")
+                    self._foreign[one.name] = f"`{what}`{place}"
             if len(foreign) < len(parameters):
                 path = self._request.folder / "objects" / f"{len(self._objects)}.o"
                 path.write_bytes(native.compile_for_host(host))

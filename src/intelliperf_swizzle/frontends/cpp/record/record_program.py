@@ -279,7 +279,7 @@ def _computed(
             source = kernel.source
             reason = "its code for the CPU cannot be loaded"
             if kernel.foreign:
-                reason = f"`{kernel.foreign}` is the GPU's alone"
+                reason = f"{kernel.foreign} is the GPU's alone"
             if event["why"] == "budget":
                 left = f"which is more than is left of {_BUDGET_SECONDS:g} s; see --compute"
                 reason = f"about {event['seconds']:.1f} s, {left}"

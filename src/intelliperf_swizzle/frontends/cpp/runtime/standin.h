@@ -302,13 +302,6 @@ Error move(void* to, const void* from, size_t bytes) {
   return kSuccess;
 }
 
-Error copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                size_t height) {
-  for (size_t row = 0; row < height; row++)
-    memmove((char*)to + row * to_pitch, (const char*)from + row * from_pitch, width);
-  return kSuccess;
-}
-
 Error refuse(const char* what) {
   write_line(log_, std::string("{\"event\": \"note\", \"text\": \"") + what + "\"}\n");
   return failed(API(ErrorNotSupported));

@@ -87,7 +87,9 @@ CALL(HostGetDevicePointer)(void** out, void* host, unsigned) { return put(out, h
 CALL(Memcpy)(void* to, const void* from, size_t bytes, Direction) { return move(to, from, bytes); }
 CALL(Memcpy2D)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                size_t height, Direction) {
-  return copy_rows(to, to_pitch, from, from_pitch, width, height);
+  for (size_t row = 0; row < height; row++)
+    memmove((char*)to + row * to_pitch, (const char*)from + row * from_pitch, width);
+  return kSuccess;
 }
 CALL(Memset)(void* at, int value, size_t bytes) { return fill<uint8_t>(at, value, bytes); }
 CALL(Memset2D)(void* at, size_t pitch, int value, size_t width, size_t height) {

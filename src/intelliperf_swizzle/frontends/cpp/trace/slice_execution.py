@@ -148,10 +148,8 @@ class SliceExecution:
         text = native.positioned(str(sliced), [function])
         host, foreign = native.host_text(text, {symbol: native.parameters_of(function)})
         if foreign:
-            raise TraceError(
-                f"{self._launch.kernel} cannot be traced: `{foreign[symbol]}` decides what is "
-                "accessed, and no CPU has it"
-            )
+            why = f"{kernel.slice.executed}, by `{foreign[symbol]}`, which no CPU has"
+            raise TraceError(f"{self._launch.kernel} cannot be traced: {why}")
         names = _SHARED.findall(host)
         module, machine = native.host_module(_SHARED.sub(r"@\1 = global", host))
         sizes = {

@@ -58,7 +58,7 @@ class Agent:
     Args:
         folder: of the order and the journal.
         order: what to do.
-        on_gpu: whether there is a GPU; under the interpreter there is none.
+        on_gpu: whether there is a GPU; without one launches are executed from their IR.
     """
 
     def __init__(self, folder: Path, order: Order, *, on_gpu: bool) -> None:

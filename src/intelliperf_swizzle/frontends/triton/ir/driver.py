@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 STAND_IN_TIME_MS = 1.0
-"""What every benchmark reports: nothing that the interpreter does has a GPU's duration."""
+"""What every benchmark reports: nothing that is executed here has a GPU's duration."""
 
 
 class StandInDriver:

@@ -3,8 +3,8 @@
 """Loops in which the programs of a launch take tiles by a number, one after another.
 
 `find` judges the loops of the kernel's IR and computes which program takes which number;
-`candidates` proposes names from the text; `marks` makes a text that tells where in a loop a program
-is.
+`candidates` proposes names from the text, and `names` takes those that the IR says are the number
+of a tile, or where numbers end.
 """
 
 from __future__ import annotations

@@ -157,19 +157,12 @@ MOST_TIMES, MOST_SECONDS = 10, 20.0
 
 
 def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
-    """The outputs of tiles.
-
-    The first difference is the last answer.
-    """
-    for one in _answers(requests, folder):
-        yield one
-        if one.difference:
-            return
-
-
-def _answers(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
+    """The outputs of tiles; the first difference is the last answer."""
     for number, request in enumerate(requests):
-        yield from Comparison(request, folder, number).answers()
+        for one in Comparison(request, folder, number).answers():
+            yield one
+            if one.difference:
+                return
 
 
 @dataclass

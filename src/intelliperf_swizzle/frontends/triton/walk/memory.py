@@ -246,7 +246,7 @@ def _layout(
 
 
 def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, Block]:
-    """The value of each argument of a kernel, by name.
+    """The value of each argument of a kernel, by name; none of a descriptor before the passes.
 
     The kernel has no argument for what was specialised; the others come in the launch's order.
 
@@ -255,6 +255,8 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
     """
     bound: dict[str, Block] = {}
     for name, _, value in _paired(kernel, launch):
+        if "tensordesc" in kernel.types[name]:
+            continue  # passes make a pointer of it, and numbers that are arguments of their own
         element = element_of(kernel.types[name])
         if isinstance(value, TensorArgument):
             value = memory.base[value.storage] + value.offset_bytes
