@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -40,6 +39,8 @@ MOST_LINES, FEWEST_LINES = 3, 1 << 23
 _PLAIN = (records.Access.READ, records.Access.WRITE)
 FURTHER = 8
 """Times as many blocks along a size where no other launch does all that a kernel may do."""
+VARIED_SECONDS = 30.0
+"""For launches with other arguments: a loop may not end with them."""
 ENOUGH_TILES = 64
 """Of a launch at which other arguments than sizes are varied."""
 FRACTIONS = (16, 8, 4, 2)
@@ -128,14 +129,18 @@ class SizeGuard:
         known = len(subject.launches), subject.has_dependences
         return records.Independence(*known, tuple(self._looked), tuple(sorted(varied)))
 
-    def _look(self, launches: Sequence[records.Launch]) -> list[records.Trace | None]:
+    def _look(
+        self, launches: Sequence[records.Launch], seconds: float = 600.0
+    ) -> list[records.Trace | None]:
         """Traces of launches that are made up; None of what nobody would launch."""
         language = self._setup.language
-        made = language.trace_each(launches) if isinstance(language, Resizer) and launches else ()
-        traced = list(itertools.zip_longest(launches, made))
-        apart = (one for one, trace in traced if trace and not find_dependence(trace, one))
+        if not launches or not isinstance(language, Resizer):
+            return [None] * len(launches)
+        traces = [*language.trace_each(launches, timeout_seconds=seconds)]
+        both = zip(launches, traces, strict=True)
+        apart = (one for one, trace in both if trace and not find_dependence(trace, one))
         self._looked |= dict.fromkeys(one.numbers for one in apart)
-        return [trace for _, trace in traced]
+        return traces
 
     @cached_property
     def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
@@ -150,7 +155,7 @@ class SizeGuard:
             if others and all(one.arguments[name] == small.arguments[name] for one in others)
             for value in _values(small, name)
         ]
-        traces = self._look([one for _, one in made])
+        traces = self._look([one for _, one in made], VARIED_SECONDS)
         return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
 
     @property
@@ -214,15 +219,16 @@ class SizeGuard:
 def _values(launch: records.Launch, name: str) -> list[int]:
     """Other values of an argument than its own, at which a kernel may be launched as well.
 
-    Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided.
+    Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided or
+    which is added in a loop.
     """
     value, text = launch.constants.get(name), launch.source.entry.text
     if value is None or re.search(rf"arange\(0, {name}\b", text):
         return []
     if name in launch.constexprs:
         return [1 - value if value in (0, 1) else 1]
-    divides = re.search(rf"(//|[/%]|cdiv\([^,()]*,)\s*{name}\b", text)
-    return [one for one in range(bool(divides), 3) if value not in (one, 1)]
+    used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
+    return [one for one in range(bool(used), 3) if value not in (one, 1)]
 
 
 def _proofs(
