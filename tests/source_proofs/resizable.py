@@ -50,6 +50,12 @@ def anywhere(x, y, n, B: tl.constexpr):
 
 
 @triton.jit
+def by_fields(given, y, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(given.x + at, at < given.n), at < given.n)
+
+
+@triton.jit
 def by_a_list(x, y, work, n, B: tl.constexpr):
     i = tl.load(work + tl.program_id(0)) * B + tl.arange(0, B)
     tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)

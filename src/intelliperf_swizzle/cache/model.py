@@ -69,8 +69,8 @@ def replay(
         causes: also find out why each request misses: half the time more at worst, where few lines
             are touched together, and a few hundredths where many are.
 
-    Cost: 1 to 20 ns a line access on each core, see `replay_timed` for NVIDIA. Memory: 9 bytes a
-    touched line and domain at work, 12 bytes a reference.
+    Cost: 1 to 20 ns a line access on each core, for NVIDIA see `replay_two_sides`. Memory: 9 bytes
+    a touched line and domain at work, 12 bytes a reference.
 
     Accuracy: mean error of the L2 hit rate in points: h200 1.3 (105 pairs), h200_held_out 1.1
     (85 pairs), h100 1.6 (190 pairs), h200_runs 3.4 (118 pairs), mi300x 2.5 (72 pairs), mi355x 3.6

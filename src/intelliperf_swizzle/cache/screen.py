@@ -93,15 +93,17 @@ def _in_pieces(
     from intelliperf_swizzle.cache.compiled import merging
     from intelliperf_swizzle.trace.shapes import distinct
 
-    _, class_of = distinct(merging.part_signatures(stream.unit_offset, part_of, parts))
+    signature = merging.part_signatures(stream.unit_offset, part_of, parts)
+    _, class_of = distinct(signature.reshape(-1, 1))
     class_parts = np.bincount(class_of)
     offset, piece_class, lines = merging.unit_pieces(
         stream.unit_offset, part_of, class_of, class_parts
     )
-    many = np.diff(offset)[stream.plain_units].sum() > MOST_PIECES * len(stream.ref_unit)
-    if many and parts > 1:
+    total = int(np.diff(offset)[stream.plain_units].sum())
+    if parts > 1 and total > MOST_PIECES * len(stream.ref_unit):
         return _in_pieces(stream, target, np.zeros_like(part_of), 1)
     tile_offset, ref_piece, ref_misses = merging.expand(
+        total,
         stream.tile_offset,
         stream.ref_unit,
         misses_per_line(target)[stream.ref_code],

@@ -256,48 +256,58 @@ _MAY_OVERFLOW = frozenset(["+", "-", "*", "<<", "&", "|", "^"])
 
 def _fits(values: Values, expression: syntax.Expression) -> Values:
     """Values below 2**31 in magnitude, or a refusal."""
-    reason = "a value of {} overflows 31 bits"
-    _check(values, -LARGEST, LARGEST, expression.place, reason, None)
+    _check(values, -LARGEST, LARGEST, expression, "a value of {} overflows 31 bits", None)
     return values
+
+
+_BOTH_COMPUTED = "both sides of a choice are computed; `max(x, {})` keeps {} legal"
+_LEFT = (
+    "the left operand of `{1}` is {0}; it must not be negative",
+    _BOTH_COMPUTED.format(0, "an operand"),
+)
+_DIVISOR = (
+    "the divisor of `{1}` is {0}; it must be positive",
+    _BOTH_COMPUTED.format(1, "a divisor"),
+)
+_COUNT = (
+    f"the shift count of `{{1}}` is {{0}}; it must be from 0 to {LARGEST_SHIFT}",
+    "a mask keeps a count legal, as in `x & 15`",
+)
 
 
 def _check_operands(expression: syntax.Operation, left: Values, right: Values) -> None:
     """Refuses operands of an operation for which hardware and Python would disagree."""
-    operator, place = expression.operator, expression.place
-    if operator not in ("//", "%", "<<", ">>"):
-        return
-    hint = "both sides of a choice are computed; `max(x, {})` keeps {} legal"
-    reason = f"the left operand of `{operator}` is {{}}; it must not be negative"
-    _check(left, 0, LARGEST, place, reason, hint.format(0, "an operand"))
-    if operator in ("//", "%"):
-        reason = f"the divisor of `{operator}` is {{}}; it must be positive"
-        _check(right, 1, LARGEST, place, reason, hint.format(1, "a divisor"))
-    else:
-        reason = f"the shift count of `{operator}` is {{}}; it must be from 0 to {LARGEST_SHIFT}"
-        hint = "a mask keeps a count legal, as in `x & 15`"
-        _check(right, 0, LARGEST_SHIFT, place, reason, hint)
+    if expression.operator in ("//", "%"):
+        _check(left, 0, LARGEST, expression, *_LEFT)
+        _check(right, 1, LARGEST, expression, *_DIVISOR)
+    elif expression.operator in ("<<", ">>"):
+        _check(left, 0, LARGEST, expression, *_LEFT)
+        _check(right, 0, LARGEST_SHIFT, expression, *_COUNT)
 
 
 def _check(
-    values: Values, low: int, high: int, place: syntax.Place, reason: str, hint: str | None
+    values: Values, low: int, high: int, of: syntax.Expression, reason: str, hint: str | None
 ) -> None:
-    ends = (values, values) if isinstance(values, int) else (int(values.min()), int(values.max()))
-    for worst in ends:
-        if not low <= worst <= high:
-            lane = None if isinstance(values, int) else int(np.argmax(values == worst))
-            raise _IllegalValueError(place, reason, worst, lane, hint)
+    if isinstance(values, int):
+        least = greatest = values
+    else:  # `values.min()` takes twice as long
+        least, greatest = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
+    if not low <= least <= greatest <= high:
+        worst = least if least < low else greatest
+        lane = None if isinstance(values, int) else int(np.argmax(values == worst))
+        raise _IllegalValueError(of, reason, worst, lane, hint)
 
 
 class _IllegalValueError(Exception):
     """A value that the language forbids, at a lane of a chunk (None: the same for all)."""
 
     def __init__(
-        self, place: syntax.Place, reason: str, value: int, lane: int | None, hint: str | None
+        self, of: syntax.Expression, reason: str, value: int, lane: int | None, hint: str | None
     ) -> None:
-        super().__init__(place, reason, value, lane, hint)
-        self.place, self.reason, self.value, self.lane, self.hint = place, reason, value, lane, hint
+        super().__init__(of, reason, value, lane, hint)
+        self.of, self.reason, self.value, self.lane, self.hint = of, reason, value, lane, hint
 
     def refusal(self, first: int) -> LanguageError:
         who = "" if self.lane is None else f" for program {first + self.lane}"
-        fact = self.reason.format(f"{self.value}{who}")
-        return LanguageError(f"{self.place[0]}:{self.place[1]}: {fact}", hint=self.hint)
+        fact = self.reason.format(f"{self.value}{who}", getattr(self.of, "operator", ""))
+        return LanguageError("{}:{}: {}".format(*self.of.place, fact), hint=self.hint)

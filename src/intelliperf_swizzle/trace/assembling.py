@@ -257,7 +257,7 @@ class TraceRecorder(Observer):
         for groups in (*addresses, *masks):
             if len(groups.patterns) > 1:
                 code = code * len(groups.patterns) + groups.group
-        kinds, which = distinct(np.atleast_1d(code))
+        kinds, which = distinct(np.reshape(code, (-1, 1)))
         found = [
             self._lines_of(block, addresses, masks, int(at), int(base[at % len(base)]))
             for at in kinds

@@ -184,38 +184,51 @@ def group_rows(rows: npt.NDArray[Any]) -> tuple[Int32Array, Int64Array]:
     """Group equal rows.
 
     Args:
-        rows: [n, lanes].
+        rows: int64 or bool [n, lanes].
 
     Returns:
         group int32[n], representative int64[groups] (the first row of each group).
     """
-    if (rows == rows[0]).all():
-        return np.zeros(len(rows), np.int32), np.zeros(1, np.int64)
-    known: dict[bytes, int] = {}
-    group = [known.setdefault(row.tobytes(), len(known)) for row in rows]
-    _, representative = np.unique(group, return_index=True)
-    return np.array(group, np.int32), representative
+    if rows.dtype == np.bool_:
+        rows = np.packbits(rows, axis=1).astype(np.int64)
+    representative, group = distinct(rows)
+    return group, representative
 
 
 @jit
 def distinct(codes: Int64Array) -> tuple[Int64Array, Int32Array]:
-    """Positions of the first of each distinct code, and for each code which one it is."""
-    size = table_size(codes.size)
+    """Positions of the first of each distinct code, and for each code which one it is.
+
+    A code is a row: int64[n, numbers].
+    """
+    count = len(codes)
+    size = table_size(count)
     table = np.full(size, -1, np.int32)
-    first = np.empty(codes.size, np.int64)
-    which = np.empty(codes.size, np.int32)
-    count = 0
-    for at in range(codes.size):
-        if at > 0 and codes[at] == codes[at - 1]:
+    first = np.empty(count, np.int64)
+    which = np.empty(count, np.int32)
+    found = 0
+    for at in range(count):
+        if at > 0 and _same(codes, at, at - 1):
             which[at] = which[at - 1]
             continue
-        key = np.uint64(codes[at]) * _MULTIPLIER
-        slot = np.int64(key >> np.uint64(32)) & np.int64(size - 1)
-        while table[slot] >= 0 and codes[first[table[slot]]] != codes[at]:
+        key = np.uint64(0)
+        for number in range(codes.shape[1]):
+            key = (key ^ np.uint64(codes[at, number])) * _MULTIPLIER
+            key ^= key >> np.uint64(29)
+        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
+        while table[slot] >= 0 and not _same(codes, at, first[table[slot]]):
             slot = (slot + 1) & (size - 1)
         if table[slot] < 0:
-            table[slot] = count
-            first[count] = at
-            count += 1
+            table[slot] = found
+            first[found] = at
+            found += 1
         which[at] = table[slot]
-    return first[:count].copy(), which
+    return first[:found].copy(), which
+
+
+@jit
+def _same(codes: Int64Array, one: int, other: int) -> bool:
+    number = 0
+    while number < codes.shape[1] and codes[one, number] == codes[other, number]:
+        number += 1
+    return bool(number == codes.shape[1])

@@ -9,14 +9,12 @@ which loads the device code of edited builds beside the original's at the record
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import cpu_count
 from pathlib import Path
-from typing import Any
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.dependence import summed_storages, touched_storages
@@ -30,7 +28,7 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
     refuse_shared_names,
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
-from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS, LAUNCHES
+from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
@@ -207,8 +205,6 @@ def _why_absent(folder: Path | None) -> str:
 
 
 _FLOATS = ("fp16", "bf16", "fp32", "fp64")
-_WORD = 16
-"""Hexadecimal digits of a pointer."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +213,7 @@ class RecordedCall:
 
     Attributes:
         launch: it.
-        index: of the launches of this kernel with this grid, block and shared memory.
-        values: bytes of each argument as hexadecimal; of what is a pointer, dots.
+        index, values: as `KEYS` has them.
         trace: what it touches.
     """
 
@@ -251,35 +246,9 @@ class RecordedCall:
 
 def recorded_calls(traced: Sequence[tuple[Launch, Trace]]) -> tuple[RecordedCall, ...]:
     """How the recorded launches of a kernel are found again."""
-    recording = recording_of(traced[0][0])
-    keys = json.loads((recording / KEYS).read_text("utf-8"))
-    events: dict[str, dict[str, Any]] = {}
-    indices: dict[str, int] = {}
-    seen: Counter[object] = Counter()
-    for line in (recording / LAUNCHES).read_text("utf-8").splitlines():
-        event = json.loads(line)
-        if event["event"] == "new":
-            events[event["id"]] = event
-        elif event["event"] == "ran":
-            new = events[event["id"]]
-            process = event["id"].split("-")[0]
-            form = (process, new["kernel"], *new["grid"], *new["block"], new["shared"])
-            indices.setdefault(new["key"], seen[form])
-            seen[form] += 1
-    by_key = {event["key"]: event for event in reversed(events.values())}
-    found = []
-    for launch, trace in traced:
-        key = keys[launch.ordinal]
-        values = tuple(_masked(one, by_key[key]["buffers"]) for one in by_key[key]["arguments"])
-        found.append(RecordedCall(launch, indices[key], values, trace))
-    return tuple(found)
-
-
-def _masked(value: str, buffers: Sequence[tuple[int, int, str]]) -> str:
-    """Bytes of an argument, with dots for addresses, which are others on a GPU."""
-    words = [value[at : at + _WORD] for at in range(0, len(value), _WORD)]
-    for place, word in enumerate(words):
-        address = int.from_bytes(bytes.fromhex(word), "little")
-        if len(word) == _WORD and any(at <= address <= at + size for at, size, _ in buffers):
-            words[place] = "." * _WORD
-    return "".join(words)
+    keys = json.loads((recording_of(traced[0][0]) / KEYS).read_text("utf-8"))
+    known = (keys[launch.ordinal][1:] for launch, _ in traced)
+    return tuple(
+        RecordedCall(launch, index, tuple(values), trace)
+        for (launch, trace), (index, values) in zip(traced, known, strict=True)
+    )

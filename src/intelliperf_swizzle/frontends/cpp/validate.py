@@ -26,9 +26,10 @@ from intelliperf_swizzle.errors import TraceError, ValidationError
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
 from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, recipe_of
-from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
+from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS, LAUNCHES
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_place
 from intelliperf_swizzle.frontends.cpp.trace import trace
+from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.mapping.permutation import sample_tiles
 from intelliperf_swizzle.records import Launch, MappedLaunch, Validation
 from intelliperf_swizzle.trace.difference import access_difference
@@ -141,7 +142,7 @@ def compare_bytes(
             raise ValidationError(
                 f"`{one.launch.kernel}` cannot be executed on the CPU: {kernel.foreign}"
             )
-    keys = json.loads((recording / KEYS).read_text("utf-8"))
+    keys = [key for key, *_ in json.loads((recording / KEYS).read_text("utf-8"))]
     with temporary_folder("compare") as place:
         rows = [f"{seconds}"]
         for one in mapped:
@@ -185,8 +186,7 @@ def _run(recording: Path, place: Path, limit_seconds: float) -> children.Ended:
 
 def _answers(place: Path) -> dict[str, Mapping[str, int]]:
     """What the stand-in says of each launch that it compared, by the launch's hash."""
-    log = place / "launches.jsonl"
-    events = map(json.loads, log.read_text("utf-8").splitlines() if log.exists() else ())
+    events = Journal(place, LAUNCHES).unread()
     return {event["key"]: event for event in events if event["event"] == "compared"}
 
 

@@ -45,6 +45,13 @@ uint64_t hash_of(const void* data, size_t bytes) {
   return hash;
 }
 
+std::string hexadecimal(const uint8_t* at, size_t bytes) {
+  std::string text;
+  char digits[3];
+  for (; bytes--; at++) snprintf(digits, sizeof digits, "%02x", *at), text += digits;
+  return text;
+}
+
 // Keeps what a buffer holds, once; returns the name of its file.
 std::string keep(const std::string& folder, const void* at, size_t bytes) {
   char name[64];

@@ -188,13 +188,7 @@ std::string describe(const Kernel& kernel, const Configuration& how, const uint8
     if (decides && !known) kept.push_back(it->first), known = true;
   };
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
-    text << (i ? ", \"" : "\"");
-    for (size_t k = 0; k < kernel.parameters[i]; k++) {
-      char hex[3];
-      snprintf(hex, sizeof hex, "%02x", values[i][k]);
-      text << hex;
-    }
-    text << "\"";
+    text << (i ? ", \"" : "\"") << hexadecimal(values[i], kernel.parameters[i]) << "\"";
     for (size_t k = 0; k + 8 <= kernel.parameters[i]; k += 8) {
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);

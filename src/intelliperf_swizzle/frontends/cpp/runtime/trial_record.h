@@ -29,10 +29,7 @@ class Told {  // buffers of a launch
       word += place(*--it, kept) - it->first;
       memcpy(&value[k], &word, 8);
     }
-    std::string text;
-    char hex[3];
-    for (uint8_t one : value) snprintf(hex, sizeof hex, "%02x", one), text += hex;
-    return quoted(text);
+    return quoted(hexadecimal(value.data(), bytes));
   }
   // A device variable of the library that a kernel is of.
   void variable(const std::string& name, bool kept, const void* host) {

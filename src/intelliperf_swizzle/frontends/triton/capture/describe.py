@@ -105,6 +105,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             for number, span in enumerate(memory.spans)
         },
         configs=configs_of(sources.python_function(kernel)),
+        fields={name: one._fields for name, one in values.items() if hasattr(one, "_fields")},
     )
     spans = dict(enumerate(memory.spans))
     return DescribedLaunch(launch, spans, memory.tensors)

@@ -59,7 +59,7 @@ def record(request: RecordRequest) -> Capture:
     return capture(request)
 
 
-def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> Capture:
+def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
     Nothing of the command is left when this returns or raises, Ctrl-C included.
