@@ -157,8 +157,9 @@ def test_the_command_lists_kernels_of_which_not_one_can_be_traced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "app.py").write_text(NOWHERE)
-    assert main(["-p", str(tmp_path), "--", sys.executable, "app.py"]) == 0
+    assert main(["-p", str(tmp_path), "--", sys.executable, "app.py"]) == 1
     told = capsys.readouterr()
+    assert "not one kernel can be traced: no verdict and no result file" in told.err
     assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", told.out)
     assert "app.py:" in told.out
     assert "run it on others" in told.err

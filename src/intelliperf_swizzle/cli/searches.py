@@ -66,11 +66,10 @@ def optimize(arguments: Sequence[str]) -> int:
         try:
             outcome = optimize(setup, proposers, folder, progress)
         except SwizzleError as error:
-            if not error.kernels:
-                raise
-            show(kernels(error.kernels), sys.stdout)
-            say(f"not one kernel can be traced: {error}")
-            return 0
+            if error.kernels:
+                show(kernels(error.kernels), sys.stdout)
+                say("not one kernel can be traced: no verdict and no result file")
+            raise
     written, failure = [], None
     try:
         written = deliver(outcome, options)
