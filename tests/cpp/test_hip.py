@@ -249,6 +249,15 @@ def test_objects_in_an_archive_are_linked(tmp_path: Path) -> None:
     assert recorded.capture.exit_code == 0
 
 
+def test_a_process_that_is_forked_makes_launches_again(tmp_path: Path) -> None:
+    text = tools.PROBE.replace("int main() {", "#include <unistd.h>\nint main() {")
+    launched = "scale<<<1, 256>>>(x, 2.0f, 256);"
+    text = text.replace(launched, f"{launched}\n  if (!fork()) {launched}")
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    recorded = record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
+    assert [one.kernel for one in recorded.capture.launches] == ["scale"]
+
+
 def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:
     text = tools.PROBE.replace("int main() {", "int call();\nint main() {\n  call();")
     (tmp_path / "probe.hip").write_text(text, encoding="utf-8")

@@ -52,7 +52,8 @@ def anywhere(x, y, n, B: tl.constexpr):
 @triton.jit
 def by_fields(given, y, B: tl.constexpr):
     at = tl.program_id(0) * B + tl.arange(0, B)
-    tl.store(y + at, tl.load(given.x + at, at < given.n), at < given.n)
+    inside = at < given.inner.n
+    tl.store(y + at, tl.load(given.inner.x + at, inside) * given.scale, inside)
 
 
 @triton.jit

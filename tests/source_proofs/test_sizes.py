@@ -155,8 +155,9 @@ def test_what_tensors_hold_decides_on_a_list() -> None:
         assert_kernel_is_permutation(resizable.by_a_list, [4], given | {"work": twice})
 
 
-def test_an_argument_may_be_a_named_tuple() -> None:
-    given = namedtuple("Given", ("x", "n"))(torch.zeros(256), 253)
+def test_an_argument_may_be_a_named_tuple_of_others() -> None:
+    inner = namedtuple("Inner", ("x", "n"))(torch.zeros(256), 253)
+    given = namedtuple("Given", ("scale", "inner"))(1, inner)
     arguments = {"given": given, "y": torch.zeros(253), "B": 64}
     assert_kernel_is_permutation(resizable.by_fields, [4], arguments)
 

@@ -188,14 +188,16 @@ class ReferenceStream:
     @cached_property
     def tile_accesses(self) -> Int64Array:
         """Accesses that each tile makes: int64[tiles]."""
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(self.ref_unit >= 0)))
-        return np.diff(before[self.tile_offset])
+        return self._by_tile(self.ref_unit >= 0)
 
     @cached_property
     def tile_loads(self) -> Int64Array:
         """Those of them that read: int64[tiles]."""
-        reads = (self.ref_unit >= 0) & (self.ref_code >> 4 == Access.READ)
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(reads)))
+        return self._by_tile((self.ref_unit >= 0) & (self.ref_code >> 4 == Access.READ))
+
+    def _by_tile(self, values: npt.NDArray[Any]) -> Int64Array:
+        """Sums of what each reference has: int64[tiles]."""
+        before = np.append(0, np.cumsum(values))
         return np.diff(before[self.tile_offset])
 
     @property
@@ -213,8 +215,7 @@ class ReferenceStream:
     @cached_property
     def tile_lines(self) -> Int64Array:
         """Lines that each tile accesses, each as often as it does: int64[tiles]."""
-        before = np.append(0, np.cumsum(self.unit_lines.astype(np.int64)[self.plain_units]))
-        return np.diff(before[self.tile_offset])
+        return self._by_tile(self.unit_lines.astype(np.int64)[self.plain_units])
 
     @property
     def unit_lines(self) -> Int32Array:

@@ -67,7 +67,7 @@ class CppOnGpu:
 
     def __post_init__(self) -> None:
         self._device, self._target = self.gpu
-        recording = Path(self.traced[0][0].options["device_kernel"]).parents[1]
+        recording = recording_of(self.traced[0][0])
         self._recipe = replace(
             recipe_of(recording),
             command=tuple(self.request.command),
@@ -86,17 +86,13 @@ class CppOnGpu:
             ValidationError: the program does not build or fails, or never launches the kernel.
         """
         programs, refused = self._build(edits)
-        tiles = [one.launch.tiles for one in self._calls]
+        tiles = [launch.tiles for launch, _ in self.traced]
         trials = self._try_out(programs) if programs else {}
         outcomes = {n: outcome_of(one, tiles, self.tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     confirm = validate_and_time
     """The same once more: all is tried in the program itself."""
-
-    @cached_property
-    def _calls(self) -> tuple[RecordedCall, ...]:
-        return recorded_calls(self.traced)
 
     @cached_property
     def _program(self) -> gpu_builds.GpuProgram:
@@ -136,7 +132,7 @@ class CppOnGpu:
         )
 
     def _try_out(self, programs: Mapping[int, gpu_builds.GpuProgram]) -> dict[int, Trial]:
-        counts = [one.launch.count for one in self._calls]
+        counts = [launch.count for launch, _ in self.traced]
         limits = Limits(self._device.product, self.request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
         return try_out(lambda known: self._start(code, known), counts, code, limits)
@@ -162,8 +158,9 @@ class CppOnGpu:
             lines.append(f"candidate {candidate} {' '.join(names)}")
         target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
-        calls = [line for one in self._calls for line in one.lines()]
-        lines = [f"cache_bytes {caches}", *calls, *lines, ""]
+        keys = json.loads((recording_of(self.traced[0][0]) / KEYS).read_text("utf-8"))
+        tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
+        lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
         folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
         variables = gpu_builds.preloaded(
@@ -207,48 +204,30 @@ def _why_absent(folder: Path | None) -> str:
 _FLOATS = ("fp16", "bf16", "fp32", "fp64")
 
 
-@dataclass(frozen=True)
-class RecordedCall:
-    """A recorded launch as a process with a GPU makes it again.
+def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> list[str]:
+    """What the preloaded library is told of a recorded launch, a line each.
 
-    Attributes:
+    Args:
         launch: it.
-        index, values: as `KEYS` has them.
         trace: what it touches.
+        index: by which it is known again, as `KEYS` has it.
+        values: of its arguments; the same holds.
     """
-
-    launch: Launch
-    index: int
-    values: tuple[str, ...]
-    trace: Trace
-
-    def lines(self) -> list[str]:
-        """What the preloaded library is told of it, a line each."""
-        code, launch = read_kernel(self.launch).code, self.launch
-        shape = (*launch.grid, *launch.options["block"], launch.options["shared"], self.index)
-        found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
-        read = touched_storages(launch, self.trace, Access.READ, Access.ATOMIC)
-        written = touched_storages(launch, self.trace, Access.WRITE, Access.ATOMIC)
-        summed = summed_storages(launch, self.trace)
-        for parameter, value in zip(code.parameters, self.values, strict=True):
-            tensor = launch.arguments.get(parameter.name)
-            element, kind, fresh = 0, "-", 0
-            if isinstance(tensor, TensorArgument):
-                digits = "".join(filter(str.isdigit, tensor.dtype))
-                element = max(1, int(digits or 8) // 8)
-                kind = tensor.dtype if tensor.storage in summed and tensor.dtype in _FLOATS else "-"
-                if tensor.storage in written - read:
-                    fresh = launch.storages[tensor.storage].bytes
-            row = (parameter.bytes, element, parameter.name or "-", kind, fresh, value or "-")
-            found.append("parameter " + " ".join(map(str, row)))
-        return found
-
-
-def recorded_calls(traced: Sequence[tuple[Launch, Trace]]) -> tuple[RecordedCall, ...]:
-    """How the recorded launches of a kernel are found again."""
-    keys = json.loads((recording_of(traced[0][0]) / KEYS).read_text("utf-8"))
-    known = (keys[launch.ordinal][1:] for launch, _ in traced)
-    return tuple(
-        RecordedCall(launch, index, tuple(values), trace)
-        for (launch, trace), (index, values) in zip(traced, known, strict=True)
-    )
+    code = read_kernel(launch).code
+    shape = (*launch.grid, *launch.options["block"], launch.options["shared"], index)
+    found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
+    read = touched_storages(launch, trace, Access.READ, Access.ATOMIC)
+    written = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
+    summed = summed_storages(launch, trace)
+    for parameter, value in zip(code.parameters, values, strict=True):
+        tensor = launch.arguments.get(parameter.name)
+        element, kind, fresh = 0, "-", 0
+        if isinstance(tensor, TensorArgument):
+            digits = "".join(filter(str.isdigit, tensor.dtype))
+            element = max(1, int(digits or 8) // 8)
+            kind = tensor.dtype if tensor.storage in summed and tensor.dtype in _FLOATS else "-"
+            if tensor.storage in written - read:
+                fresh = launch.storages[tensor.storage].bytes
+        row = (parameter.bytes, element, parameter.name or "-", kind, fresh, value or "-")
+        found.append("parameter " + " ".join(map(str, row)))
+    return found

@@ -46,7 +46,8 @@ _WORD = 16
 """Hexadecimal digits of a pointer."""
 _BUDGET_SECONDS = 20.0
 _DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
-_FLOATS = {"float": "f", "double": "d", "half": "e"}
+FLOATS = {"float": "f", "double": "d", "half": "e"}
+"""How `struct` calls LLVM's types."""
 
 
 def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
@@ -157,7 +158,8 @@ class _LaunchJournal:
             elif event["event"] == "ran":
                 self.ran[event["id"]] = event
                 self.counts[event["id"]] += 1
-                self.forms[_form(self.records[event["id"]])] += 1
+                if event["id"] in self.records:  # else it was forked with it
+                    self.forms[_form(self.records[event["id"]])] += 1
             elif event["event"] == "refused":
                 self.refused[event["kernel"]] = None
             elif event["event"] == "note":
@@ -283,8 +285,8 @@ def _argument(
             return address or None
     if re.match(r"i\d+$", kind):
         return int.from_bytes(raw, "little", signed=True)
-    if kind in _FLOATS:
-        value: float = struct.unpack(_FLOATS[kind], raw)[0]
+    if kind in FLOATS:
+        value: float = struct.unpack(FLOATS[kind], raw)[0]
         return value
     return text
 
@@ -298,7 +300,7 @@ def _computed(
     """Which launches were recorded and not executed."""
     why: dict[str, str] = {}
     for name, event in journal.ran.items():
-        if not event["computed"] and event["why"] != "off":
+        if name in journal.records and not event["computed"] and event["why"] != "off":
             symbol = journal.records[name]["kernel"]
             kernel = kernels[symbol][1]
             source = kernel.source

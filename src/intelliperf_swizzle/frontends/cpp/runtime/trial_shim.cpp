@@ -8,7 +8,8 @@
 // before, and the program makes its own launch and goes on.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
-//   order.txt      a line each, words as `read_order` takes them
+//   order.txt      a line each, words as `read_order` takes them; or, where launches are written
+//   kernels.txt, globals.txt  down, what of, as for `standin.h`
 //   journal.jsonl  is written: what is being done and what came of it, as `frontends/trials` reads
 //   it launches.jsonl, contents/  are written, as by `standin.h`
 // SWIZZLE_TRIAL_STOP names a folder: the first launch of a kernel from a library below it ends the
@@ -138,7 +139,7 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
   if (!function || function(&original, host))
     why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
-  Bench bench(task, number_of_task, original, host, arguments, stream);
+  Bench bench(task, original, host, arguments, stream);
   for (auto* one : bench.managed())
     why = "the program has a __managed__ variable (`" + one->name + "`)";
   if (why.empty()) why = bench.prepare();
@@ -206,7 +207,8 @@ void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, s
       RUNTIME(StreamIsCapturing, Stream, int*)(stream, &capturing) || capturing)
     return;
   for (auto& one : recorded_)
-    if (is_kernel(one, known->second)) record(one, host, grid, block, arguments, shared);
+    if (one.plain != "-" && is_kernel(one, known->second))
+      record(one, host, grid, block, arguments, shared);
   std::ostringstream form;
   form << known->second << ' ' << grid.x << ' ' << grid.y << ' ' << grid.z << ' ' << block.x << ' '
        << block.y << ' ' << block.z << ' ' << shared;

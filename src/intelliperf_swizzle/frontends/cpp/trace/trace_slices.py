@@ -17,6 +17,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
+from intelliperf_swizzle.frontends.cpp.record.record_program import FLOATS
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
@@ -38,7 +39,6 @@ _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
 _MOST_WATCHED = 1 << 28
 """Bytes of the buffers whose writers are told thread by thread (600 MB)."""
-_FLOATS = {"float": "f", "double": "d", "half": "e"}
 
 
 def trace_here(launch: records.Launch, _: Path) -> records.Trace:
@@ -281,7 +281,7 @@ def _values(launch: records.Launch, types: Sequence[str]) -> tuple[list[int], di
         if isinstance(argument, records.TensorArgument):
             values.append(addresses[argument.storage] + argument.offset_bytes)
         elif isinstance(argument, float):
-            values.append(int.from_bytes(struct.pack(_FLOATS[kind], argument), "little"))
+            values.append(int.from_bytes(struct.pack(FLOATS[kind], argument), "little"))
         elif isinstance(argument, str):
             by_reference[number] = bytes.fromhex(argument)
             values.append(DeviceMemory.address_of_argument(number))

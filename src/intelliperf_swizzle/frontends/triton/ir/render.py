@@ -132,7 +132,7 @@ def live_arguments(
     """
     import triton.language as tl
 
-    def live(argument: Argument) -> object:
+    def live(name: str, argument: Argument) -> object:
         if isinstance(argument, TensorArgument):
             return tensor(argument)
         if isinstance(argument, DescriptorArgument):
@@ -144,10 +144,14 @@ def live_arguments(
             return tl.dtype(argument.name)
         if isinstance(argument, FunctionArgument):
             return functions[argument.key]
-        return tuple(map(live, argument)) if isinstance(argument, tuple) else argument
+        if not isinstance(argument, tuple):
+            return argument
+        names = launch.fields.get(name)
+        parts = zip(names or range(len(argument)), argument, strict=True)
+        items: list[Any] = [live(f"{name}.{part}", one) for part, one in parts]
+        return namedtuple("Fields", names)(*items) if names else tuple(items)
 
-    made: dict[str, Any] = {name: live(argument) for name, argument in launch.arguments.items()}
-    return made | {n: namedtuple(n, names)(*made[n]) for n, names in launch.fields.items()}
+    return {name: live(name, argument) for name, argument in launch.arguments.items()}
 
 
 def literal(value: object) -> str:

@@ -290,7 +290,7 @@ def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument
         leaf
         for name, argument in launch.arguments.items()
         if name not in launch.constexprs
-        for leaf in _leaves(name, argument, launch.fields.get(name, ()))
+        for leaf in _leaves(name, argument, launch.fields)
     ]
     present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]
     simple = all("." not in name and type(one) in _SIMPLE for name, one in leaves)
@@ -323,12 +323,12 @@ def _is_called(printed: str, name: str) -> bool:
 
 
 def _leaves(
-    name: str, argument: Argument, fields: Sequence[str] = ()
+    name: str, argument: Argument, fields: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, Argument]]:
     """The scalars and pointers that an argument is flattened to, in Triton's order and names."""
     if isinstance(argument, tuple):
-        for part, item in zip(fields or range(len(argument)), argument, strict=True):
-            yield from _leaves(f"{name}.{part}", item)
+        for part, item in zip(fields.get(name) or range(len(argument)), argument, strict=True):
+            yield from _leaves(f"{name}.{part}", item, fields)
     elif isinstance(argument, DescriptorArgument):
         yield name, argument.base
         for _ in range(2):  # as parts of the descriptor, and as arguments of their own
