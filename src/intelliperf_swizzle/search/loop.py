@@ -253,18 +253,13 @@ def pose_problem(
     one = max(traced, key=lambda one: one.launch.tiles)
     taken = work(stream_of(one.trace), setup.target)[: one.launch.tiles]  # without what stays
     return Problem(
-        launches=tuple(each.launch for each in traced),
-        target=setup.target,
-        baseline_l2_hit_rate=attempts.baseline,
-        ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
+        launches=tuple(each.launch for each in traced), target=setup.target,
+        baseline_l2_hit_rate=attempts.baseline, ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
         budget=setup.options.candidates,
         context=lambda: describe(setup, replace(subject, baseline=evaluator.baseline)),
-        attempts=attempts.all,
-        seed=setup.options.seed,
-        iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(one.trace),
-        work=taken if is_uneven(taken) else None,
-    )
+        attempts=attempts.all, seed=setup.options.seed, iterations=setup.options.num_attempts,
+        row_lengths=row_lengths(one.trace), work=taken if is_uneven(taken) else None,
+    )  # fmt: skip
 
 
 def _by_hand(problem: Problem, attempts: Attempts, baseline: Measurement) -> Iterator[ByHand]:
