@@ -25,6 +25,7 @@ from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.cpp.language import HIP
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import execute_slice, trace_here
+from intelliperf_swizzle.frontends.cpp.validate import access_difference
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
@@ -34,7 +35,6 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.prompt import proposal
 from intelliperf_swizzle.records import TensorArgument
 from intelliperf_swizzle.search.setup import choose_language
-from intelliperf_swizzle.trace.difference import access_difference
 
 pytestmark = pytest.mark.hip
 APPLICATION = Path(__file__).parent / "application"

@@ -152,11 +152,6 @@ def _numbers() -> Iterator[str]:
         if kind == "double":
             yield _define("rcp.approx.ftz.d", kind, f"{kind} %a", f"%r = fdiv afn {kind} 1.0, %a")
         yield _define(f"rcp.approx.{suffix}", kind, f"{kind} %a", f"%r = fdiv afn {kind} 1.0, %a")
-        for name in ("ex2", "lg2", "sin", "cos", "sqrt"):
-            function = {"ex2": "exp2", "lg2": "log2"}.get(name, name)
-            call = f"%r = call afn {kind} @llvm.{function}.{short}({kind} %a)"
-            full = suffix[:-1] + short if (name, kind) == ("ex2", "float") else suffix
-            yield _define(f"{name}.approx.{full}", kind, f"{kind} %a", call)
         yield _define(
             f"rsqrt.approx.{suffix}", kind, f"{kind} %a",
             f"%s = call afn {kind} @llvm.sqrt.{short}({kind} %a)", f"%r = fdiv afn {kind} 1.0, %s",
@@ -164,11 +159,14 @@ def _numbers() -> Iterator[str]:
         for name, function in (
             ("sqrt.rn", "sqrt"), ("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"),
             ("round", "rint"), ("fabs", "fabs"), ("fmin", "minnum"), ("fmax", "maxnum"),
-            ("fma.rn", "fma"),
+            ("fma.rn", "fma"), ("ex2.approx", "exp2"), ("lg2.approx", "log2"),
+            ("sin.approx", "sin"), ("cos.approx", "cos"), ("sqrt.approx", "sqrt"),
         ):  # fmt: skip
-            full = suffix[:-1] + short if name == "fabs" else suffix
+            long = name == "fabs" or (name, kind) == ("ex2.approx", "float")
+            full = suffix[:-1] + short if long else suffix
             parameters = {"fma.rn": three, "fmin": two, "fmax": two}.get(name, f"{kind} %a")
-            call = f"%r = call {kind} @llvm.{function}.{short}({parameters})"
+            rough = "afn " if name.endswith(".approx") else ""
+            call = f"%r = call {rough}{kind} @llvm.{function}.{short}({parameters})"
             yield _define(f"{name}.{full}", kind, parameters, call)
 
 

@@ -25,8 +25,12 @@ from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpd
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
-from intelliperf_swizzle.trace.sharing import reads_what_is_written, with_sharing, writes_any
-from intelliperf_swizzle.trace.writers import Writers
+from intelliperf_swizzle.trace.sharing import (
+    Writers,
+    reads_what_is_written,
+    with_sharing,
+    writes_any,
+)
 
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""

@@ -338,9 +338,8 @@ class _Pair:
 
     def _other(self, before: Op, after: Op) -> _DifferenceError:
         a, b = self._original.kernel.line(before), self._edited.kernel.line(after)
-        became = f"became `{after.name}` at {b}"
-        if before.name == after.name:
-            became = f"is another one, at {b} of the edited text"
+        other = f"is another one, at {b} of the edited text"
+        became = other if before.name == after.name else f"became `{after.name}` at {b}"
         return _DifferenceError(f"`{before.name}` at {a} {became}")
 
     def outcome(self, values: Sequence[str]) -> Renumbering:

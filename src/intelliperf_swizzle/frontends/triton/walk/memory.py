@@ -312,8 +312,11 @@ def _is_printed(printed: str, kind: str, name: str, argument: Argument) -> bool:
     """Whether a value is what an argument, or a part of one, is printed as."""
     whole, _, part = name.partition(".")
     if _is_called(printed, name):
-        return True  # Triton 3.6 calls all parts alike
-    return bool(part) and _is_called(printed, whole) and (kind == "i1") == (type(argument) is bool)
+        return True
+    # Triton 3.6 calls all parts alike; what is 1 or None in a tuple is compiled in
+    one = (type(argument), argument) == (int, 1) and not part.startswith(("shape.", "stride."))
+    kinds = (kind == "i1", kind[0] == "!") == (type(argument) is bool, hasattr(argument, "storage"))
+    return bool(part) and _is_called(printed, whole) and kinds and not one and argument is not None
 
 
 def _is_called(printed: str, name: str) -> bool:
