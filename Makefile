@@ -28,13 +28,14 @@ INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints
 # pip knows dependency groups since 25.1.
 PIP := pip>=25.1
 
-.PHONY: help install demo test test-all lint docs bench figures audit search-quality campaign kills test-pythons clean
+.PHONY: help install demo test test-all lint lint-cpp docs bench figures audit search-quality campaign kills test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV) as a user would, then find a swizzle for benchmarks/kernels/gemm.py'
 	@echo 'make test            set up $(VENV), then run the tests that take no more than seconds'
 	@echo 'make test-all        the long tests, too'
 	@echo 'make lint            ruff, mypy and the order of imports'
+	@echo 'make lint-cpp        what clang warns of in the C++ that is shipped'
 	@echo 'make docs            the documentation as a site, in build/site'
 	@echo 'make test-pythons    the rooms that need neither torch nor Triton, on other Pythons'
 	@echo 'make bench           speed of trace and model, HipKittens Table 4, the default command'
@@ -84,6 +85,17 @@ lint: install
 	@if command -v clang-format-22 > /dev/null; then clang-format-22 --dry-run --Werror $(RUNTIME); \
 	  else echo 'clang-format-22 is not here: the C++ is not checked'; fi
 	$(BIN)/python .ci/lines.py
+
+# What compilers warn of in the C++ that is shipped, with the headers that Triton brings.
+WARN = clang++-22 -std=gnu++17 -fsyntax-only -Wall -Wextra -Wno-unused-parameter -Werror
+lint-cpp: install
+	@if command -v clang++-22 > /dev/null; then set -e; \
+	  cd $(dir $(firstword $(RUNTIME))); \
+	  for how in -DFOR_CUDA -DFOR_HIP; do $(WARN) $$how trial_shim.cpp; done; \
+	  headers=$$($(BIN)/python -c 'from importlib.util import find_spec as find; print(find("triton").submodule_search_locations[0])')/backends; \
+	  $(WARN) -D__HIP_PLATFORM_AMD__ -isystem $$headers/amd/include hip.cpp; \
+	  $(WARN) -isystem $$headers/nvidia/include cuda.cpp; \
+	  else echo 'clang++-22 is not here: the C++ is not checked for what it warns of'; fi
 
 docs: install
 	$(BIN)/mkdocs build --strict

@@ -55,7 +55,7 @@ from intelliperf_swizzle.profile.ncu import (
 from intelliperf_swizzle.profile.readings import Reading
 from intelliperf_swizzle.records import Candidate, Measurement, Verdict
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_candidate
 from intelliperf_swizzle.search.subject import Subject, edit_launches, tiles_of

@@ -48,12 +48,14 @@ from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import judge, order
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement
 from intelliperf_swizzle.report.terminal import Lines
+from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
-from intelliperf_swizzle.search.plan import choose_kernel, is_promising, record_application
+from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup, prepare
-from intelliperf_swizzle.search.stages import Evaluator
+from intelliperf_swizzle.search.stages import EvaluationContext, Evaluator
 from intelliperf_swizzle.search.subject import Subject
 from model_truth.runs import UNMODIFIED, MeasuredRun, read_runs
 
@@ -183,7 +185,8 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
     with record_application(setup, progress) as recorded:
         subject = choose_kernel(recorded, setup, progress)
         history = History(folder / "history.jsonl", {})
-        evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
+        setting = EvaluationContext(subject, setup, history.record, progress)
+        evaluator = choose_evaluator(setting, recorded.folder.parent)
         attempts = Attempts(setup, subject, history)
         best = None
         if is_promising(setup, subject):

@@ -39,17 +39,14 @@ from intelliperf_swizzle.profile.readings import ONE_DOMAIN, ModelScreen
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
+from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
-from intelliperf_swizzle.search.plan import (
-    LEAST_GAIN,
-    choose_kernel,
-    open_history,
-    record_application,
-)
+from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.plan import LEAST_GAIN, open_history
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluator, Screened
+from intelliperf_swizzle.search.stages import EvaluationContext, Evaluator, Screened
 from intelliperf_swizzle.search.subject import Subject
 
 RECORD = RECORDS / "search_quality.json"
@@ -85,7 +82,8 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
             setup = replace(asked, options=options)
             proposer = OfflineProposer(patience=candidates if name == "long" else None)
             with open_history(setup, subject, [proposer], work, progress) as kept:
-                evaluator = choose_evaluator(setup, subject, kept, work, progress)
+                setting = EvaluationContext(subject, setup, kept.record, progress)
+                evaluator = choose_evaluator(setting, work)
                 attempts = Attempts(setup, subject, kept)
                 problem = pose_problem(setup, subject, evaluator, attempts)
                 again = {}

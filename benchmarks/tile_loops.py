@@ -41,7 +41,7 @@ from intelliperf_swizzle.profile.ncu import DURATION, HITS, PASSES, REQUESTS, SE
 from intelliperf_swizzle.profile.readings import ModelScreen, Reading, model_launches
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_candidate
 from intelliperf_swizzle.search.subject import edit_launches, tiles_of

@@ -21,11 +21,11 @@ import pytest
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate
+from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import choose_evaluator
-from intelliperf_swizzle.search.loop import Attempts
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated, Evaluator
+from intelliperf_swizzle.search.stages import Evaluated, EvaluationContext, Evaluator
 from intelliperf_swizzle.search.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -152,7 +152,8 @@ def stages_on() -> Callable[..., AbstractContextManager[Stages]]:
     ) -> Iterator[Stages]:
         if subject is not None:
             history = History(path, {}, resume=resume)
-            evaluator = choose_evaluator(setup, subject, history, path.parent, Silent())
+            setting = EvaluationContext(subject, setup, history.record, Silent())
+            evaluator = choose_evaluator(setting, path.parent)
             yield Stages(setup, subject, history, Attempts(setup, subject, history), evaluator)
             history.close()
             return

@@ -37,15 +37,11 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Attempt, Int64Array, Measurement, Run, Witness
-from intelliperf_swizzle.search.plan import (
-    Search,
-    choose_kernel,
-    examine_kernels,
-    record_application,
-)
-from intelliperf_swizzle.search.run import optimize_kernel
+from intelliperf_swizzle.search.elsewhere import prove_on
+from intelliperf_swizzle.search.examine import choose_kernel, examine_kernels, record_application
+from intelliperf_swizzle.search.kernel import optimize_kernel
+from intelliperf_swizzle.search.plan import Search
 from intelliperf_swizzle.search.setup import Setup, prepare
-from intelliperf_swizzle.search.stages import prove_on
 from intelliperf_swizzle.search.subject import Subject, with_rest
 
 IDENTITY = "pid = pid"

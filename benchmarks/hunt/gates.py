@@ -55,8 +55,8 @@ from intelliperf_swizzle.search import (
     run,
     stages,
 )
+from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")

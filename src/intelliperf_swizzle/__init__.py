@@ -12,11 +12,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.api import Run, Score, explain, optimize, prove, prove_source, score
+    from intelliperf_swizzle.api import Run, explain, optimize, score
     from intelliperf_swizzle.errors import SwizzleError
     from intelliperf_swizzle.hardware import Target, load_target
     from intelliperf_swizzle.language import Swizzle, parse
-    from intelliperf_swizzle.records import Proof, RemapVerdict, Witness
+    from intelliperf_swizzle.proofs import prove, prove_source
+    from intelliperf_swizzle.records import Proof, RemapVerdict, Score, Witness
 
 __version__ = "0.2.0"
 
@@ -39,11 +40,12 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "api": ("Run", "Score", "explain", "optimize", "prove", "prove_source", "score"),
+    "api": ("Run", "explain", "optimize", "score"),
     "errors": ("SwizzleError",),
     "hardware": ("Target", "load_target"),
     "language": ("Swizzle", "parse"),
-    "records": ("Proof", "RemapVerdict", "Witness"),
+    "proofs": ("prove", "prove_source"),
+    "records": ("Proof", "RemapVerdict", "Score", "Witness"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

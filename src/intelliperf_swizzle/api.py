@@ -9,48 +9,25 @@ nothing. Environment variables of options are not read.
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from intelliperf_swizzle import mapping
-from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.ports import RecordRequest, examiner
-from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.language import INPUTS, Swizzle, parse
-from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.options import Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.propose.llm.prompt import first_questions
-from intelliperf_swizzle.readers import grid_of, refuse_reserved
-from intelliperf_swizzle.records import (
-    Attempt,
-    Candidate,
-    Ceiling,
-    Constants,
-    Grid,
-    Launch,
-    Measurement,
-    Proof,
-    RemapVerdict,
-    Witness,
-)
+from intelliperf_swizzle.proofs import AnySwizzle, AnyTarget, close_swizzle, refuse_unread
 from intelliperf_swizzle.records import Run as RunRecord
+from intelliperf_swizzle.records import Score
 from intelliperf_swizzle.report import words
-from intelliperf_swizzle.report.files import writable
-from intelliperf_swizzle.search import run
-from intelliperf_swizzle.search.conclude import deliver
-from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
-
-AnySwizzle: TypeAlias = "str | Swizzle"
-"""A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""
-AnyTarget: TypeAlias = "str | Target"
-"""A GPU's name, the path of its YAML file, or a loaded target."""
+from intelliperf_swizzle.search import score as scoring
+from intelliperf_swizzle.search.deliver import deliver
+from intelliperf_swizzle.search.run import optimize_as_asked
+from intelliperf_swizzle.search.setup import Setup, prepare
 
 
 def prepare_call(
@@ -85,32 +62,6 @@ def prepare_call(
     return prepare(options, command, progress or Silent(), target=loaded)
 
 
-def loaded_target(target: AnyTarget) -> Target:
-    """The target itself, or by its name; raises UsageError."""
-    return target if isinstance(target, Target) else load_target(target)
-
-
-def close_swizzle(swizzle: AnySwizzle, parameters: Mapping[str, int]) -> tuple[str, str, set[str]]:
-    """A name for messages, the text with the pattern's parameters bound, and their names."""
-    text = swizzle.text if isinstance(swizzle, Swizzle) else swizzle
-    if "=" in text:
-        return "swizzle", text, set()
-    pattern = load_pattern(text)
-    bound = {name: value for name, value in parameters.items() if name in pattern.parameters}
-    return pattern.name, pattern.bind(**bound), set(pattern.parameters)
-
-
-def refuse_unread(
-    name: str, given: Iterable[str], read: Iterable[str], parameters: Iterable[str] = ()
-) -> None:
-    """Refuses a value that a swizzle has no use for."""
-    for unread in sorted({*given} - {*read})[:1]:
-        raise UsageError(
-            f"`{name}` does not read `{unread}`",
-            hint=f"its parameters are: {', '.join(parameters) or 'none'}",
-        )
-
-
 @dataclass(frozen=True)
 class Run(RunRecord):
     """A finished run, for the kernel that saves most time.
@@ -140,25 +91,6 @@ class Run(RunRecord):
         return f"<Run of {self.kernel} on {self.target}: {words.verdict(self)}, {tried}>"
 
 
-@dataclass(frozen=True)
-class Score:
-    """One swizzle on one kernel.
-
-    Attributes:
-        kernel: its name.
-        baseline: the unchanged kernel's measurement.
-        ceiling: no permutation exceeds it.
-        attempt: the swizzle with its proof or verdict, and its measurement where it has one.
-        cautions: what makes the numbers doubtful, a sentence each.
-    """
-
-    kernel: str
-    baseline: Measurement
-    ceiling: Ceiling
-    attempt: Attempt
-    cautions: tuple[str, ...] = ()
-
-
 def score(
     swizzle: AnySwizzle,
     command: Sequence[str],
@@ -186,8 +118,7 @@ def score(
     refuse_unread(name, parameters, readable, readable)
     options = {name: value for name, value in given.items() if name in known}
     setup = prepare_call("score", command, target, options, progress)
-    subject, attempt = run.score(Candidate(text, name, "user"), setup, progress)
-    return Score(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions)
+    return scoring.score(text, name, setup, progress)[0]
 
 
 def explain(
@@ -205,8 +136,7 @@ def explain(
     sections.
     """
     setup = prepare_call("explain", command, target, options, progress)
-    context = run.explain(setup, progress)
-    proposal = first_questions(setup.formula, context)[-1]
+    proposal = scoring.explain(setup, progress)[-1]
     return {"instructions": proposal.instructions, **proposal.inputs}
 
 
@@ -230,137 +160,10 @@ def optimize(
         SwizzleError: the application, the recording or a tool failed, or the input is wrong.
     """
     setup = prepare_call("optimize", command, target, options, progress)
-    heard = progress or Silent()
-    folder = writable(setup.options.report_dir, heard.note)
-    outcome = run.optimize(setup, choose_proposers(setup.options, heard), folder, heard)
+    outcome = optimize_as_asked(setup, progress or Silent())
     deliver(outcome, setup.options)
     if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
     others = tuple(one.run for one in outcome.others)
     return Run(**record, edit=outcome.combined, others=others)
-
-
-def prove(
-    swizzle: AnySwizzle,
-    grid: int | Sequence[int],
-    *,
-    target: AnyTarget = DEFAULT_TARGET,
-    sizes: bool = True,
-    **constants: int,
-) -> Proof | Witness:
-    """Is a swizzle a permutation of a launch's tiles?
-
-    Args:
-        swizzle: its text, the name of a pattern, or a parsed swizzle.
-        grid: programs of the launch, along up to three axes.
-        target: gives the number of XCDs.
-        sizes: also prove it for other sizes, up to some seconds: for the proof's `extent`.
-        constants: integer arguments of the kernel, and parameters of the pattern, by name.
-
-    Returns:
-        A proof, or a witness against it, whose `failure` is set where the text has no value on
-        this grid.
-
-    Raises:
-        LanguageError: the text is no swizzle, or reads a name that is not given.
-        UsageError: there is no such pattern or target, or no such grid.
-    """
-    name, text, parameters = close_swizzle(swizzle, constants)
-    parsed = parse(text)
-    refuse_unread(name, constants, parameters | parsed.names, parameters)
-    refuse_reserved(constants, INPUTS)
-    own = {one: value for one, value in constants.items() if one not in parameters}
-    return prove_parsed(parsed, grid_of(grid), own, loaded_target(target), sizes=sizes)
-
-
-def prove_parsed(
-    swizzle: Swizzle, grid: Grid, constants: Constants, target: Target, *, sizes: bool = True
-) -> Proof | Witness:
-    """The same of a parsed swizzle that reads no other constants."""
-    proof = mapping.prove(swizzle, grid, constants, **target.inputs)
-    if isinstance(proof, Witness) or not sizes:
-        return proof
-    return mapping.extend(proof, swizzle, **target.inputs)
-
-
-def prove_source(
-    command: Sequence[str],
-    source: str | os.PathLike[str],
-    *,
-    kernel: str | None = None,
-    target: AnyTarget = DEFAULT_TARGET,
-    project_directory: str | os.PathLike[str] = ".",
-    limit_seconds: float = 300.0,
-    sweep: bool = False,
-    no_cache: bool = False,
-    progress: Progress | None = None,
-) -> tuple[RemapVerdict, ...]:
-    """Does a kernel, with the remap that its source has, compute each tile exactly once?
-
-    Args:
-        command: the application, as an argument list.
-        source: the file that the kernel, or a jit function that it calls, is written in.
-        kernel: only this one of the file.
-        target: the GPU that the application is told of.
-        project_directory: where the application is started.
-        limit_seconds: recording ends at the latest.
-        sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
-        no_cache: look anew at launches that an earlier run has looked at.
-        progress: told of each step.
-
-    Returns:
-        A verdict for each distinct launch.
-
-    Raises:
-        UsageError: there is no such file, or no kernel of it was launched.
-        CaptureError: the application launched no kernel.
-    """
-    file, folder = Path(source), Path(project_directory)
-    if not file.is_file():
-        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
-    if not folder.is_dir():
-        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
-    gpu = loaded_target(target)
-    progress, language = progress or Silent(), examiner()
-    kept = Kept(None) if no_cache else kept_for_user()
-    with temporary_folder("source") as records:
-        progress.phase(f"recording {shlex.join(command)}")
-        request = RecordRequest(command, folder, records, gpu, limit_seconds=limit_seconds)
-        recorded = language.record(request)
-        for note in recorded.cautions:
-            progress.note(note)
-        launches = launches_of(recorded.launches, file, kernel)
-        noun = "launch" if len(launches) == 1 else "launches"
-        progress.phase(f"looking at {len(launches)} {noun}")
-        return language.prove_launches(launches, sweep=sweep, kept=kept)
-
-
-def launches_of(
-    launches: Sequence[Launch], source: Path, kernel: str | None = None
-) -> tuple[Launch, ...]:
-    """The launches of kernels that are written in a file, or call a jit function of it.
-
-    Raises:
-        UsageError: there is none.
-    """
-    file = source.resolve()
-    named = [one for one in launches if kernel in (None, one.kernel)]
-    if not named:
-        found = sorted({one.kernel for one in launches})
-        raise UsageError(
-            f"the application launched no kernel `{kernel}`",
-            hint=f"it launched: {', '.join(found)}",
-        )
-    chosen = tuple(one for one in named if file in _files(one))
-    if not chosen:
-        found = sorted({str(path) for one in named for path in _files(one)})
-        raise UsageError(
-            f"no kernel that was launched is written in {source}",
-            hint=f"they are in: {', '.join(found)}",
-        )
-    return chosen
-
-
-def _files(launch: Launch) -> set[Path]:
-    return {Path(function.file).resolve() for function in launch.source.functions.values()}

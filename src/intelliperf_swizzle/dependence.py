@@ -198,35 +198,35 @@ def _chains(trace: records.Trace) -> records.Int64Array:
 
 
 def _touches(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Array, Bits]:
-    """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
-    accesses = np.flatnonzero(_in_shared(trace, trace.access_base.astype(np.int64)))
+    """Sector, tile and whether it writes, for touches of tensors that programs share, in any tensor
+    where programs wait, near what is written."""
+    every, written = trace.waits, set(trace.shared_writes)
+    those = np.array([every or not written.isdisjoint(s.names) for s in trace.segments], np.bool_)
+    shared = those[trace.segment_of(trace.access_base.astype(np.int64))]
+    stores = (trace.shape_kind != records.Access.READ)[trace.access_shape]
+    stored = np.unique(trace.touches(np.flatnonzero(shared & stores))[2])
+    lowest, highest = _reach(trace)
+    near = np.searchsorted(stored, lowest) < np.searchsorted(stored, highest, side="right")
+    accesses = np.flatnonzero(shared & near)  # the others may be a thousand times as many
     which, entry, line = trace.touches(accesses)
     tile = (np.searchsorted(trace.tile_offset, accesses, side="right") - 1)[which]
-    writes = (trace.shape_kind[trace.access_shape[accesses]] != records.Access.READ)[which]
     touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
-    return line[touch] * SECTORS + sector, tile[touch], writes[touch]
-
-
-def _in_shared(trace: records.Trace, line: records.Int64Array) -> Bits:
-    """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
-    every, written = trace.waits, set(trace.shared_writes)
-    shared = np.array([every or not written.isdisjoint(s.names) for s in trace.segments], np.bool_)
-    return shared[trace.segment_of(line)]
+    return line[touch] * SECTORS + sector, tile[touch], stores[accesses][which[touch]]
 
 
 def touched(trace: records.Trace, *kinds: records.Access) -> set[records.Segment]:
     """The memory of which some program touches a byte so."""
-    starts, lines = trace.shape_offset[:-1], trace.shape_line.astype(np.int64)
-    lowest, highest = np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
     chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
-    base, shape = trace.access_base[chosen], trace.access_shape[chosen]
-    first_line = [segment.first_line for segment in trace.segments]
-    places = {
-        int(place)
-        for line in (base + lowest[shape], base + highest[shape])
-        for place in np.unique(np.searchsorted(first_line, line, side="right") - 1)
-    }
-    return {trace.segments[place] for place in places if place >= 0}
+    numbers = (np.unique(trace.segment_of(line[chosen])) for line in _reach(trace))
+    return {trace.segments[number] for some in numbers for number in some}
+
+
+def _reach(trace: records.Trace) -> tuple[records.Int64Array, records.Int64Array]:
+    """The lowest and the highest line of each access."""
+    starts, lines = trace.shape_offset[:-1], trace.shape_line.astype(np.int64)
+    base, shape = trace.access_base.astype(np.int64), trace.access_shape
+    lowest, highest = np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
+    return base + lowest[shape], base + highest[shape]
 
 
 def touched_storages(

@@ -21,20 +21,18 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle import __version__
+from intelliperf_swizzle import __version__, hardware
 from intelliperf_swizzle.disk import kept_for_user
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
-from intelliperf_swizzle.hardware import Device, Target, devices, torch_build, unknown
-from intelliperf_swizzle.hardware.detect import HERE, Machine
+from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, devices, unknown
 from intelliperf_swizzle.hook import hook_files
 from intelliperf_swizzle.options import PROPOSERS, Options
-from intelliperf_swizzle.profile.choose import first_usable
-from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, tool_for
+from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, first_usable, tool_for
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
-from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind
-from intelliperf_swizzle.units import size
+from intelliperf_swizzle.propose.llm import KEY_VARIABLE, Endpoint, find_endpoint, proposer_kind
+from intelliperf_swizzle.readers import count, size
+from intelliperf_swizzle.search.setup import choose_device, choose_target
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ def _version(name: str) -> str | None:
 
 def _torch(options: Options, device: Device | None) -> Finding:
     """PyTorch, which applications bring, and whether its build can use the GPU."""
-    version, build = _version("torch"), torch_build()
+    version, build = _version("torch"), hardware.torch_build()
     if version is None:
         return Finding("PyTorch", "none; only applications that import it need it")
     described = {"cuda": "for CUDA", "hip": "for ROCm", None: "for CPUs alone"}[build]
@@ -222,12 +220,8 @@ def _gpus(
         found = ", ".join(_facts(device, machine.root))
         yield Finding(f"GPU {device.number}", found, gap, needed=bool(gap) and needed)
     chosen = "asked for" if options.target else "the GPU present" if present else "the default"
-    domains = _counted(target.num_xcds, "L2")
+    domains = count(target.num_xcds, "L2")
     yield Finding("target", f"{target.name}: {target.product}, {domains} ({chosen})")
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" + ("s" if number != 1 else "")
 
 
 def _facts(device: Device, root: Path) -> Iterator[str]:
@@ -235,7 +229,7 @@ def _facts(device: Device, root: Path) -> Iterator[str]:
     if device.target is not None:
         yield f"target {device.target.name}"
     if device.partition:
-        xcds = f" of {_counted(device.num_xcds, 'XCD')}" if device.num_xcds else ""
+        xcds = f" of {count(device.num_xcds, 'XCD')}" if device.num_xcds else ""
         yield f"{device.partition} mode{xcds}"
     if device.driver:
         yield f"driver {device.driver}"

@@ -15,6 +15,7 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 
 from intelliperf_swizzle import children
@@ -61,6 +62,9 @@ class Edit:
         if not self.rules:
             return ""
         return json.dumps({"format": 1, "kernels": self.rules}, indent=1) + "\n"
+
+
+INSTALLED = ("site-packages", "dist-packages")
 
 
 def headline(name: str, target: str) -> str:
@@ -175,22 +179,23 @@ def change_lines(
 
 
 def unified_diff(before: Mapping[str, str], after: Mapping[str, str], root: Path) -> str:
-    """The difference of some files that lie in a root, for `git apply` and `patch -p1` there."""
-    return "".join(
+    """The difference of some files that lie in a root, for `git apply` and `patch -p1` there.
+
+    Above it, the packages and their versions, if it is for what pip has installed.
+    """
+    own = {Path(path).relative_to(root).parts[0] for path in after}
+    known = metadata.distributions(path=[str(root)]) if root.name in INSTALLED else ()
+    whose = [one for one in known if own & {file.parts[0] for file in one.files or ()}]
+    return "".join(f"{one.name} {one.version}\n" for one in whose) + "".join(
         "".join(_diff_of(before[path], after[path], Path(path).relative_to(root).as_posix()))
         for path in sorted(after)
     )
 
 
 def _diff_of(before: str, after: str, name: str) -> Iterator[str]:
-    old, new = _git_lines(before), _git_lines(after)
+    old, new = (list(io.StringIO(text, newline="\n")) for text in (before, after))  # as git does
     for line in difflib.unified_diff(old, new, quoted(f"a/{name}"), quoted(f"b/{name}")):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-
-
-def _git_lines(text: str) -> list[str]:
-    r"""Lines as git counts them: only `\n` ends one."""
-    return list(io.StringIO(text, newline="\n"))
 
 
 def quoted(name: str) -> str:
@@ -208,8 +213,9 @@ def quoted(name: str) -> str:
 def patch_root(file: str, roots: Sequence[Path]) -> Path:
     """The first folder that a file lies in, links followed: a patch's names are relative to it.
 
-    A file that lies in none belongs to a package, and the folder is the one that the package lies
-    in; or it stands alone, and the folder is its own.
+    Of a file that pip has installed, or of a checkout, below such a folder, too, it is the one of
+    all packages, or of the checkout. Any other belongs to a package, and the folder is the one that
+    the package lies in; or it stands alone, and the folder is its own.
 
     Raises:
         SpliceError: the file's name is not UTF-8.
@@ -219,10 +225,13 @@ def patch_root(file: str, roots: Sequence[Path]) -> Path:
     except UnicodeEncodeError:
         written = file.encode(errors="backslashreplace").decode()
         raise SpliceError(f"the name of {written} is not UTF-8", hint="rename it") from None
-    for root in roots:
-        if root.resolve() in Path(file).parents:
-            return root.resolve()
-    folder = Path(file).resolve().parent
+    path = Path(file)
+    own = (one for one in path.parents if one.name in INSTALLED or (one / ".git").exists())
+    home = next(own, None)
+    for root in (one.resolve() for one in roots):
+        if root in path.parents and not (home and root in home.parents):
+            return root
+    folder = home or path.resolve().parent
     while (folder / "__init__.py").exists():
         folder = folder.parent
     return folder
@@ -281,14 +290,10 @@ def _check_writable(path: Path, expected: str) -> None:
 
 def _backup_name(target: Path) -> tuple[Path, bool]:
     """Where a file's backup goes, and whether it is there: of a run that was killed next."""
-    name = target.with_name(target.name + BACKUP_SUFFIX)
-    number = 2
-    while name.exists():
-        if name.read_bytes() == target.read_bytes():
-            return name, True
-        name = target.with_name(f"{target.name}{BACKUP_SUFFIX}-{number}")
-        number += 1
-    return name, False
+    numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    names = (target.with_name(f"{target.name}{BACKUP_SUFFIX}{one}") for one in numbers)
+    taken = ((name, name.exists()) for name in names)
+    return next(one for one in taken if not one[1] or one[0].read_bytes() == target.read_bytes())
 
 
 PLACE = Path("around", "above", "beside", "project")

@@ -119,10 +119,18 @@ class History:
 def read_identity(path: Path) -> Mapping[str, Any]:
     """What made a history's run what it was; empty if there is no history."""
     try:
-        with path.open("rb") as file:
-            return decode(Header, loads(file.readline(_LONGEST_HEADER))).run
+        return _header(_first_line(path)).run
     except (OSError, RecordError):
         return {}
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.readline(_LONGEST_HEADER)
+
+
+def _header(line: bytes) -> Header:
+    return decode(Header, loads(line))
 
 
 def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], int]:
@@ -182,11 +190,9 @@ def _check_replaceable(path: Path) -> None:
     """Refuses to begin anew in a file that holds something else than a history."""
     if not path.is_file():
         return
-    with path.open("rb") as file:
-        first = file.readline(_LONGEST_HEADER)
     try:
-        if first:
-            decode(Header, loads(first))
+        if first := _first_line(path):
+            _header(first)
     except RecordError as error:
         raise HistoryError(
             f"{path} is not a history and would be overwritten", hint=_ELSEWHERE
@@ -195,7 +201,7 @@ def _check_replaceable(path: Path) -> None:
 
 def _check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
     try:
-        header = decode(Header, loads(line))
+        header = _header(line)
     except RecordError as error:
         raise HistoryError(
             f"{path}:1 is not a line of a history of this version: {error.fact}", hint=_ANEW
@@ -208,12 +214,8 @@ def _check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
             hint=_ANEW,
         )
     stated = decode(Header, loads(dumps(encode(Header(SCHEMA, identity))))).run
-    differing = [
-        key
-        for key, value in stated.items()
-        if key != "application" and header.run.get(key) != value
-    ]
-    if differing:
+    differing = [key for key, value in stated.items() if header.run.get(key) != value]
+    if differing := [key for key in differing if key != "application"]:
         raise HistoryError(
             f"{path} belongs to another run: its {', '.join(differing)} differ", hint=_ANEW
         )

@@ -311,13 +311,7 @@ def _tensor_picture(
 
 def _tensor(launch: records.Launch, segment: records.Segment) -> records.TensorArgument | None:
     """The first of the arguments that lie in a segment."""
-    for name in segment.names:
-        argument = launch.arguments.get(name)
-        if isinstance(argument, records.DescriptorArgument):
-            return argument.base
-        if isinstance(argument, records.TensorArgument):
-            return argument
-    return None
+    return next((tensor for name, tensor in launch.tensors() if name in segment.names), None)
 
 
 def _row_bytes(launch: records.Launch, segment: records.Segment) -> int | None:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.language.grammar import MAX_CHARACTERS
+from intelliperf_swizzle.readers import milliseconds
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
-from intelliperf_swizzle.units import milliseconds
 
 NOISE_BAND = 0.005
 """L2 hit rates closer than this are equal: modelled rates of one mapping differ by up to 0.4
@@ -311,16 +311,8 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
     """
     screened = by_screen(attempts)
     chosen = screened[: (places + 1) // 2]
-    families: dict[str, list[Attempt]] = {}
-    left = screened[len(chosen) :]
-    for attempt in sorted(left, key=lambda one: " down " not in one.candidate.name):
-        families.setdefault(_family(attempt.candidate), []).append(attempt)
-    while families and len(chosen) < places:
-        for name in list(families)[: places - len(chosen)]:
-            chosen.append(families[name].pop(0))
-            if not families[name]:
-                del families[name]
-    return chosen
+    left = sorted(screened[len(chosen) :], key=lambda one: " down " not in one.candidate.name)
+    return [*chosen, *_round(left, _family)[: places - len(chosen)]]
 
 
 def contenders(
@@ -345,20 +337,20 @@ def contenders(
     ]
     likely = [one for one in judged if one.verdict.gains]
     unlikely = [one for one in judged if not one.verdict.gains]
-    best = (*_round(order(likely)), *_round(order(unlikely)))
+    best = (*_round(order(likely), kind_of), *_round(order(unlikely), kind_of))
     chosen = [one.number for one in best][: (places + 1) // 2]
     others = [one for one in by_screen(attempts) if one.number not in chosen]
-    rest = sorted(_round(others), key=lambda one: one.number not in by_hand)
+    rest = sorted(_round(others, kind_of), key=lambda one: one.number not in by_hand)
     chosen += [one.number for one in rest][: places - len(chosen)]
     originals = {one.number: one for one in attempts}
     return [originals[number] for number in chosen]
 
 
-def _round(attempts: Sequence[Attempt]) -> list[Attempt]:
+def _round(attempts: Sequence[Attempt], kind: Callable[[Candidate], str]) -> list[Attempt]:
     """The first of each kind, then the second of each, and so on."""
     kinds: dict[str, list[Attempt]] = {}
     for attempt in attempts:
-        kinds.setdefault(kind_of(attempt.candidate), []).append(attempt)
+        kinds.setdefault(kind(attempt.candidate), []).append(attempt)
     turns = itertools.zip_longest(*kinds.values())
     return [one for turn in turns for one in turn if one is not None]
 

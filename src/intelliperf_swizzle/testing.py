@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from intelliperf_swizzle.api import AnySwizzle, AnyTarget, loaded_target, prove, prove_source
 from intelliperf_swizzle.frontends.ports import examiner
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
+from intelliperf_swizzle.proofs import AnySwizzle, AnyTarget, loaded_target, prove, prove_source
 from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, RemapVerdict, Witness
 from intelliperf_swizzle.report.words import describe_remap

@@ -401,12 +401,21 @@ def slow_kernel(x, turns):
 
 
 def test_what_writes_integers_is_computed_beyond_the_budget(tmp_path: Path) -> None:
-    """Programs that read what others write run one by one; 4000 would exceed the time limit."""
+    """Programs that read what others write run one by one; 4000 would exceed the time limit. Bytes
+    that floats were rounded to are no integers that later launches compute addresses of."""
     text = """
+@triton.jit
+def rounding_kernel(x, y, turns):
+    value = tl.load(x + tl.program_id(0))
+    for turn in range(turns):
+        value = value * 0.5 + turn
+    tl.store(y + tl.program_id(0), value.to(tl.int8))
+
 integers = torch.zeros(4000, device="cuda", dtype=torch.int32)
 slow_kernel[8,](integers, 3000)
 slow_kernel[8,](integers.float(), 3000)
 slow_kernel[4000,](integers, 3000)
+rounding_kernel[8,](integers.float(), integers.to(torch.int8), 40000)
 print(integers[:10].tolist())
 """
     application(tmp_path, SLOW + text)
@@ -416,8 +425,10 @@ print(integers[:10].tolist())
         ),
         compute_budget_seconds=0,
     )
-    assert [launch.computed for launch in run.launches] == [True, False, False], run.last_lines
-    assert "`slow_kernel` was recorded but not computed (about " in " ".join(run.notes)
+    computed = [launch.computed for launch in run.launches]
+    assert computed == [True, False, False, False], run.last_lines
+    told = "`slow_kernel`, `rounding_kernel` were recorded but not computed (about "
+    assert told in " ".join(run.notes)
 
 
 def test_what_was_not_computed_is_not_known(tmp_path: Path) -> None:

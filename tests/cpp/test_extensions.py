@@ -28,11 +28,11 @@ from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.profile.application import Application, carrying, profiling_environment
+from intelliperf_swizzle.profile import Application, carrying, profiling_environment
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search import setup
-from intelliperf_swizzle.search.setup import UnitTest
+from intelliperf_swizzle.search.stages import UnitTest
 
 pytest.importorskip("torch.utils.cpp_extension")
 pytestmark = pytest.mark.hip

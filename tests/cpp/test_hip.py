@@ -25,6 +25,7 @@ from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.cpp.language import HIP
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import execute_slice, trace_here
+from intelliperf_swizzle.frontends.cpp.validate import access_difference
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
@@ -34,7 +35,6 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.prompt import proposal
 from intelliperf_swizzle.records import TensorArgument
 from intelliperf_swizzle.search.setup import choose_language
-from intelliperf_swizzle.trace.difference import access_difference
 
 pytestmark = pytest.mark.hip
 APPLICATION = Path(__file__).parent / "application"
@@ -247,6 +247,15 @@ def test_objects_in_an_archive_are_linked(tmp_path: Path) -> None:
     )
     recorded = record(tmp_path, tmp_path / "records", ["./probe"], build)
     assert recorded.capture.exit_code == 0
+
+
+def test_a_process_that_is_forked_makes_launches_again(tmp_path: Path) -> None:
+    text = tools.PROBE.replace("int main() {", "#include <unistd.h>\nint main() {")
+    launched = "scale<<<1, 256>>>(x, 2.0f, 256);"
+    text = text.replace(launched, f"{launched}\n  if (!fork()) {launched}")
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    recorded = record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
+    assert [one.kernel for one in recorded.capture.launches] == ["scale"]
 
 
 def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:

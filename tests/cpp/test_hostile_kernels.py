@@ -25,7 +25,7 @@ from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Capture, Launch, MappedLaunch, Validation
-from intelliperf_swizzle.search.plan import _by_kernel
+from intelliperf_swizzle.search.examine import _by_kernel
 
 pytestmark = pytest.mark.hip
 HOSTILE = Path(__file__).parent / "hostile"

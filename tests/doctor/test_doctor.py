@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle import doctor
+from intelliperf_swizzle import doctor, hardware
 from intelliperf_swizzle.doctor import as_json, as_text, diagnose
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware.detect import Machine
@@ -57,7 +57,7 @@ def computer(tmp_path):
 
 @pytest.fixture
 def with_h200(computer, mocker):
-    mocker.patch.object(doctor, "torch_build", return_value="cuda")
+    mocker.patch.object(hardware, "torch_build", return_value="cuda")
     computer.install("nvidia-smi", H200)
     computer.install("ncu", "Version 2025.3.1.0 (build 36398880)")
     computer.install("gcc")
@@ -67,7 +67,7 @@ def with_h200(computer, mocker):
 
 @pytest.fixture
 def with_mi300x(computer, mocker):
-    mocker.patch.object(doctor, "torch_build", return_value="hip")
+    mocker.patch.object(hardware, "torch_build", return_value="hip")
     facts = {"device_id": 0x74A1, "gfx_target_version": 90402, "num_xcc": 1, "simd_count": 152}
     text = "".join(f"{key} {value}\n" for key, value in facts.items())
     for number in range(1, 9):
@@ -179,7 +179,7 @@ def test_another_target_than_the_gpu_is_modelled(with_h200):
 
 
 def test_a_torch_for_cpus_cannot_use_the_gpu(with_h200, mocker):
-    mocker.patch.object(doctor, "torch_build", return_value=None)
+    mocker.patch.object(hardware, "torch_build", return_value=None)
     torch = finding(with_h200.diagnose(), "PyTorch")
     assert "cannot use the NVIDIA H200" in torch.gap
     assert torch.command.startswith("pip install")

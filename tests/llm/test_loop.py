@@ -27,11 +27,13 @@ from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Mod
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import NOISE_BAND, order
 from intelliperf_swizzle.records import Candidate
+from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import Attempts, pose_problem, search
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
+from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.stages import EvaluationContext
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
@@ -97,7 +99,8 @@ class Stage:
         setup, subject = kernel
         self.history = History(folder / "history.jsonl", {}, resume=resume)
         self.attempts = Attempts(setup, subject, self.history)
-        self.evaluator = choose_evaluator(setup, subject, self.history, folder, Silent())
+        setting = EvaluationContext(subject, setup, self.history.record, Silent())
+        self.evaluator = choose_evaluator(setting, folder)
         self.guard = SizeGuard(setup, subject, Silent())
         problem = pose_problem(setup, subject, self.evaluator, self.attempts)
         self.problem = replace(problem, iterations=iterations)

@@ -31,11 +31,11 @@ from intelliperf_swizzle.records import (
     Timing,
 )
 from intelliperf_swizzle.search import evaluators
+from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import OnGpu
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import Attempts
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
-from intelliperf_swizzle.search.setup import UnitTest, prepare
+from intelliperf_swizzle.search.setup import prepare
 from intelliperf_swizzle.search.stages import EvaluationContext, Screened
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
@@ -106,7 +106,7 @@ def stages(
         runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
         history = History(folder / "history.jsonl", {})
         own = replace(setup, profiler=Counters())
-        setting = EvaluationContext(subject, own, history.record, Silent(), UnitTest(setup))
+        setting = EvaluationContext(subject, own, history.record, Silent())
         evaluator = OnGpu(setting, runs, measured=3)
         yield Attempts(setup, subject, history), evaluator, runs
         history.close()

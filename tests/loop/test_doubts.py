@@ -20,8 +20,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Ceiling, Launch, Measurement
-from intelliperf_swizzle.search.builds import add_cautions
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
+from intelliperf_swizzle.search.examine import add_cautions, choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
 

@@ -21,8 +21,9 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.report.words import message
-from intelliperf_swizzle.search.plan import examine_kernels
-from intelliperf_swizzle.search.run import explain, optimize
+from intelliperf_swizzle.search.examine import examine_kernels
+from intelliperf_swizzle.search.run import optimize
+from intelliperf_swizzle.search.score import explain
 from intelliperf_swizzle.search.setup import Setup, prepare
 
 OVER_THE_END = """\
@@ -128,7 +129,7 @@ def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(
     captured = capture(
         RecordRequest([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
     )
-    mocker.patch("intelliperf_swizzle.search.plan.left", side_effect=[None, 0.0])
+    mocker.patch("intelliperf_swizzle.search.examine.left", side_effect=[None, 0.0])
     subjects, [row] = examine_kernels(captured, setup_of(tmp_path), Silent())
     assert len(subjects) == 1
     assert row.note == "75% of --seconds were over before it was traced"
@@ -157,8 +158,9 @@ def test_the_command_lists_kernels_of_which_not_one_can_be_traced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "app.py").write_text(NOWHERE)
-    assert main(["-p", str(tmp_path), "--", sys.executable, "app.py"]) == 0
+    assert main(["-p", str(tmp_path), "--", sys.executable, "app.py"]) == 1
     told = capsys.readouterr()
+    assert "not one kernel can be traced: no verdict and no result file" in told.err
     assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", told.out)
     assert "app.py:" in told.out
     assert "run it on others" in told.err

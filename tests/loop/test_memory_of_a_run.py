@@ -17,7 +17,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import pattern_candidates
-from intelliperf_swizzle.search.loop import pose_problem
+from intelliperf_swizzle.search.attempts import pose_problem
 from intelliperf_swizzle.search.setup import prepare
 
 TRANSPOSE = Path(__file__).parents[2] / "benchmarks" / "kernels" / "transpose.py"

@@ -19,12 +19,8 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Candidate, Trace
-from intelliperf_swizzle.search.plan import (
-    choose_kernel,
-    kernel_folder,
-    open_history,
-    record_application,
-)
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import kernel_folder, open_history
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
 

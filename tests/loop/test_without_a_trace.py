@@ -26,8 +26,8 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Interval, Timing
 from intelliperf_swizzle.report.words import outcome as told_of
-from intelliperf_swizzle.search import plan
-from intelliperf_swizzle.search.run import optimize_kernel
+from intelliperf_swizzle.search import examine, plan
+from intelliperf_swizzle.search.kernel import optimize_kernel
 from intelliperf_swizzle.search.setup import prepare
 
 
@@ -73,11 +73,11 @@ def test_it_is_proved_compared_timed_and_counted(
     setup = prepare(options, command, Silent(), target=TARGET, language=Untraced())
     counters = Counters()
     device = Device(0, "a test", "cuda", None)
-    with plan.record_application(setup, Silent()) as recorded:
+    with examine.record_application(setup, Silent()) as recorded:
         with pytest.raises(TraceError):
-            plan.examine_kernels(recorded, setup, Silent())
+            examine.examine_kernels(recorded, setup, Silent())
         own = replace(setup, device=device, profiler=counters)
-        subjects, rows = plan.examine_kernels(recorded, own, Silent())
+        subjects, rows = examine.examine_kernels(recorded, own, Silent())
         [one] = plan.plan_searches(subjects, own)
         outcome = optimize_kernel(one, recorded, (OfflineProposer(),), tmp_path, Silent())
     run = outcome.run

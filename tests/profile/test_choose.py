@@ -12,9 +12,8 @@ from profiler_stand_ins import NCU, ROCPROFV3
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.detect import Device, Machine
-from intelliperf_swizzle.profile import choose
-from intelliperf_swizzle.profile.choose import choose_profiler
-from intelliperf_swizzle.profile.installed import find_tool
+from intelliperf_swizzle.profile import installed
+from intelliperf_swizzle.profile.installed import choose_profiler, find_tool
 from intelliperf_swizzle.progress import Silent
 
 H200 = Device(0, "NVIDIA H200", "cuda", 90, target=load_target("h200"))
@@ -67,14 +66,14 @@ def test_the_best_that_works_or_the_one_asked_for(bench, machine, name, target, 
 
 def test_without_an_application_or_a_gpu_auto_is_the_model(bench, machine, mocker):
     assert choose_profiler("auto", load_target("h200")) is None
-    mocker.patch.object(choose, "devices", return_value=())
+    mocker.patch.object(installed, "devices", return_value=())
     notes = Notes()
     assert chosen(bench, "auto", "mi300x", None, machine, notes) is None
     assert notes.said == []
 
 
 def test_the_first_device_is_taken_where_none_is_named(bench, machine, mocker):
-    mocker.patch.object(choose, "devices", return_value=(H200, MI300X))
+    mocker.patch.object(installed, "devices", return_value=(H200, MI300X))
     assert chosen(bench, "auto", "h200", None, machine).device == "NVIDIA H200"
 
 

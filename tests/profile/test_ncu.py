@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from profiler_stand_ins import NCU, row
 
+from intelliperf_swizzle import profile
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.detect import Device
 from intelliperf_swizzle.hardware.target import Build
-from intelliperf_swizzle.profile import application
 from intelliperf_swizzle.profile.installed import find_tool
 from intelliperf_swizzle.profile.ncu import HITS, REQUESTS, SECTORS, NcuProfiler
 
@@ -264,7 +264,7 @@ def test_after_the_limit_counts_what_was_measured(bench, profiler, launched):
 
 
 def test_a_profiler_that_hangs_is_ended(bench, profiler, launched, mocker):
-    mocker.patch.object(application, "GRACE_SECONDS", 0.5)
+    mocker.patch.object(profile, "GRACE_SECONDS", 0.5)
     sleeper = f"import os, time; open({str(bench.folder / 'pid')!r}, 'w').write(str(os.getpid()))"
     command = (sys.executable, "-c", f"{sleeper}; time.sleep(60)")
     ncu = profiler(row(), deaf=True, application=bench.application(*command, limit_seconds=2.0))

@@ -21,7 +21,7 @@ from intelliperf_swizzle.hardware import devices
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import Application, TracedLaunch
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.profile.installed import choose_profiler
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 

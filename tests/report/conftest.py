@@ -29,7 +29,7 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.report.files import result
-from intelliperf_swizzle.search.conclude import Outcome
+from intelliperf_swizzle.search.deliver import Outcome
 from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.setup import prepare
 

@@ -19,7 +19,7 @@ from intelliperf_swizzle.context.locality import describe_causes
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.pages import DOMAIN_COLOURS, Colour, ink, render
-from intelliperf_swizzle.search.conclude import Outcome
+from intelliperf_swizzle.search.deliver import Outcome
 
 VOID = {"meta", "link", "br", "input"}
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from intelliperf_swizzle.readers import percent
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.files import result
 from intelliperf_swizzle.report.pages import render
-from intelliperf_swizzle.units import percent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)

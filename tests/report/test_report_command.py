@@ -15,7 +15,7 @@ from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.files import plain, write_files
 from intelliperf_swizzle.report.pages import markdown, render
-from intelliperf_swizzle.search.conclude import Outcome
+from intelliperf_swizzle.search.deliver import Outcome
 
 
 @pytest.fixture

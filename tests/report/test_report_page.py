@@ -19,7 +19,7 @@ from intelliperf_swizzle import history
 from intelliperf_swizzle.cli import Parser, main
 from intelliperf_swizzle.options import add_options
 from intelliperf_swizzle.report.files import SCHEMA, result
-from intelliperf_swizzle.search.conclude import Outcome
+from intelliperf_swizzle.search.deliver import Outcome
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCUMENTS / "report.md").read_text(encoding="utf-8")

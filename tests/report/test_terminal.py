@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import pytest
 
+from intelliperf_swizzle.readers import percent
 from intelliperf_swizzle.records import (
     KernelSource,
     KernelSummary,
@@ -28,7 +29,6 @@ from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.report.why import lines
 from intelliperf_swizzle.report.words import cautions, numbers, outcome
-from intelliperf_swizzle.units import percent
 
 LONG = "a_kernel_whose_name_is_that_of_the_model_and_its_layer_and_all_its_types_" * 2
 

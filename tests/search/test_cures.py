@@ -18,7 +18,7 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
 from intelliperf_swizzle.search import compare_cures as cures
 from intelliperf_swizzle.search.compare_cures import compare_cures
-from intelliperf_swizzle.search.plan import choose_kernel, record_application
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
 

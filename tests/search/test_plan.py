@@ -18,7 +18,7 @@ from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Measurement, MissCauses
-from intelliperf_swizzle.search.conclude import combine_edits, kernel_row
+from intelliperf_swizzle.search.deliver import combine_edits, kernel_row
 from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, is_promising, plan_searches
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject

@@ -16,16 +16,16 @@ from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
+from intelliperf_swizzle.search.attempts import screen_candidate
 from intelliperf_swizzle.search.evaluators import OnModel
-from intelliperf_swizzle.search.plan import choose_kernel
-from intelliperf_swizzle.search.setup import Setup, UnitTest, prepare
+from intelliperf_swizzle.search.examine import choose_kernel
+from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
     EvaluationContext,
     Proved,
     edit_source,
     prove_candidate,
-    screen_candidate,
 )
 from intelliperf_swizzle.search.subject import Subject
 
@@ -89,7 +89,6 @@ def test_a_proof_gives_the_tiles_again(subject: Subject) -> None:
     assert np.array_equal(tile, np.arange(N * N)[::-1])
     assert not one.unchanged
     assert proved("pid = pid + 0", subject).unchanged
-    assert one.proof.extent == "the recorded sizes"
     assert one.certify().extent == "every size"
 
 
@@ -111,6 +110,8 @@ def test_a_screened_candidate_is_an_attempt_that_nobody_has_evaluated(subject: S
     assert attempt.verdict.kind == "screened out"
     assert "+12.5 points" in attempt.verdict.reason
     assert attempt.measurement is None
+    assert attempt.proof is not None
+    assert attempt.proof.extent == "the recorded sizes"
 
 
 def test_an_edit_that_cannot_be_made_is_a_verdict(setup: Setup, subject: Subject) -> None:
@@ -146,7 +147,7 @@ def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, 
         setup.options, num_attempts=3, accordo_absolute_tolerance=0.0, validation_seconds=1.0
     )
     own = replace(setup, target=TARGET, language=language, profiler=None, options=options)
-    setting = EvaluationContext(subject, own, remember, Silent(), UnitTest(setup))
+    setting = EvaluationContext(subject, own, remember, Silent())
     return OnModel(setting), remembered
 
 

@@ -50,6 +50,13 @@ def anywhere(x, y, n, B: tl.constexpr):
 
 
 @triton.jit
+def by_fields(given, y, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    inside = at < given.inner.n
+    tl.store(y + at, tl.load(given.inner.x + at, inside) * given.scale, inside)
+
+
+@triton.jit
 def by_a_list(x, y, work, n, B: tl.constexpr):
     i = tl.load(work + tl.program_id(0)) * B + tl.arange(0, B)
     tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)

@@ -5,6 +5,7 @@
 import re
 import subprocess
 import sys
+from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,6 +153,13 @@ def test_what_tensors_hold_decides_on_a_list() -> None:
     twice = torch.tensor([2, 0, 2, 1], dtype=torch.int32)
     with pytest.raises(AssertionError, match="elements of `y` are stored by several programs"):
         assert_kernel_is_permutation(resizable.by_a_list, [4], given | {"work": twice})
+
+
+def test_an_argument_may_be_a_named_tuple_of_others() -> None:
+    inner = namedtuple("Inner", ("x", "n"))(torch.zeros(256), 253)
+    given = namedtuple("Given", ("scale", "inner"))(1, inner)
+    arguments = {"given": given, "y": torch.zeros(253), "B": 64}
+    assert_kernel_is_permutation(resizable.by_fields, [4], arguments)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import Owners, evaluate, parse
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
-from intelliperf_swizzle.search.stages import _refuse_other_counts
+from intelliperf_swizzle.search.elsewhere import _refuse_other_counts
 
 TARGET = load_target("mi300x")
 TURNED = "pid = (num_pids - 1 - pid + program * 0) * 3 % num_pids"

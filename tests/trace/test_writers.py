@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.records import Access
-from intelliperf_swizzle.trace.writers import MIXED, SHARED, STORED, UPDATED, Writers
+from intelliperf_swizzle.trace.sharing import MIXED, SHARED, STORED, UPDATED, Writers
 
 RANGES = [(0, 64), (96, 128), (200, 232)]
 

@@ -104,3 +104,20 @@ def test_of_calls_that_floats_may_tell_apart_nothing_is_known() -> None:
         (by_floats, replace(twice, arguments=integers)),
     ):
         assert safe_order(find_dependence(trace, launch), moved) is None
+
+
+def test_what_a_waiting_launch_only_reads_costs_nothing() -> None:
+    """Tiles 1 and 4 share line 12; each reads half a million lines that no program writes."""
+    few = trace_of(SHARED, waits=True)
+    lines = 1 << 19  # of each access: 15,000 million touches
+    many = replace(
+        few,
+        tile_offset=few.tile_offset + np.arange(7) * 5000,
+        access_base=np.insert(few.access_base, np.repeat(np.arange(1, 7), 5000), 100),
+        access_shape=np.insert(few.access_shape, np.repeat(np.arange(1, 7), 5000), 3),
+        shape_offset=np.append(few.shape_offset, 3 + lines),
+        shape_line=np.append(few.shape_line, np.arange(lines, dtype=np.int32)),
+        shape_sectors=np.append(few.shape_sectors, np.ones(lines, np.uint8)),
+        shape_kind=np.append(few.shape_kind, np.uint8(Access.READ)),
+    )
+    assert find_dependence(many, LAUNCH).chains.tolist() == [[1, 4]]

@@ -45,6 +45,7 @@ def launch(contents: Path) -> Launch:
         count=2,
         computed=True,
         ordinal=9,
+        fields={"t": ("n", "pair", "none", "s", "flag")},
     )  # fmt: skip
 
 

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The cache model: a quick screen, a full replay, and the bound that no order exceeds."""
 
-from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
-from intelliperf_swizzle.cache.screen import Screen
+from intelliperf_swizzle.cache.model import ReplayedLaunch, Screen, replay
 from intelliperf_swizzle.cache.traffic import (
     ABLATIONS,
     FULL,

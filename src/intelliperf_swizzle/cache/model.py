@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The full look: launches replayed, and what the counters would read; and how that compares with
-hardware (`benchmarks/model_accuracy.py` writes the file)."""
+"""The full look: launches replayed, and what the counters would read; the quick one, an L2 hit rate
+in milliseconds, to decide what deserves it; and how the model compares with hardware
+(`benchmarks/model_accuracy.py` writes the file)."""
 
 from __future__ import annotations
 
@@ -9,17 +10,27 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.cache.amd_replay import arithmetic, imbalance, replay_in_rounds, work
+from intelliperf_swizzle.cache.amd_replay import (
+    arithmetic,
+    drift,
+    imbalance,
+    is_pipelined,
+    lockstep,
+    replay_in_rounds,
+    work,
+)
 from intelliperf_swizzle.cache.nvidia_replay import replay_two_sides
 from intelliperf_swizzle.cache.stream import (
     NO_TENSORS,
     ReferenceStream,
     Tensors,
+    Turns,
+    l2_parts,
     stream_of,
     tensors_of,
 )
@@ -28,11 +39,17 @@ from intelliperf_swizzle.cache.traffic import (
     Physics,
     Traffic,
     memory_ms,
+    misses_per_line,
     overlap_levels,
     replayed_ms,
+    stream_requests,
 )
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
+from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.cache.compiled.merging import Pieces
 
 
 class ReplayedLaunch(NamedTuple):
@@ -69,8 +86,8 @@ def replay(
         causes: also find out why each request misses: half the time more at worst, where few lines
             are touched together, and a few hundredths where many are.
 
-    Cost: 1 to 20 ns a line access on each core, see `replay_timed` for NVIDIA. Memory: 9 bytes a
-    touched line and domain at work, 12 bytes a reference.
+    Cost: 1 to 20 ns a line access on each core, for NVIDIA see `replay_two_sides`. Memory: 9 bytes
+    a touched line and domain at work, 12 bytes a reference.
 
     Accuracy: mean error of the L2 hit rate in points: h200 1.3 (105 pairs), h200_held_out 1.1
     (85 pairs), h100 1.6 (190 pairs), h200_runs 3.4 (118 pairs), mi300x 2.5 (72 pairs), mi355x 3.6
@@ -215,3 +232,102 @@ def accuracy_of(target: str, *, multiplies: bool) -> records.Accuracy | None:
     known = json.loads(COMPARED.read_text(encoding="utf-8")).get(target, {})
     of = known.get(MATRICES if multiplies else OTHERS)
     return decode(records.Accuracy, of) if of else None
+
+
+MOST_PIECES = 4
+"""Pieces a reference, on average, up to which the parts of an L2 are worth keeping apart. Where
+strides are powers of two a block lies in one or two channels (a GEMM at 8192: 1.5), and conflicts
+decide; where it lies in all of them it is spread evenly and conflicts are rare."""
+
+
+class Screen:
+    """A launch made ready, once, for the scoring of many orders.
+
+    The physics is that of `replay` without the L1s and the last-level cache. Units are kept whole.
+    The *parts* of an L2 are its channels, or its sets where the target does not hash them; each is
+    taken as fully associative, and those that hold the same units alike are taken together. Where
+    that does not make the work small, where the target hashes its channels, too, or where loads are
+    issued ahead, step by step, each L2 is one part.
+
+    Args:
+        trace: of the launch.
+        target: on which GPU.
+        occupancy: workgroups resident on one CU.
+
+    Attributes:
+        parts: into how many an L2 is divided.
+    """
+
+    def __init__(self, trace: Trace, target: Target, occupancy: int) -> None:
+        stream = stream_of(trace)
+        self._requests = stream_requests(stream, target)
+        self._turns = None
+        programs = trace.tiles
+        if trace.program is not None and trace.turn is not None:
+            self._turns = Turns.of(trace.program, trace.turn)
+            programs = len(self._turns.first) - 1
+        domain = target.domain_of(np.arange(programs))
+        self._by_domain = np.argsort(domain, kind="stable")
+        self._domain_offset = np.searchsorted(
+            domain[self._by_domain], np.arange(target.num_xcds + 1)
+        ).astype(np.int64)
+        slots = target.cus_per_xcd * occupancy
+        self._drift = drift(target, slots, seed=0)
+        parts = l2_parts(stream, target)
+        if is_pipelined(stream, target, FULL):
+            self._drift = lockstep(target, slots)
+            parts = np.zeros_like(parts[0]), 1
+        self.parts, self._stream = _in_pieces(stream, target, *parts)
+
+    def hit_rate(self, tile: Int64Array) -> float:
+        """The L2 hit rate of the order `tile: int64[tiles]`, from 0 to 1; 0 without requests.
+
+        Cost: 5 to 20 ns a piece of a unit (a GEMM of 4096 tiles refers to 1.6 M).
+        """
+        from intelliperf_swizzle.cache.compiled.merging import screen_misses
+
+        if self._requests == 0:
+            return 0.0
+        stream = self._stream
+        if self._turns is not None:
+            offset, at = self._turns.join(stream.tile_offset, tile)
+            pieces, misses_of = stream.ref_piece[at], stream.ref_misses[at]
+            stream = stream._replace(tile_offset=offset, ref_piece=pieces, ref_misses=misses_of)
+            tile = np.arange(len(offset) - 1)
+        tiles = tile[self._by_domain].astype(np.int32)
+        misses = screen_misses(tiles, self._domain_offset, stream, self._drift)
+        return 1.0 - misses / self._requests
+
+
+def _in_pieces(
+    stream: ReferenceStream, target: Target, part_of: Int32Array, parts: int
+) -> tuple[int, Pieces]:
+    """The number of parts that are kept apart, and the stream in pieces.
+
+    A *class* is the parts that hold equally many lines of each unit: they see the same and so do
+    the same. A *piece* is what a unit has in the parts of one class.
+    """
+    from intelliperf_swizzle.cache.compiled import merging
+    from intelliperf_swizzle.trace.shapes import distinct
+
+    signature = merging.part_signatures(stream.unit_offset, part_of, parts)
+    _, class_of = distinct(signature.reshape(-1, 1))
+    class_parts = np.bincount(class_of)
+    offset, piece_class, lines = merging.unit_pieces(
+        stream.unit_offset, part_of, class_of, class_parts
+    )
+    total = int(np.diff(offset)[stream.plain_units].sum())
+    if parts > 1 and total > MOST_PIECES * len(stream.ref_unit):
+        return _in_pieces(stream, target, np.zeros_like(part_of), 1)
+    tile_offset, ref_piece, ref_misses = merging.expand(
+        total,
+        stream.tile_offset,
+        stream.ref_unit,
+        misses_per_line(target)[stream.ref_code],
+        offset,
+        lines * class_parts[piece_class],
+    )
+    capacity = target.l2_lines_per_xcd // parts
+    return parts, merging.Pieces(
+        tile_offset, ref_piece, ref_misses, piece_class, lines, capacity, len(class_parts)
+    )

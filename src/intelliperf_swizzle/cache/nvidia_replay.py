@@ -18,7 +18,7 @@ data fall into step where they wait for it, and those of a GPC with more CUs fal
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -41,71 +41,14 @@ costs is not modelled and is more than rows are: a transpose of 8 x 64 tiles tak
 on an H200 under orders that it opens 6.0 to 4.1 million rows under."""
 
 
-class TimedTraffic(NamedTuple):
-    """What the counters of both domains read, in sectors of 32 bytes.
-
-    Attributes:
-        requests: int64[2]; by the domain next to the CU.
-        misses: int64[2].
-        l1_hits: that workgroups found in their L1.
-        merged: that never reached the L2, because another CU of the GPC had just asked.
-        remote: that went from one domain to the other.
-        remote_missed: those of them that were not in the L2 there either.
-        fetched: that came from memory.
-        written: that were written back, by the end.
-        activated: rows of memory that were opened, by the end.
-        clocks: until the last workgroup was done.
-        causes: as `Traffic` has them.
-    """
-
-    requests: Int64Array
-    misses: Int64Array
-    l1_hits: int
-    merged: int
-    remote: int
-    remote_missed: int
-    fetched: int
-    written: int
-    activated: int
-    clocks: float
-    causes: Int64Array
-
-
 def replay_two_sides(
     stream: ReferenceStream,
     tile: Int64Array,
     target: NvidiaGpu,
     occupancy: int,
     physics: Physics,
-    tensors: Tensors,
-) -> Traffic:
-    """Replay one launch from cold, as `replay_timed` does, in the words of all replays."""
-    timed = replay_timed(stream, tile, target, occupancy, physics, tensors)
-    return Traffic(
-        requests=timed.requests,
-        misses=timed.misses,
-        l2_bytes=int(timed.requests.sum()) * SECTOR_BYTES,
-        l1_hit_lines=timed.l1_hits * SECTOR_BYTES // LINE_BYTES,
-        fill_lines=timed.fetched * SECTOR_BYTES // LINE_BYTES,
-        llc_hit_lines=0,
-        written_bytes=timed.written * SECTOR_BYTES,
-        distinct_lines=len(stream.unit_line),
-        crossed_bytes=timed.remote * SECTOR_BYTES,
-        crossed_misses=timed.remote_missed,
-        row_activations=timed.activated,
-        clocks=timed.clocks,
-        causes=timed.causes,
-    )
-
-
-def replay_timed(
-    stream: ReferenceStream,
-    tile: Int64Array,
-    target: NvidiaGpu,
-    occupancy: int,
-    physics: Physics,
     tensors: Tensors = NO_TENSORS,
-) -> TimedTraffic:
+) -> Traffic:
     """Replay one launch from cold.
 
     Cost: 0.1 to 0.3 microseconds a reference to a unit, on one core. Memory: 40 bytes a unit and 8
@@ -126,9 +69,22 @@ def replay_timed(
     chip, clocks = timed.replay(
         tile.astype(np.int32), refs, places, rules, l2, crowding, tensors, physics.seed
     )
-    counts = chip.counts.tolist()
-    every = (chip.requests, chip.misses, *counts, clocks, chip.causes.counted)
-    return TimedTraffic._make(every)
+    l1_hits, remote, remote_missed, fetched, written, activated = chip.counts.tolist()
+    return Traffic(
+        requests=chip.requests,
+        misses=chip.misses,
+        l2_bytes=int(chip.requests.sum()) * SECTOR_BYTES,
+        l1_hit_lines=l1_hits * SECTOR_BYTES // LINE_BYTES,
+        fill_lines=fetched * SECTOR_BYTES // LINE_BYTES,
+        llc_hit_lines=0,
+        written_bytes=written * SECTOR_BYTES,
+        distinct_lines=len(stream.unit_line),
+        crossed_bytes=remote * SECTOR_BYTES,
+        crossed_misses=remote_missed,
+        row_activations=activated,
+        clocks=clocks,
+        causes=chip.causes.counted,
+    )
 
 
 def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rules:

@@ -188,14 +188,16 @@ class ReferenceStream:
     @cached_property
     def tile_accesses(self) -> Int64Array:
         """Accesses that each tile makes: int64[tiles]."""
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(self.ref_unit >= 0)))
-        return np.diff(before[self.tile_offset])
+        return self._by_tile(self.ref_unit >= 0)
 
     @cached_property
     def tile_loads(self) -> Int64Array:
         """Those of them that read: int64[tiles]."""
-        reads = (self.ref_unit >= 0) & (self.ref_code >> 4 == Access.READ)
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(reads)))
+        return self._by_tile((self.ref_unit >= 0) & (self.ref_code >> 4 == Access.READ))
+
+    def _by_tile(self, values: npt.NDArray[Any]) -> Int64Array:
+        """Sums of what each reference has: int64[tiles]."""
+        before = np.append(0, np.cumsum(values))
         return np.diff(before[self.tile_offset])
 
     @property
@@ -213,8 +215,7 @@ class ReferenceStream:
     @cached_property
     def tile_lines(self) -> Int64Array:
         """Lines that each tile accesses, each as often as it does: int64[tiles]."""
-        before = np.append(0, np.cumsum(self.unit_lines.astype(np.int64)[self.plain_units]))
-        return np.diff(before[self.tile_offset])
+        return self._by_tile(self.unit_lines.astype(np.int64)[self.plain_units])
 
     @property
     def unit_lines(self) -> Int32Array:
@@ -302,7 +303,7 @@ def merge(trace: Trace) -> ReferenceStream:
     from intelliperf_swizzle.trace.shapes import distinct
 
     key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
-    first, footprint = distinct(key)
+    first, footprint = distinct(key.reshape(-1, 1))
     lowest, end = _line_range(trace)
     base, shape = trace.access_base[first] - np.int32(lowest), trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
@@ -312,8 +313,13 @@ def merge(trace: Trace) -> ReferenceStream:
         code = (issue.astype(np.uint16) << 6 | code).astype(np.uint16)
     where = (base, shape, trace.shape_offset, trace.shape_line)
     signature = merging.line_signatures(*where, code, end - lowest)
-    unit, unit_offset, unit_line = merging.unit_of_line(*where, signature)
-    refs = merging.footprint_units(*where, code, unit, len(unit_offset) - 1)
+    lines = merging.touched(*where, signature)
+    units, unit_of = distinct(signature[lines].view(np.int64).reshape(-1, 1))
+    unit = np.full(len(signature), -1, np.int32)
+    unit[lines] = unit_of
+    unit_offset = np.append(0, np.cumsum(np.bincount(unit_of, minlength=len(units))))
+    unit_line = lines[np.argsort(unit_of, kind="stable")]
+    refs = merging.footprint_units(*where, code, unit, len(units))
     tile_offset, ref_unit, codes = merging.unroll(trace.tile_offset, footprint, *refs)
     ref_issue = np.zeros(0, np.uint8)
     if issue is not None:

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle.children import kill_all, leave
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.readers import utf8
+from intelliperf_swizzle.readers import bindings, utf8
 from intelliperf_swizzle.stopping import Interrupted, abandoned, stopped_by_signals
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
-    from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
+    from intelliperf_swizzle.report.terminal import Quiet
 
 VERBS = (
     "prove",
@@ -100,6 +100,7 @@ class Parser(argparse.ArgumentParser):
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
     module = "searches" if verb in ("optimize", "score", "explain") else "verbs"
+    module = "prove" if verb == "prove" else module
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 
@@ -160,6 +161,13 @@ def swizzle_of(argument: str) -> Pattern:
     return load_pattern(argument)
 
 
+def settings_of(options: Sequence[str]) -> dict[str, int]:
+    """The values of `--set NAME=VALUE`; raises UsageError."""
+    from intelliperf_swizzle.language import INPUTS
+
+    return bindings(options, INPUTS)
+
+
 def is_file(argument: str) -> bool:
     """Whether an argument names a file, or a pipe; a text may be too long to."""
     try:
@@ -173,7 +181,7 @@ def condition_hint(pattern: Pattern) -> str | None:
     return f"{pattern.name} holds where {pattern.condition}" if pattern.condition else None
 
 
-def progress_display(quiet: bool = False) -> Lines | Live | Quiet:
+def progress_display(quiet: bool = False) -> Quiet:
     """A live view on a terminal, plain lines in a pipe, nothing where that is asked for."""
     from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
 

@@ -17,11 +17,11 @@ from intelliperf_swizzle.cli import (
     parse_with_application,
     progress_display,
     say,
+    settings_of,
     swizzle_of,
 )
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.options import add_options, read_options
-from intelliperf_swizzle.readers import bindings
+from intelliperf_swizzle.options import Options, add_options, read_options
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
@@ -38,6 +38,15 @@ SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a fi
 YAML, or - for standard input."""
 
 
+def _asked(
+    parser: Parser, verb: str, arguments: Sequence[str]
+) -> tuple[Options, tuple[str, ...], argparse.Namespace]:
+    """The options of a verb, the application, and all that was parsed."""
+    add_options(parser, verb)
+    namespace, command = parse_with_application(parser, arguments)
+    return read_options(namespace), command, namespace
+
+
 def optimize(arguments: Sequence[str]) -> int:
     """Runs the loop and prints what it found."""
     parser = Parser(
@@ -47,30 +56,23 @@ def optimize(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    add_options(parser)
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
+    options, command, _ = _asked(parser, "optimize", arguments)
 
-    from intelliperf_swizzle.report.files import STDOUT, check_output, writable
+    from intelliperf_swizzle.report.files import STDOUT
     from intelliperf_swizzle.report.terminal import kernels, show, summary
-    from intelliperf_swizzle.search.conclude import deliver
-    from intelliperf_swizzle.search.run import optimize
-    from intelliperf_swizzle.search.setup import choose_proposers, invocation, prepare, run_build
+    from intelliperf_swizzle.search.deliver import deliver
+    from intelliperf_swizzle.search.run import optimize_as_asked
+    from intelliperf_swizzle.search.setup import invocation, prepare
 
-    check_output(options.output_file)
-    folder = writable(options.report_dir, say)
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress, invocation=invocation(PROGRAM, arguments))
-        proposers = choose_proposers(options, progress)
-        run_build(setup)
         try:
-            outcome = optimize(setup, proposers, folder, progress)
+            outcome = optimize_as_asked(setup, progress, say)
         except SwizzleError as error:
-            if not error.kernels:
-                raise
-            show(kernels(error.kernels), sys.stdout)
-            say(f"not one kernel can be traced: {error}")
-            return 0
+            if error.kernels:
+                show(kernels(error.kernels), sys.stdout)
+                say("not one kernel can be traced: no verdict and no result file")
+            raise
     written, failure = [], None
     try:
         written = deliver(outcome, options)
@@ -81,7 +83,7 @@ def optimize(arguments: Sequence[str]) -> int:
     show(summary(outcome.run, written, verbosity), stream)
     if failure:
         raise SwizzleError(
-            f"cannot write {failure.filename or folder}: {failure.strerror}",
+            f"cannot write {failure.filename or outcome.folder}: {failure.strerror}",
             hint="verdict and swizzle stand above; files that were to follow are not written",
         )
     if outcome.interrupted:
@@ -97,35 +99,27 @@ def score(arguments: Sequence[str]) -> int:
     parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
     parser.add_argument("swizzle", help=SWIZZLE)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    add_options(parser, "score")
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
+    options, command, namespace = _asked(parser, "score", arguments)
 
     from intelliperf_swizzle.hardware import readings
-    from intelliperf_swizzle.language import INPUTS
-    from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
-    from intelliperf_swizzle.report.words import of_model
-    from intelliperf_swizzle.search.run import score
-    from intelliperf_swizzle.search.setup import prepare, run_build
+    from intelliperf_swizzle.search.score import score
+    from intelliperf_swizzle.search.setup import prepare
 
     pattern = swizzle_of(namespace.swizzle)
-    text = pattern.bind(**bindings(namespace.set, INPUTS))
+    text = pattern.bind(**settings_of(namespace.set))
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
-        run_build(setup)
         shown = []
         for target in [setup.target] if setup.device else readings(setup.target):
             own = replace(setup, target=target)
-            subject, attempt = score(Candidate(text, pattern.name, "user"), own, progress)
-            known = of_model(subject.accuracy(target), target.name)
-            of_kernel = subject.kernel, subject.baseline, subject.ceiling
-            shown.append(scored(*of_kernel, attempt, subject.cautions, known))
+            found, known = score(text, pattern.name, own, progress)
+            shown.append(scored(found, known, target.name))
     for one in shown:
         show(one, sys.stdout)
-    if attempt.verdict.kind == "not a swizzle":
+    if found.attempt.verdict.kind == "not a swizzle":
         return 2
-    return 0 if attempt.measurement else 1
+    return 0 if found.attempt.measurement else 1
 
 
 def explain(arguments: Sequence[str]) -> int:
@@ -134,19 +128,15 @@ def explain(arguments: Sequence[str]) -> int:
         prog=f"{PROGRAM} explain",
         description="Say what the formula would tell a language model of the kernel.",
     )
-    add_options(parser, "explain")
-    namespace, command = parse_with_application(parser, arguments)
-    options = read_options(namespace)
+    options, command, _ = _asked(parser, "explain", arguments)
 
-    from intelliperf_swizzle.propose.llm.prompt import first_questions
     from intelliperf_swizzle.propose.llm.transport import describe_question
-    from intelliperf_swizzle.search.run import explain
-    from intelliperf_swizzle.search.setup import prepare, run_build
+    from intelliperf_swizzle.search.score import explain
+    from intelliperf_swizzle.search.setup import prepare
 
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
-        run_build(setup)
-        context = explain(setup, progress)
-    for number, question in enumerate(first_questions(setup.formula, context), 1):
+        questions = explain(setup, progress)
+    for number, question in enumerate(questions, 1):
         print(f"# call {number}\n\n{describe_question(question)}")
     return 0

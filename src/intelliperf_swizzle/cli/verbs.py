@@ -17,18 +17,9 @@ from importlib import import_module, util
 from pathlib import Path
 
 from intelliperf_swizzle import hook
-from intelliperf_swizzle.cli import (
-    PROGRAM,
-    SWIZZLE,
-    Parser,
-    condition_hint,
-    parse_with_application,
-    progress_display,
-    swizzle_of,
-)
-from intelliperf_swizzle.errors import LanguageError, UsageError
-from intelliperf_swizzle.options import DEFAULT_TARGET, add_options, read_options
-from intelliperf_swizzle.readers import bindings, grid, seconds
+from intelliperf_swizzle.cli import PROGRAM, Parser, parse_with_application
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.options import add_options, read_options
 
 
 def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes another program)
@@ -174,87 +165,3 @@ def remove_hook(arguments: Sequence[str]) -> int:
     for path in hook.remove_hook():
         print(f"removed: {path}")
     return 0
-
-
-PROVE = f"""\
-{PROGRAM} prove SWIZZLE --grid G [G ...] [--set NAME=VALUE]
-       {PROGRAM} prove --source kernel.py [-k KERNEL] [--sweep] -- python app.py ..."""
-
-
-def prove(arguments: Sequence[str]) -> int:
-    """Prints the proof or the witness; 1 where it is no permutation, or where it is not known."""
-    if "--" in arguments or any(one.split("=")[0] == "--source" for one in arguments):
-        return _run_source(arguments)
-    return _run_swizzle(arguments)
-
-
-def _run_source(arguments: Sequence[str]) -> int:
-    parser = Parser(
-        prog=f"{PROGRAM} prove",
-        usage=PROVE,
-        description="Prove the remap that a kernel has already, on the grids it is launched with.",
-    )
-    parser.add_argument("--source", required=True, help="the file of the kernel, or of its remap")
-    parser.add_argument("-k", "--kernel", help="only this kernel of the file")
-    parser.add_argument(
-        "--sweep", action="store_true", help="also look at each launch at other sizes"
-    )
-    parser.add_argument("-p", "--project_directory", default=".", help="where the application runs")
-    parser.add_argument(
-        "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
-    )
-    parser.add_argument(
-        "--limit_seconds", type=seconds, default=300.0,
-        help="end the application if it takes longer (default: 300)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--no_cache", "--no-cache", action="store_true",
-        help="look anew at launches that an earlier run has looked at",
-    )  # fmt: skip
-    options, command = parse_with_application(parser, arguments)
-
-    from intelliperf_swizzle.api import prove_source
-    from intelliperf_swizzle.report.words import describe_remap
-
-    with progress_display() as progress:
-        verdicts = prove_source(command, progress=progress, **vars(options))
-    print("\n".join(describe_remap(verdict) for verdict in verdicts))
-    return 0 if all(verdict.kind == "permutation" for verdict in verdicts) else 1
-
-
-def _run_swizzle(arguments: Sequence[str]) -> int:
-    parser = Parser(
-        prog=f"{PROGRAM} prove", usage=PROVE, description="Prove that a swizzle is a permutation."
-    )
-    parser.add_argument("swizzle", help=SWIZZLE)
-    parser.add_argument(
-        "--grid", nargs="+", required=True, metavar="G", help="programs along the axes: 4096, 64 64"
-    )
-    parser.add_argument("--target", default=DEFAULT_TARGET, help=f"GPU ({DEFAULT_TARGET})")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE",
-        help="a parameter of the pattern, or an argument of the kernel",
-    )  # fmt: skip
-    options = parser.parse_args(arguments)
-
-    from intelliperf_swizzle.api import loaded_target, prove_parsed, refuse_unread
-    from intelliperf_swizzle.language import INPUTS, parse
-    from intelliperf_swizzle.mapping import refusal
-    from intelliperf_swizzle.records import Witness
-    from intelliperf_swizzle.report.words import proved
-
-    target, extents = loaded_target(options.target), grid(options.grid)
-    settings = bindings(options.set, INPUTS)
-    pattern = swizzle_of(options.swizzle)
-    own = {name: settings[name] for name in settings.keys() - pattern.parameters.keys()}
-    text = pattern.bind(**{name: settings[name] for name in settings.keys() - own.keys()})
-    refuse_unread(pattern.name, own, parse(text).names, pattern.parameters)
-    verdict = prove_parsed(parse(text), extents, own, target)
-    if not isinstance(verdict, Witness):
-        print(proved(pattern.name, verdict, target.domain_count))
-        return 0
-    if verdict.failure is not None:
-        raise LanguageError(verdict.failure)
-    domains, hint = target.domain_count, condition_hint(pattern)
-    print(f"Refused: {refusal(verdict, pattern.name, extents, domains=domains, hint=hint)}")
-    return 1

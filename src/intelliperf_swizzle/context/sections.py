@@ -13,8 +13,8 @@ from intelliperf_swizzle.context import HardwareContext, TensorUse
 from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
 from intelliperf_swizzle.hardware import BitRule, NvidiaGpu, Target, load_target, targets
 from intelliperf_swizzle.hardware.target import FOLDER
+from intelliperf_swizzle.readers import factor, milliseconds, percent, points, size
 from intelliperf_swizzle.records import LINE_BYTES, Access, Int64Array, Launch, Measurement, Trace
-from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 
 ROUNDS = 3
 """Rounds of the dispatch that the worked example shows."""

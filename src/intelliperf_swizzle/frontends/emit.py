@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from intelliperf_swizzle.language.simplify import simplify
+from intelliperf_swizzle.language.evaluation import simplify
 from intelliperf_swizzle.language.syntax import (
     AXES,
     GRID,

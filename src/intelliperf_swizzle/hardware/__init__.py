@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """GPUs as data: specifications with their sources, registry, detection, dispatch order."""
 
-from intelliperf_swizzle.hardware.detect import Device, devices, torch_build, unknown
+from intelliperf_swizzle.hardware.detect import HERE, Device, Machine, devices, torch_build, unknown
 from intelliperf_swizzle.hardware.target import (
     AmdGpu,
     BitRule,

@@ -155,7 +155,7 @@ _MODES = {1: "SPX", 2: "DPX", 3: "TPX", 4: "QPX"}
 
 
 def _amd(root: Path, environment: Mapping[str, str]) -> list[Device]:
-    driver = _text(root / "sys/module/amdgpu/version")
+    driver = text_of(root / "sys/module/amdgpu/version")
     nodes = list(_gpu_nodes(root / "sys/class/kfd/kfd/topology/nodes"))
     present = [_amd_device(node, root / "sys/class/drm", driver) for node in nodes]
     unique = [f"GPU-{node.get('unique_id', 0):016x}" for node in nodes]
@@ -171,7 +171,7 @@ def _amd(root: Path, environment: Mapping[str, str]) -> list[Device]:
 def _gpu_nodes(kfd: Path) -> Iterator[dict[str, int]]:
     """The properties of each node that is a GPU, in the driver's order."""
     for folder in sorted(kfd.glob("[0-9]*"), key=lambda one: int(one.name)):
-        lines = (_text(folder / "properties") or "").splitlines()
+        lines = (text_of(folder / "properties") or "").splitlines()
         pairs = [line.split() for line in lines]
         properties = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and _whole(pair[1])}
         if properties.get("simd_count", 1) and properties.get("device_id"):
@@ -181,7 +181,7 @@ def _gpu_nodes(kfd: Path) -> Iterator[dict[str, int]]:
 def _amd_device(properties: Mapping[str, int], drm: Path, driver: str | None) -> Device:
     card = drm / f"renderD{properties.get('drm_render_minor', -1)}" / "device"
     device_id = f"0x{properties['device_id']:x}"
-    name = _text(card / "product_name")
+    name = text_of(card / "product_name")
     simds_per_cu = properties.get("simd_per_cu", 0)
     seen = Device(
         number=0,
@@ -194,12 +194,12 @@ def _amd_device(properties: Mapping[str, int], drm: Path, driver: str | None) ->
     )
     product = identified(device_id) or _of_product(seen)
     if product is None:
-        return replace(seen, partition=_text(card / "current_compute_partition"))
+        return replace(seen, partition=text_of(card / "current_compute_partition"))
     return replace(
         seen,
         product=name or product.product,
         arch=product.arch if seen.arch is None else seen.arch,
-        partition=_text(card / "current_compute_partition") or _mode(product, seen.num_xcds),
+        partition=text_of(card / "current_compute_partition") or _mode(product, seen.num_xcds),
         target=partitioned(product, seen.num_xcds or product.num_xcds),
     )
 
@@ -255,9 +255,9 @@ def _nvidia_smi(machine: Machine) -> list[list[str]]:
 
 def _nvidia_table(root: Path) -> Iterator[list[str]]:
     """The same from the driver's table, which does not know the compute capability."""
-    driver = _text(root / "sys/module/nvidia/version") or ""
+    driver = text_of(root / "sys/module/nvidia/version") or ""
     for file in sorted(root.glob("proc/driver/nvidia/gpus/*/information")):
-        lines = (line.partition(":") for line in (_text(file) or "").splitlines())
+        lines = (line.partition(":") for line in (text_of(file) or "").splitlines())
         facts = {key.strip(): value.strip() for key, _, value in lines}
         yield [facts.get("Model", ""), facts.get("GPU UUID", ""), driver, "", ""]
 
@@ -306,7 +306,8 @@ def _whole(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _text(file: Path) -> str | None:
+def text_of(file: Path) -> str | None:
+    """What a file holds; None where it cannot be read or is empty."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:

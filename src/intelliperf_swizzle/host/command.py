@@ -19,11 +19,11 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.options import read_options
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt
-from intelliperf_swizzle.report.files import STDOUT, check_output, writable
+from intelliperf_swizzle.report.files import STDOUT
 from intelliperf_swizzle.report.terminal import Lines, show, summary
-from intelliperf_swizzle.search.conclude import Outcome, deliver
-from intelliperf_swizzle.search.run import optimize
-from intelliperf_swizzle.search.setup import choose_proposers, invocation, prepare, run_build
+from intelliperf_swizzle.search.deliver import Outcome, deliver
+from intelliperf_swizzle.search.run import optimize_as_asked
+from intelliperf_swizzle.search.setup import invocation, prepare
 
 NAME = "intelliperf"
 
@@ -119,14 +119,10 @@ def run(namespace: argparse.Namespace) -> int:
     log = logger(run_name=time.strftime("%Y_%m_%d-%H_%M_%S"))
     try:
         options = read_options(namespace)
-        check_output(options.output_file)
         progress = Traced(log, Lines(sys.stderr))
-        folder = writable(options.report_dir, progress.note)
-        proposers = choose_proposers(options, progress)
         command = command_of(namespace)
         setup = prepare(options, command, progress, invocation=invocation(NAME, sys.argv[1:]))
-        run_build(setup)
-        outcome = optimize(setup, proposers, folder, progress)
+        outcome = optimize_as_asked(setup, progress)
         output_file = options.output_file or STDOUT
         written = deliver(outcome, replace(options, output_file=output_file, trace_path=None))
         if options.trace_path:

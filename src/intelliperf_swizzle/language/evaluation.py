@@ -4,12 +4,14 @@
 
 The checks make NumPy (64 bits), Triton, HIP and CUDA (32 bits, division towards zero, undefined
 shifts) agree: where a text passes them, no target can tell the difference.
+
+And what of a swizzle is known before it is executed: `simplify`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -256,48 +258,220 @@ _MAY_OVERFLOW = frozenset(["+", "-", "*", "<<", "&", "|", "^"])
 
 def _fits(values: Values, expression: syntax.Expression) -> Values:
     """Values below 2**31 in magnitude, or a refusal."""
-    reason = "a value of {} overflows 31 bits"
-    _check(values, -LARGEST, LARGEST, expression.place, reason, None)
+    _check(values, -LARGEST, LARGEST, expression, "a value of {} overflows 31 bits", None)
     return values
+
+
+_BOTH_COMPUTED = "both sides of a choice are computed; `max(x, {})` keeps {} legal"
+_LEFT = (
+    "the left operand of `{1}` is {0}; it must not be negative",
+    _BOTH_COMPUTED.format(0, "an operand"),
+)
+_DIVISOR = (
+    "the divisor of `{1}` is {0}; it must be positive",
+    _BOTH_COMPUTED.format(1, "a divisor"),
+)
+_COUNT = (
+    f"the shift count of `{{1}}` is {{0}}; it must be from 0 to {LARGEST_SHIFT}",
+    "a mask keeps a count legal, as in `x & 15`",
+)
 
 
 def _check_operands(expression: syntax.Operation, left: Values, right: Values) -> None:
     """Refuses operands of an operation for which hardware and Python would disagree."""
-    operator, place = expression.operator, expression.place
-    if operator not in ("//", "%", "<<", ">>"):
-        return
-    hint = "both sides of a choice are computed; `max(x, {})` keeps {} legal"
-    reason = f"the left operand of `{operator}` is {{}}; it must not be negative"
-    _check(left, 0, LARGEST, place, reason, hint.format(0, "an operand"))
-    if operator in ("//", "%"):
-        reason = f"the divisor of `{operator}` is {{}}; it must be positive"
-        _check(right, 1, LARGEST, place, reason, hint.format(1, "a divisor"))
-    else:
-        reason = f"the shift count of `{operator}` is {{}}; it must be from 0 to {LARGEST_SHIFT}"
-        hint = "a mask keeps a count legal, as in `x & 15`"
-        _check(right, 0, LARGEST_SHIFT, place, reason, hint)
+    if expression.operator in ("//", "%"):
+        _check(left, 0, LARGEST, expression, *_LEFT)
+        _check(right, 1, LARGEST, expression, *_DIVISOR)
+    elif expression.operator in ("<<", ">>"):
+        _check(left, 0, LARGEST, expression, *_LEFT)
+        _check(right, 0, LARGEST_SHIFT, expression, *_COUNT)
 
 
 def _check(
-    values: Values, low: int, high: int, place: syntax.Place, reason: str, hint: str | None
+    values: Values, low: int, high: int, of: syntax.Expression, reason: str, hint: str | None
 ) -> None:
-    ends = (values, values) if isinstance(values, int) else (int(values.min()), int(values.max()))
-    for worst in ends:
-        if not low <= worst <= high:
-            lane = None if isinstance(values, int) else int(np.argmax(values == worst))
-            raise _IllegalValueError(place, reason, worst, lane, hint)
+    if isinstance(values, int):
+        least = greatest = values
+    else:  # `values.min()` takes twice as long
+        least, greatest = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
+    if not low <= least <= greatest <= high:
+        worst = least if least < low else greatest
+        lane = None if isinstance(values, int) else int(np.argmax(values == worst))
+        raise _IllegalValueError(of, reason, worst, lane, hint)
 
 
 class _IllegalValueError(Exception):
     """A value that the language forbids, at a lane of a chunk (None: the same for all)."""
 
     def __init__(
-        self, place: syntax.Place, reason: str, value: int, lane: int | None, hint: str | None
+        self, of: syntax.Expression, reason: str, value: int, lane: int | None, hint: str | None
     ) -> None:
-        super().__init__(place, reason, value, lane, hint)
-        self.place, self.reason, self.value, self.lane, self.hint = place, reason, value, lane, hint
+        super().__init__(of, reason, value, lane, hint)
+        self.of, self.reason, self.value, self.lane, self.hint = of, reason, value, lane, hint
 
     def refusal(self, first: int) -> LanguageError:
         who = "" if self.lane is None else f" for program {first + self.lane}"
-        fact = self.reason.format(f"{self.value}{who}")
-        return LanguageError(f"{self.place[0]}:{self.place[1]}: {fact}", hint=self.hint)
+        fact = self.reason.format(f"{self.value}{who}", getattr(self.of, "operator", ""))
+        return LanguageError("{}:{}: {}".format(*self.of.place, fact), hint=self.hint)
+
+
+_FOLD: Mapping[str, Callable[[int, int], int]] = {
+    **syntax.ARITHMETIC,
+    **syntax.COMPARISONS,
+    "min": min,
+    "max": max,
+}
+_NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_NEUTRAL_RIGHT = {"+": 0, "-": 0, "*": 1, "//": 1, "<<": 0, ">>": 0, "|": 0, "^": 0}
+_NEUTRAL_LEFT = {"+": 0, "*": 1, "|": 0, "^": 0}
+
+FALSE, TRUE = syntax.Number(0), syntax.Number(1)
+
+
+def simplify(
+    statements: tuple[syntax.Statement, ...], known: Mapping[str, int], wanted: Collection[str]
+) -> tuple[tuple[syntax.Statement, ...], Mapping[str, int]]:
+    """Statements that give the `wanted` names the same values, and the names known afterwards.
+
+    In what comes out a comparison, `and` or `or` stands only where a condition is wanted (and
+    nothing else stands there), `not` nowhere.
+
+    Args:
+        statements: of a swizzle that `evaluate` accepts.
+        known: names whose value is a constant at the beginning.
+        wanted: names read afterwards.
+    """
+    constants = dict(known)
+    folded = _fold_block(statements, constants)
+    kept, _ = _needed(folded, {name for name in wanted if name not in constants})
+    return kept, constants
+
+
+def _fold_block(
+    statements: tuple[syntax.Statement, ...], known: dict[str, int]
+) -> tuple[syntax.Statement, ...]:
+    """Fold in order; `known` is brought up to date."""
+    folded: list[syntax.Statement] = []
+    for statement in statements:
+        if isinstance(statement, syntax.Loop):
+            for name in syntax.assigned_names(statement.body):
+                known.pop(name, None)
+            folded.append(syntax.Loop(statement.count, _fold_block(statement.body, known)))
+            continue
+        value = _number(statement.value, known)
+        known.pop(statement.target, None)
+        if isinstance(value, syntax.Number):
+            known[statement.target] = value.value
+        if value != syntax.Name(statement.target):
+            folded.append(syntax.Assignment(statement.target, value))
+    return tuple(folded)
+
+
+def _needed(
+    statements: tuple[syntax.Statement, ...], live: set[str]
+) -> tuple[tuple[syntax.Statement, ...], set[str]]:
+    """The statements that matter to the names live afterwards, and the names live before."""
+    kept: list[syntax.Statement] = []
+    for statement in reversed(statements):
+        if isinstance(statement, syntax.Loop):
+            while True:
+                body, before = _needed(statement.body, live)
+                if before <= live:
+                    break
+                live = live | before
+            if body:
+                kept.append(syntax.Loop(statement.count, body))
+        elif statement.target in live:
+            live = live - {statement.target} | {name.name for name in syntax.reads(statement.value)}
+            kept.append(statement)
+    return tuple(reversed(kept)), live
+
+
+def _number(expression: syntax.Expression, known: Mapping[str, int]) -> syntax.Expression:
+    """The expression where a number is wanted."""
+    if isinstance(expression, syntax.Number):
+        return expression
+    if isinstance(expression, syntax.Name):
+        value = known.get(expression.name)
+        return expression if value is None else syntax.Number(value)
+    if expression.operator in syntax.CONDITIONS:
+        return _choice(_truth(expression, known), TRUE, FALSE)
+    if expression.operator == "where":
+        test, yes, no = expression.operands
+        return _choice(_truth(test, known), _number(yes, known), _number(no, known))
+    left, right = (_number(operand, known) for operand in expression.operands)
+    return _binary(expression.operator, left, right)
+
+
+def _choice(
+    truth: syntax.Expression, yes: syntax.Expression, no: syntax.Expression
+) -> syntax.Expression:
+    if isinstance(truth, syntax.Number):
+        return yes if truth.value else no
+    return yes if yes == no else syntax.Operation("where", (truth, yes, no))
+
+
+def _binary(name: str, left: syntax.Expression, right: syntax.Expression) -> syntax.Expression:
+    if (
+        isinstance(left, syntax.Number)
+        and isinstance(right, syntax.Number)
+        and _foldable(name, left, right)
+    ):
+        return syntax.Number(int(_FOLD[name](left.value, right.value)))
+    if isinstance(right, syntax.Number) and _NEUTRAL_RIGHT.get(name) == right.value:
+        return left
+    if isinstance(left, syntax.Number) and _NEUTRAL_LEFT.get(name) == left.value:
+        return right
+    if (name in "*&" and FALSE in (left, right)) or (name == "%" and right == TRUE):
+        return FALSE
+    return syntax.Operation(name, (left, right))
+
+
+def _foldable(name: str, left: syntax.Number, right: syntax.Number) -> bool:
+    """Whether two constants have a value that every target agrees on."""
+    if name in ("//", "%") and (left.value < 0 or right.value < 1):
+        return False
+    if name in ("<<", ">>") and (left.value < 0 or not 0 <= right.value <= 30):
+        return False
+    return abs(_FOLD[name](left.value, right.value)) <= LARGEST
+
+
+def _truth(expression: syntax.Expression, known: Mapping[str, int]) -> syntax.Expression:
+    """The expression where a condition is wanted: `TRUE`, `FALSE` or a condition."""
+    if not isinstance(expression, syntax.Operation) or expression.operator not in syntax.CONDITIONS:
+        return _is_not_zero(_number(expression, known))
+    if expression.operator in syntax.COMPARISONS:
+        left, right = (_number(operand, known) for operand in expression.operands)
+        return _binary(expression.operator, left, right)
+    truths = [_truth(operand, known) for operand in expression.operands]
+    if expression.operator == "not":
+        return _negated(truths[0])
+    return _joined(expression.operator, truths[0], truths[1])
+
+
+def _is_not_zero(number: syntax.Expression) -> syntax.Expression:
+    if (
+        isinstance(number, syntax.Operation)
+        and number.operator == "where"
+        and number.operands[1:] == (TRUE, FALSE)
+    ):
+        return number.operands[0]
+    return _binary("!=", number, FALSE)
+
+
+def _joined(name: str, left: syntax.Expression, right: syntax.Expression) -> syntax.Expression:
+    neutral, absorbing = (TRUE, FALSE) if name == "and" else (FALSE, TRUE)
+    if absorbing in (left, right):
+        return absorbing
+    if left == neutral:
+        return right
+    return left if right == neutral else syntax.Operation(name, (left, right))
+
+
+def _negated(truth: syntax.Expression) -> syntax.Expression:
+    if not isinstance(truth, syntax.Operation):
+        return TRUE if truth == FALSE else FALSE
+    if truth.operator in _NEGATED:
+        return syntax.Operation(_NEGATED[truth.operator], truth.operands)
+    left, right = (_negated(operand) for operand in truth.operands)
+    return _joined("or" if truth.operator == "and" else "and", left, right)

@@ -50,11 +50,7 @@ class _Moduli:
 
 
 class _FailedError(Exception):
-    """A proof failed; `trail` are the divisions of sizes that the case had seen."""
-
-    def __init__(self, trail: Mapping[str, Polynomial]):
-        super().__init__(trail)
-        self.trail = trail
+    """A proof failed; its argument is the divisions of sizes that the case had seen."""
 
 
 def holds_everywhere(swizzle: Swizzle, *, axes: int, loop: bool, **gpu: int) -> str | None:
@@ -77,7 +73,7 @@ def holds_everywhere(swizzle: Swizzle, *, axes: int, loop: bool, **gpu: int) -> 
             try:
                 proof.check(assumed)
             except _FailedError as failed:
-                more = _and(assumed, failed.trail)
+                more = _and(assumed, *failed.args)
                 if more.of == assumed.of:
                     break
                 assumed = more

@@ -16,13 +16,12 @@ import threading
 from pathlib import Path
 from typing import Any, TextIO
 
-from intelliperf_swizzle import api
+import intelliperf_swizzle
 from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.codec import dumps, encode, loads
 from intelliperf_swizzle.edit import patch_root
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.mapping import describe
-from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Measurement, Witness
 from intelliperf_swizzle.report.files import read_run
 from intelliperf_swizzle.report.pages import markdown
@@ -34,7 +33,7 @@ ANSWER = "\x1e"
 """Begins the line of the answer."""
 
 
-def answer(verb: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
+def answer(verb: str, arguments: dict[str, Any], progress: Lines) -> dict[str, Any]:
     """What a verb comes to: its records as JSON; null is what is not known."""
     project = arguments.get("project_directory")
     if project is not None:
@@ -45,11 +44,11 @@ def answer(verb: str, arguments: dict[str, Any], progress: Progress) -> dict[str
         arguments["output_file"] = f"{arguments['report_dir']}/optimize.json"
     bound = {**arguments.pop("constants", {}), **arguments.pop("parameters", {})}
     if verb == "prove":
-        verdict = api.prove(**arguments, **bound)
+        verdict = intelliperf_swizzle.prove(**arguments, **bound)
         witness = list(describe(verdict)) if isinstance(verdict, Witness) else []
         known = {name: getattr(verdict, name, None) for name in ("extent", "condition")}
         return {"holds": not witness, "witness": witness, **known}
-    found = getattr(api, verb)(**arguments, **bound, progress=progress)
+    found = getattr(intelliperf_swizzle, verb)(**arguments, **bound, progress=progress)
     if verb == "prove_source":
         return {
             "holds": all(one.kind == "permutation" for one in found),

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which hardware profilers are installed, which version, and whether they may read counters.
+"""Which hardware profilers are installed, which version, whether they may read counters, and which
+measures: the one that is asked for, or the best that works here.
 
 Nothing here runs a GPU: a tool is only asked for its version, with a time limit.
 """
@@ -9,15 +10,18 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from intelliperf_swizzle.hardware import Device, Target, targets
-from intelliperf_swizzle.hardware.detect import HERE, Machine
+from intelliperf_swizzle import children
+from intelliperf_swizzle.errors import ProfileError, UsageError
+from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, devices, targets
+from intelliperf_swizzle.hardware.detect import text_of
 from intelliperf_swizzle.hardware.target import Backend
+from intelliperf_swizzle.profile import Application, Profiler
+from intelliperf_swizzle.progress import Progress, Silent
 
 ToolName: TypeAlias = Literal["ncu", "rocprofv3"]
 
@@ -111,24 +115,15 @@ def _ask(command: Sequence[str], limit_seconds: float) -> str | Obstacle:
     """What a command prints, or why it did not."""
     name = Path(command[0]).name
     try:
-        ran = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit_seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Obstacle(f"{command[0]} does not answer within {limit_seconds:g} s")
+        ran = children.run(command, limit_seconds=limit_seconds)
     except OSError as error:
         return Obstacle(f"{command[0]} cannot be started: {error.strerror}")
-    if ran.returncode:
-        said = (ran.stderr + ran.stdout).strip().splitlines()
-        reason = f": {said[-1]}" if said else ""
-        return Obstacle(f"`{name} --version` fails with exit code {ran.returncode}{reason}")
-    return ran.stdout + ran.stderr
+    if ran.exit_code is None:
+        return Obstacle(f"{command[0]} does not answer within {limit_seconds:g} s")
+    if ran.exit_code:
+        reason = "".join(f": {line}" for line in ran.last_lines(1))
+        return Obstacle(f"`{name} --version` fails with exit code {ran.exit_code}{reason}")
+    return ran.output
 
 
 def tool_for(
@@ -137,6 +132,11 @@ def tool_for(
     """The profiler of that name, and what is in the way of measuring this target with it."""
     tool = find_tool(name, machine)
     return replace(tool, problem=misfit(name, KINDS[name].backend, target, device) or tool.problem)
+
+
+def first_usable(listed: Sequence[Tool]) -> Tool | None:
+    """What `auto` takes of tools in its order; None = none, so the model."""
+    return next((tool for tool in listed if tool.problem is None), None)
 
 
 def misfit(name: str, backend: Backend, target: Target, device: Device | None) -> Obstacle | None:
@@ -173,10 +173,11 @@ def no_permission(backend: Backend, root: Path = Path("/")) -> Obstacle | None:
 
 
 def _no_nvidia_access(root: Path) -> Obstacle | None:
-    parameters = _text(root / "proc/driver/nvidia/params")
+    parameters = text_of(root / "proc/driver/nvidia/params") or ""
     if "RmProfilingAdminOnly: 1" not in parameters:
         return None
-    effective = re.search(r"^CapEff:\s*([0-9a-f]+)", _text(root / "proc/self/status"), re.MULTILINE)
+    status = text_of(root / "proc/self/status") or ""
+    effective = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
     if effective and int(effective[1], 16) >> _SYS_ADMIN & 1:
         return None
     return Obstacle(
@@ -202,8 +203,45 @@ def without_counters(command: str | None = None) -> str:
     return f"{command}\n      {goes_on}" if command else goes_on
 
 
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+def choose_profiler(
+    name: str,
+    target: Target,
+    application: Application | None = None,
+    progress: Progress | None = None,
+    machine: Machine = HERE,
+) -> Profiler | None:
+    """The profiler of that name; `auto` is the best that works here; None = the model.
+
+    Args:
+        name: one of `PROFILERS`.
+        target: the GPU that is asked for.
+        application: what a hardware profiler is to run; None = there is none, so the model.
+        progress: told why `auto` is the model on a machine with a GPU.
+        machine: where tools are looked for.
+
+    Raises:
+        UsageError: there is no profiler of that name.
+        ProfileError: it cannot work here.
+    """
+    from intelliperf_swizzle.profile.ncu import NcuProfiler
+    from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
+
+    classes = dict[str, Callable[..., Profiler]](ncu=NcuProfiler, rocprofv3=Rocprofv3Profiler)
+    if name not in PROFILERS:
+        raise UsageError(f"there is no profiler `{name}`", hint=f"one of: {', '.join(PROFILERS)}")
+    if name == "model" or application is None:
+        return None
+    device = application.device or next(iter(devices()), None)
+    backend = device.backend if device and name == "auto" else None
+    names = [one for one, kind in KINDS.items() if name == one or kind.backend == backend]
+    tools = [tool_for(one, target, device, machine) for one in names]
+    if (usable := first_usable(tools)) is not None:
+        return classes[usable.name](replace(application, device=device), target, usable)
+    problem = next((tool.problem for tool in tools if tool.problem), None)
+    if problem and name == "auto":
+        (progress or Silent()).note(f"hit rates are modelled: {problem.fact} (`doctor` says more)")
+    elif problem:
+        unfit = misfit(name, KINDS[names[0]].backend, target, device)
+        hint = without_counters(problem.command)
+        raise ProfileError(problem.fact, hint="--profiler model needs no GPU" if unfit else hint)
+    return None

@@ -29,10 +29,10 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.application import (
+from intelliperf_swizzle.profile import (
     Application,
     Ran,
+    TracedLaunch,
     begin_counting,
     failure,
     profiled,
@@ -286,7 +286,7 @@ def _printed(ran: Ran) -> str:
 
 def _why(kernel: str, ran: Ran) -> ProfileError:
     """Why a run has no readings of the kernel, or none to be trusted."""
-    printed = _printed(ran) + ran.said
+    printed = _printed(ran) + ran.output
     if "ERR_NVGPUCTRPERM" in printed:
         return ProfileError(
             "ncu may not read the counters of this GPU (ERR_NVGPUCTRPERM)",

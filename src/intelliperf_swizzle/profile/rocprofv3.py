@@ -22,10 +22,10 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.application import (
+from intelliperf_swizzle.profile import (
     Application,
     Ran,
+    TracedLaunch,
     begin_counting,
     failure,
     profiled,
@@ -168,7 +168,7 @@ class Rocprofv3Profiler:
             ran, readings = run()
             if readings and not ran.exit_code:
                 return readings
-            if len(self._choices) == 1 or not TOO_MANY.search(ran.said):
+            if len(self._choices) == 1 or not TOO_MANY.search(ran.output):
                 raise _why(kernel, ran)
             self._choices.pop(0)
 
@@ -211,20 +211,20 @@ class Rocprofv3Profiler:
 
 def _why(kernel: str, ran: Ran) -> ProfileError:
     """Why a run has no readings, or none to be trusted."""
-    if re.search(r"permission denied|not permitted|insufficient permission", ran.said, re.I):
+    if re.search(r"permission denied|not permitted|insufficient permission", ran.output, re.I):
         return ProfileError(
             "rocprofv3 may not read the counters of this GPU",
             hint=without_counters(AMD_ACCESS),
             details=(
-                *ran.last_lines[-3:],
+                *ran.last_lines(3),
                 "in a container: --device=/dev/kfd --device=/dev/dri "
                 "--security-opt seccomp=unconfined",
             ),
         )
-    if TOO_MANY.search(ran.said):
+    if TOO_MANY.search(ran.output):
         return ProfileError(
             "rocprofv3 cannot count L2 hits and misses at once on this GPU",
             hint=without_counters(),
-            details=ran.last_lines[-3:],
+            details=ran.last_lines(3),
         )
     return failure("rocprofv3", kernel, ran)

@@ -23,6 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from intelliperf_swizzle.cache.amd_replay import is_uneven, work
+from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.records import Float64Array, Launch, Trace
 
@@ -273,6 +276,12 @@ STEEP = 1.1
 
 STEADY = 0.5
 """Correlation of work and place along an axis: sequences of several lengths make it no ramp."""
+
+
+def uneven_work(trace: Trace, tiles: int, target: Target) -> Float64Array | None:
+    """What each of the first tiles of a trace takes on a CU; None if all take much the same."""
+    taken = work(stream_of(trace), target)[:tiles]
+    return taken if is_uneven(taken) else None
 
 
 class Slope(NamedTuple):

@@ -66,7 +66,7 @@ class OfflineProposer:
         self._tried, self._numbers = set(), set()
         yield from self._score(list(heaviest_first(problem))[: problem.budget])
         offered = itertools.islice(pattern_candidates(problem), problem.budget)
-        for candidates in _batches(offered, BATCH):
+        for candidates in iter(lambda: list(itertools.islice(offered, BATCH)), []):
             yield from self._offer(CandidateBatch(candidates))
         best = yield from self._search(problem)
         turned = [upside_down(nest, problem.work) for _, nest in best]
@@ -207,8 +207,3 @@ def _survivors(scored: Sequence[tuple[float, Nest]]) -> list[tuple[float, Nest]]
         if all(abs(score - other) > 1e-9 for other, _ in survivors):
             survivors.append((score, nest))
     return survivors[:PARENTS]
-
-
-def _batches(candidates: Iterator[Candidate], size: int) -> Iterator[list[Candidate]]:
-    while batch := list(itertools.islice(candidates, size)):
-        yield batch

@@ -2,7 +2,21 @@
 # SPDX-License-Identifier: MIT
 """The nouns that rooms hand to each other; frozen, with the unit in the field's name."""
 
-from intelliperf_swizzle.records.attempts import *
-from intelliperf_swizzle.records.launches import *
-from intelliperf_swizzle.records.quantities import *
-from intelliperf_swizzle.records.runs import *
+from intelliperf_swizzle.records.attempts import (
+    ARITHMETIC_MARGIN, FAR_ABOVE, Attempt, ByHand, Candidate, Ceiling, Interval, Level, Measurement,
+    MissCauses, OtherSize, Sizes, Timing, Usage, Validation, Verdict, VerdictKind,
+)  # fmt: skip
+from intelliperf_swizzle.records.launches import (
+    Argument, Capture, Counter, DescriptorArgument, DtypeArgument, FunctionArgument, KernelSource,
+    Launch, SourceFunction, Storage, TensorArgument, TileLoop, as_text, load_launch, save_launch,
+)  # fmt: skip
+from intelliperf_swizzle.records.quantities import (
+    LINE_BYTES, SECTOR_BYTES, Access, Certificate, Constants, Extent, Float64Array, Grid,
+    Int32Array, Int64Array, MappedLaunch, Proof, Rate, RemapKind, RemapVerdict, Segment, SizesTried,
+    Trace, UInt8Array, Witness, launched_axes,
+)  # fmt: skip
+from intelliperf_swizzle.records.runs import (
+    Accuracy, Change, Cure, CureKind, Cures, EqualWork, Established, Independence, KernelSummary,
+    Padding, Picture, Placement, Raster, Recommended, Run, SameBytes, Score, TensorAccess,
+    TensorPicture, TilePicture,
+)  # fmt: skip

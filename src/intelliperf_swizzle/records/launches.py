@@ -236,6 +236,7 @@ class Launch:
         loop: whose tiles are renumbered; None = the programs are.
         ttir: path of the text of what Triton made of it; None if that is to be compiled.
         varying: arguments whose values are not known, since it stands for launches with others.
+        fields: of named tuples among the arguments, the names of their items: `p`, `p.inner`.
     """
 
     kernel: str
@@ -252,6 +253,7 @@ class Launch:
     loop: TileLoop | None = None
     ttir: str | None = None
     varying: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
         """The tensors of the arguments, by name; also those in tuples."""

@@ -300,6 +300,25 @@ class Run:
         return self.baseline.time_ms is not None or bool(self.accuracy and self.accuracy.tells_time)
 
 
+@dataclass(frozen=True)
+class Score:
+    """One swizzle on one kernel.
+
+    Attributes:
+        kernel: its name.
+        baseline: the unchanged kernel's measurement.
+        ceiling: no permutation exceeds it.
+        attempt: the swizzle with its proof or verdict, and its measurement where it has one.
+        cautions: what makes the numbers doubtful, a sentence each.
+    """
+
+    kernel: str
+    baseline: Measurement
+    ceiling: Ceiling
+    attempt: Attempt
+    cautions: tuple[str, ...] = ()
+
+
 Recommended: TypeAlias = Literal["argument", "patch", "padding", "none"]
 """What to do: pass another value in the call, apply the patch, lay rows out further apart."""
 

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from intelliperf_swizzle import __version__, records
 from intelliperf_swizzle.codec import Between, decode, encode, loads, members
@@ -282,24 +282,26 @@ STDOUT = "-"
 DEFAULT_FOLDER = "swizzle-out"
 
 
-class Finished(Protocol):
-    """What is written: a run, its edit (None if nothing is to be changed), the old source."""
+@dataclass(frozen=True)
+class Finished:
+    """A run, the edit that carries its best swizzle, and the user's file as it was.
 
-    @property
-    def run(self) -> records.Run:
-        """What was tried and what came of it."""
+    Attributes:
+        run: what was tried and what came of it.
+        edit: carries the best swizzle; None if there is none.
+        file: the user's file that holds the kernel.
+        initial: its text.
+    """
 
-    @property
-    def edit(self) -> Edit | None:
-        """The best swizzle in the kernel's source."""
-
-    @property
-    def initial(self) -> str:
-        """The kernel's source as it was."""
+    run: records.Run
+    edit: Edit | None
+    file: str
+    initial: str
 
     @property
     def optimized(self) -> str | None:
-        """The kernel's source with the best swizzle."""
+        """The file's text with the best swizzle."""
+        return self.edit.files.get(self.file, self.initial) if self.edit else None
 
 
 def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
@@ -319,12 +321,6 @@ def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
         elsewhere = Path(tempfile.mkdtemp(prefix="swizzle-out-"))
         tell(f"cannot write to {folder} ({error.strerror}): files go to {elsewhere}")
         return elsewhere
-
-
-def check_output(output_file: str | None) -> None:
-    """Raises UsageError if no result can be written as that file."""
-    if output_file not in (None, STDOUT):
-        check_format(Path(output_file))
 
 
 def check_format(path: Path) -> str:

@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.readers import count, milliseconds, percent, size
 from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import why, words
 from intelliperf_swizzle.report.establish import permutation, validation
-from intelliperf_swizzle.units import count, milliseconds, percent, size
 
 if TYPE_CHECKING:
     import jinja2
     import markupsafe
-from intelliperf_swizzle.report.why import cures, lines, placement, sizes, takes
 
 PAGE = Path(__file__).parent / "page"
 
@@ -205,28 +204,29 @@ def _download(diff: str) -> str:
 
 
 _TEMPLATE = """\
-# {{ run.kernel }}: {{ verdict }}
-{% for line in message %}
+# {{ run.kernel }}: {{ words.verdict(run) }}
+{% for line in words.outcome(run) + words.cautions(run.cautions) %}
 {{ line }}
 {% endfor %}
 | | before | after |
 |---|---|---|
-{% for row in rows -%}
+{% for row in words.numbers(run) -%}
 | {{ row.name }} | {{ row.texts()[0] }} | {{ row.texts()[1] if run.best else "" }} |
 {% endfor %}{% if run.best and run.best.diff %}
 ```diff
 {{ run.best.diff.rstrip() }}
 ```
 {% endif %}
+{% set attempts = count(run.attempts | length, "attempt") -%}
 <details><summary>Why, what else would help, and {{ attempts }}</summary>
-{% for line in why %}
+{% for line in why.reasons(run) %}
 {{ line }}
 {% endfor %}
-Ceiling: {{ ceiling }}.
-{% if by_hand %}
+Ceiling: {{ percent(run.ceiling.l2_hit_rate) }} ({{ run.ceiling.derivation }}).
+{% if words.by_hand(run) %}
 | by hand | time | L2 hit rate | verdict |
 |---|---|---|---|
-{% for row in by_hand -%}
+{% for row in words.by_hand(run) -%}
 | {{ row | join(" | ") }} |
 {% endfor %}{% endif %}{% if run.best %}
 `{{ run.best.candidate.name }}`:
@@ -235,7 +235,7 @@ Ceiling: {{ ceiling }}.
 {{ run.best.candidate.text.strip() }}
 ```
 {% endif %}
-{{ attempts }}: {{ outcomes }}
+{{ attempts }}: {{ words.outcomes(run) if run.attempts else "none." }}
 
 {% for note in run.notes -%}
 - {{ note }}
@@ -249,14 +249,5 @@ def markdown(run: Run) -> str:
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
-    return environment.from_string(_TEMPLATE).render(
-        run=run,
-        verdict=words.verdict(run),
-        message=[*words.outcome(run), *words.cautions(run.cautions)],
-        why=[*lines(run), *placement(run), *takes(run), *sizes(run), *cures(run)],
-        rows=words.numbers(run),
-        by_hand=words.by_hand(run),
-        ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
-        attempts=count(len(run.attempts), "attempt"),
-        outcomes=words.outcomes(run) if run.attempts else "none.",
-    )
+    environment.globals.update(words=words, why=why, count=count, percent=percent)
+    return environment.from_string(_TEMPLATE).render(run=run)

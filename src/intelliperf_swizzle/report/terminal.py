@@ -22,8 +22,8 @@ from intelliperf_swizzle.formulas import Pattern
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Silent, compiling
 from intelliperf_swizzle.rank import order
+from intelliperf_swizzle.readers import count, percent, size
 from intelliperf_swizzle.report import why, words
-from intelliperf_swizzle.units import count, percent, size
 
 PIPE_WIDTH = 100_000
 """Columns of what is no terminal: enough for any line to stay whole."""
@@ -75,8 +75,7 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
     parts: list[RenderableType] = [Text(words.together(run))] if table else []
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
-    said = (*why.lines(run), *why.placement(run), *why.takes(run), *why.sizes(run), *why.cures(run))
-    parts += [verdict, *map(Text, said), *table, "", numbers]
+    parts += [verdict, *map(Text, why.reasons(run)), *table, "", numbers]
     if run.by_hand:
         parts += ["", _by_hand(run)]
     if run.best:
@@ -162,22 +161,18 @@ def kernels(rows: Sequence[records.KernelSummary]) -> Table:
     return _table(names, ("kernel", "verdict"), texts, box=SIMPLE_HEAD, **style)
 
 
-def scored(
-    kernel: str,
-    baseline: records.Measurement,
-    ceiling: records.Ceiling,
-    attempt: records.Attempt,
-    cautions: Sequence[str] = (),
-    accuracy: str = "",
-) -> RenderableType:
-    """One candidate beside the unmodified kernel."""
-    modelled = attempt.measurement is not None and attempt.measurement.profiler == "model"
+def scored(found: records.Score, known: records.Accuracy | None, target: str) -> RenderableType:
+    """One candidate beside the unmodified kernel; `known` of the model on such kernels."""
+    attempt = found.attempt
     said = f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}."
-    verdict = _verdict([f"{said} {accuracy}" if modelled else said], cautions)
+    if attempt.measurement is not None and attempt.measurement.profiler == "model":
+        said = f"{said} {words.of_model(known, target)}"
+    verdict = _verdict([said], found.cautions)
     if attempt.measurement is None:
         return verdict
-    rows = words.comparison(baseline, attempt.measurement)
-    table = _comparison(f"{kernel} on {baseline.device}", rows, ceiling, with_after=True)
+    rows = words.comparison(found.baseline, attempt.measurement)
+    title = f"{found.kernel} on {found.baseline.device}"
+    table = _comparison(title, rows, found.ceiling, with_after=True)
     if attempt.validation is not None:
         return Group(table, verdict)
     built = "not built, " if attempt.measurement.profiler == "model" else ""
@@ -242,7 +237,21 @@ SILENCE_SECONDS = 2.0
 COMPILING = ", while the cache model is compiled (once on this machine)"
 
 
-class Lines:
+class Quiet(Silent):
+    """No progress at all."""
+
+    def __enter__(self) -> Quiet:
+        compiling.append(self._compiling)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        compiling.remove(self._compiling)
+
+    def _compiling(self) -> None:
+        """The cache model is being compiled."""
+
+
+class Lines(Quiet):
     """Progress as plain lines, at most one step every two seconds; for pipes and log files.
 
     A phase in which nothing is said shows how long it has taken so far: after two seconds, and
@@ -289,17 +298,16 @@ class Lines:
         if COMPILING not in self._sentence:
             self.phase(f"{self._sentence}{COMPILING}")
 
-    def __enter__(self) -> Lines:
-        compiling.append(self._compiling)
+    def __enter__(self) -> Quiet:
         threading.Thread(target=self._tell_time, daemon=True).start()
-        return self
+        return super().__enter__()
 
     def __exit__(self, *failure: object) -> None:
-        compiling.remove(self._compiling)
+        super().__exit__(*failure)
         self._over.set()
 
 
-class Live:
+class Live(Quiet):
     """Progress for terminals: what is over as a line each, below them what is going on now."""
 
     def __init__(self, stream: TextIO = sys.stderr):
@@ -332,16 +340,15 @@ class Live:
         if COMPILING not in self._sentence:
             self._sentence += COMPILING
 
-    def __enter__(self) -> Live:
-        compiling.append(self._compiling)
+    def __enter__(self) -> Quiet:
         self._moving.start()
-        return self
+        return super().__enter__()
 
-    def __exit__(self, kind: object, *failure: object) -> None:
-        if kind is None:
+    def __exit__(self, *failure: object) -> None:
+        if failure[0] is None:
             self._finish()
         self._sentence = ""
-        compiling.remove(self._compiling)
+        super().__exit__(*failure)
         self._moving.stop()
 
     def _finish(self) -> None:
@@ -366,16 +373,6 @@ class Live:
             "  ", ProgressBar(total, done, width=20, complete_style="cyan"), f"{done}/{total}", left
         )
         return Group(self._spinner, bar, Text(f"   {best}", style="bold"))
-
-
-class Quiet(Silent):
-    """No progress at all."""
-
-    def __enter__(self) -> Quiet:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        pass
 
 
 def _left(seconds: float, done: int, total: int) -> str:

@@ -8,10 +8,10 @@ import math
 
 from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
+from intelliperf_swizzle.readers import percent, size
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.report.establish import change_of, describe_cure, untimed
 from intelliperf_swizzle.report.words import bound_by_arithmetic
-from intelliperf_swizzle.units import percent, size
 
 SHARED = 1.5
 """Tiles that use a line of a tensor, on average, for its placement to matter."""
@@ -33,6 +33,11 @@ def lines(run: Run) -> list[str]:
     if not run.nothing_to_gain:  # else the verdict says so
         told.append(bound_by_arithmetic(run.predicted or run.baseline))
     return [*said, *(one for one in told if one)]
+
+
+def reasons(run: Run) -> list[str]:
+    """All that is said of why, and of what else would help."""
+    return [*lines(run), *placement(run), *takes(run), *sizes(run), *cures(run)]
 
 
 def requests(run: Run) -> str | None:

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import quoted
+from intelliperf_swizzle.readers import count, factor, milliseconds, percent, size
 from intelliperf_swizzle.report.establish import PROVED, establish, headline, recommended, sentences
-from intelliperf_swizzle.units import count, factor, milliseconds, percent, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""

@@ -5,27 +5,21 @@
 from __future__ import annotations
 
 import functools
-import shlex
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle import records, stopping
-from intelliperf_swizzle.cache import ceiling, replay
+from intelliperf_swizzle import records
+from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.dependence import summed_storages, touched
 from intelliperf_swizzle.errors import BuildError, TraceError
-from intelliperf_swizzle.frontends.ports import SourceExaminer
-from intelliperf_swizzle.hardware import Target, targets
+from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import model_launches
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 
@@ -55,17 +49,12 @@ def compile_variants(
         try:
             builds[compiled_as(launch)] = setup.kept.call(
                 "build",
-                (as_text(launch), gpu.backend, gpu.arch, gpu.warp_size),
+                (records.as_text(launch), gpu.backend, gpu.arch, gpu.warp_size),
                 functools.partial(setup.language.build, launch, gpu),
             )
         except BuildError as error:
             cautions.append(f"one workgroup per {gpu.cu_name} is assumed: {error.fact}")
     return builds, tuple(dict.fromkeys(cautions))
-
-
-def resident_workgroups(build: Build | None, target: Target) -> int:
-    """Workgroups that a CU holds; 1 where that is not known."""
-    return 1 if build is None else occupancy(build, target)
 
 
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
@@ -90,40 +79,6 @@ def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:
         f"register spilling ({stack} B per thread), whose traffic modelled numbers leave out; try "
         "more warps or smaller tiles",
     )
-
-
-@dataclass(frozen=True)
-class Case:
-    """A launch on the model, by itself.
-
-    Attributes:
-        setup: of the run.
-        traced: the launch.
-        known: what the model says of it unmodified, where that is known.
-    """
-
-    setup: Setup
-    traced: TracedLaunch
-    known: records.Measurement | None = None
-
-    @property
-    def launch(self) -> records.Launch:
-        """The launch."""
-        return self.traced.launch
-
-    @cached_property
-    def before(self) -> records.Measurement:
-        """The unmodified launch."""
-        return self.known or self.replay()
-
-    def replay(
-        self, trace: records.Trace | None = None, tile: records.Int64Array | None = None
-    ) -> records.Measurement:
-        """The launch unmodified, or traced with other arguments, or in another order."""
-        stopping.check()
-        trace = trace or self.traced.trace
-        order = np.arange(trace.tiles) if tile is None else tile
-        return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)
 
 
 MOST_LAUNCHES = 16
@@ -165,7 +120,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     notes = [*failures, *(note for one in traces for note in one.notes)]
     built = [builds.get(compiled_as(launch)) for launch in largest]
     traced = tuple(
-        TracedLaunch(launch, one, resident_workgroups(build, target), build)
+        TracedLaunch(launch, one, occupancy(build, target) if build else 1, build)
         for launch, one, build in zip(largest, traces, built, strict=True)
     )
     baseline, bound = _rates(traced, setup)
@@ -192,7 +147,7 @@ def _trace(launch: records.Launch, setup: Setup) -> records.Trace:
         made = setup.language.trace(launch)
         return made, stream_of(made)
 
-    return adopt(*setup.kept.call("trace", as_text(launch), make))
+    return adopt(*setup.kept.call("trace", records.as_text(launch), make))
 
 
 def _rates(
@@ -214,7 +169,7 @@ def _rates(
         return model_launches(traced, identity, setup.target), bound
 
     measuring = None if setup.device and not traced[0].trace.is_unknown else setup.profiler
-    each = [(as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
+    each = [(records.as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
     return model() if measuring else setup.kept.call("rates", (each, setup.target), model)
 
 
@@ -257,65 +212,3 @@ def _cautions(traces: Sequence[records.Trace]) -> tuple[str, ...]:
         f"{outside} of {sum(one.tiles for one in traces)} tiles access {elements} elements outside "
         "every tensor: the numbers leave these accesses out, and a GPU may fault on them",
     )
-
-
-DEPENDENCE_SECONDS = 300.0
-"""For checking all launches that are not traced."""
-LOOK_SECONDS = 20.0
-"""For finding out unasked whether a kernel drops tiles."""
-
-
-def check_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
-    """The subject with what is only looked for in a kernel that is worked on."""
-    return add_cautions(add_dependences(subject, setup, progress), setup, progress)
-
-
-def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
-    """The subject with a caution if the remap that its source has already drops tiles.
-
-    Costs nothing if no program touches what another one stores, else a second or two for the
-    largest such launch.
-    """
-    suspects = [one.launch for one in subject.traced if one.trace.shared_writes]
-    if not suspects or not isinstance(setup.language, SourceExaminer):
-        return subject
-    progress.phase(f"looking at who stores what in {subject.kernel}")
-    [verdict] = setup.language.prove_launches(
-        suspects[:1], timeout_seconds=LOOK_SECONDS, kept=setup.kept
-    )
-    if not verdict.drops_tiles:
-        return subject
-    caution = (
-        f"{subject.kernel} computes some tiles twice and others never, unmodified: "
-        f"{verdict.reason}, {verdict.evidence[0]} ({_prove_command(setup, suspects[0])})"
-    )
-    return replace(subject, cautions=(*subject.cautions, caution))
-
-
-def _prove_command(setup: Setup, launch: records.Launch) -> str:
-    """Shell text that proves the remap which the kernel's source has already."""
-    source = ["--source", launch.source.entry.file, "-k", launch.kernel]
-    place = [] if setup.project == Path.cwd() else ["-p", str(setup.options.project_directory)]
-    gpu = ["--target", setup.target.name] if setup.target.name in targets() else []
-    words = ["intelliperf-swizzle", "prove", *source, *place, *gpu, "--", *setup.command]
-    return shlex.join(words)
-
-
-def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
-    """The subject with the dependences of the launches that are not traced.
-
-    Costs a child process, and in it one trace for all launches that differ in nothing that decides
-    what they touch.
-    """
-    untraced = subject.untraced
-    if not untraced or not subject.is_traced:
-        return subject
-    progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
-    found = setup.kept.call(
-        "dependences",
-        [(as_text(one), one.count) for one in untraced],
-        lambda: setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS),
-        is_final=lambda them: not any(one.unknown for one in them),
-    )
-    by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
-    return replace(subject, dependences=by_ordinal)

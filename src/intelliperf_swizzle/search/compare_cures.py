@@ -20,10 +20,11 @@ from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
-from intelliperf_swizzle.search.builds import Case
+from intelliperf_swizzle.search.elsewhere import Case
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import ahead
 
 GROUPS = (4, 8, 16)
 """Values that a parameter which renumbers tiles is tried with."""
@@ -43,6 +44,14 @@ def case_of(setup: Setup, subject: Subject) -> tuple[Case, bool]:
     largest = subject.traced[0]
     alone = len(subject.traced) == largest.launch.count == 1
     return Case(setup, largest, _modelled(subject.baseline) if alone else None), alone
+
+
+def begin_parameters(setup: Setup, subject: Subject) -> Callable[[], Sequence[records.Cure]] | None:
+    """What waits for `find_parameters`, begun; None where the processor will be busy anyway."""
+    if setup.device is None or not subject.is_traced:
+        return None
+    case, _ = case_of(setup, subject)
+    return ahead(lambda: [*find_parameters(case, subject)])
 
 
 def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:

@@ -18,26 +18,51 @@ from intelliperf_swizzle import rank
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
-from intelliperf_swizzle.frontends.ports import GpuLanguage, GpuOutcome, GpuRuns, ReplayedRuns
+from intelliperf_swizzle.frontends.ports import (
+    CodeComparer,
+    GpuLanguage,
+    GpuOutcome,
+    GpuRuns,
+    KernelLanguage,
+    ReplayedRuns,
+)
 from intelliperf_swizzle.hardware.target import Build
-from intelliperf_swizzle.history import History
-from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
-from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import (
     Edited,
     Evaluated,
     EvaluationContext,
     Evaluator,
     Screened,
-    find_difference,
 )
-from intelliperf_swizzle.search.subject import Subject, with_causes
+from intelliperf_swizzle.search.subject import with_causes
 from intelliperf_swizzle.stopping import ahead, left, spent
 
+
+def find_difference(one: Edited, language: KernelLanguage) -> str | None:
+    """Where the edited kernel is another one, in a launch that is not traced or a configuration
+    that no launch has; None also of a language that compares no code.
+
+    Raises:
+        ValidationError: the code of the unmodified kernel cannot be had.
+    """
+    if isinstance(language, CodeComparer):
+        return language.find_difference(one.proved.placed(), one.edit)
+    return None
+
+
+def modelled(setting: EvaluationContext, one: Screened, *, causes: bool = False) -> Measurement:
+    """A candidate by the model with full physics, maybe with why requests miss."""
+    traced, target, tiles = setting.subject.traced, setting.setup.target, one.proved.tiles()
+    return model_swizzle(one.proved.swizzle, traced, tiles, target, causes=causes)
+
+
 FEWEST_MODELLED = 20
+
+
 WAVE = 4
 """Finalists that are replayed before it is asked which others can still win."""
 
@@ -189,7 +214,7 @@ class OnModel:
     def _measure(self, one: Edited) -> Measurement:
         if self._setup.profiler is not None:
             return self._setup.profiler.measure(self._setting.subject.traced, one.edit)
-        return self._setting.modelled(one)
+        return modelled(self._setting, one)
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))
@@ -333,7 +358,7 @@ class OnGpu:
         """The attempt with what the model says of it; None if it has that."""
         if one.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
-        predicted = self._setting.modelled(one, causes=True)
+        predicted = modelled(self._setting, one, causes=True)
         said = judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)
@@ -440,30 +465,24 @@ def _is_hurried() -> bool:
     return spent(HURRIED) or (left(1.0) or UNHURRIED_SECONDS) < UNHURRIED_SECONDS
 
 
-def choose_evaluator(
-    setup: Setup, subject: Subject, history: History, folder: Path, progress: Progress
-) -> Evaluator:
+def choose_evaluator(setting: EvaluationContext, folder: Path) -> Evaluator:
     """The GPU if the application runs on one, else the model (or the profiler that was asked for).
 
     Args:
-        setup: of the run.
-        subject: the kernel.
-        history: remembers what becomes of attempts.
+        setting: of the run.
         folder: for what the application's process is told and tells on a GPU.
-        progress: told of each step.
 
     Raises:
         ValidationError: the unit test does not pass without a swizzle.
     """
-    unit_test = UnitTest(setup)
-    unit_test.check(progress)
-    setting = EvaluationContext(subject, setup, history.record, progress, unit_test)
+    setup = setting.setup
+    setting.unit_test.check(setting.progress)
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(
         setup.record_request(folder),
         (setup.device, setup.target),
-        [(one.launch, one.trace) for one in subject.traced],
+        [(one.launch, one.trace) for one in setting.subject.traced],
         tolerance=setup.options.accordo_absolute_tolerance,
     )
     return OnGpu(setting, runs, setup.options.measure)

@@ -10,34 +10,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
 
-import numpy as np
-
 from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
-from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import recorded_condition
-from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.search import stages
-from intelliperf_swizzle.search.builds import Case
+from intelliperf_swizzle.search.elsewhere import Case, compare_at, other_sizes
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, with_rest
+from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import ahead
 
-MOST_WORK = 2
-"""Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
-FEWEST_PROGRAMS = 1 << 14
-"""… which may be so many at least."""
-MOST_LINES, FEWEST_LINES = 3, 1 << 23
-"""The same of line accesses that are replayed."""
 _PLAIN = (records.Access.READ, records.Access.WRITE)
-FRACTIONS = (16, 8, 4, 2)
-"""Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
+
+
+MOST_LINES, FEWEST_LINES = 3, 1 << 23
+"""Line accesses that are replayed at other sizes, as a multiple of the largest launch's, which may
+be so many at least."""
 
 
 class SizeGuard:
@@ -105,15 +96,7 @@ class SizeGuard:
 
     @cached_property
     def _others(self) -> list[Case]:
-        """The largest launch at other sizes, as far as somebody may launch these."""
-        setup, first = self._setup, self._subject.traced[0]
-        launches = _other_launches(setup, self._subject)
-        traces = setup.language.trace_each(launches) if isinstance(setup.language, Resizer) else ()
-        return [
-            Case(setup, TracedLaunch(launch, trace, first.occupancy))
-            for launch, trace in zip(launches, traces, strict=True)
-            if trace is not None and _idle(trace) <= _idle(first.trace)
-        ]
+        return other_sizes(self._setup, self._subject)
 
     @property
     def _tied(self) -> bool:
@@ -145,7 +128,7 @@ class SizeGuard:
                 cases.append(case)
         self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
         with ThreadPoolExecutor(cores()) as pool:
-            found = filter(None, pool.map(partial(_at, swizzle), cases))
+            found = filter(None, pool.map(partial(compare_at, swizzle), cases))
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
@@ -163,60 +146,6 @@ def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certifica
     decisive = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
         yield records.Certificate("the recorded sizes", recorded)
-
-
-def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
-    """The largest launch at other sizes, as many as may be looked at: first the next grid below and
-    above its own, at which rows of tiles begin in other places, then the cheapest."""
-    language, largest = setup.language, subject.traced[0]
-    tensors = {name for name, _ in largest.launch.tensors()}
-    if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
-        return []  # how many tiles there are, or what they touch, depends on more than the sizes
-    known = {one.numbers for one in subject.launches}
-    own = largest.launch.tiles
-    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
-    chosen = []
-    made = [one for one in language.resize(largest.launch, _counts) if one.numbers not in known]
-    near = [*[one for one in made if one.tiles < own][-1:],
-            *[one for one in made if one.tiles > own][:1]]  # fmt: skip
-    for one in (*near, *(one for one in made if one not in near)):
-        if one.tiles <= left:
-            left -= one.tiles
-            chosen.append(one)
-    if largest.launch.loop is None or not isinstance(language, TileLoops):
-        return chosen
-    looped, _ = language.with_loops([largest.launch, *chosen], setup.options.renumber)
-    return [one for one in looped[1:] if one.loop]
-
-
-def _counts(count: int) -> list[int]:
-    """Blocks along a size that has `count` of them."""
-    fewer = [count // part + more for part in FRACTIONS for more in (0, 1)]
-    return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
-
-
-def _idle(trace: records.Trace) -> int:
-    """Tiles that touch nothing."""
-    return int((np.diff(trace.tile_offset) == 0).sum())
-
-
-def _at(swizzle: Swizzle, case: Case) -> records.OtherSize | None:
-    """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
-    proofs = stages.prove_on(swizzle, [case.launch], case.setup.target)
-    numbers, before = case.launch.numbers, case.before
-    if isinstance(proofs, records.Witness):
-        return records.OtherSize(numbers, before.l2_hit_rate, None, None, loses=True)
-    if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
-        return None
-    replayed = case.replay(tile=with_rest(proofs[0].tile, case.traced.trace))
-    after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
-    return records.OtherSize(
-        numbers,
-        before.l2_hit_rate,
-        after.l2_hit_rate,
-        (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0),
-        loses=judge(after, before).kind in ("slower", "worse"),
-    )
 
 
 def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:

@@ -1,21 +1,19 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""From options to what a run works with: GPU, profiler, formula, language, proposers, commands."""
+"""From options to what a run works with: GPU, profiler, formula, language, commands."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
-from intelliperf_swizzle.edit import PLACE, Edit, carry
-from intelliperf_swizzle.edit import run_build as run_command
-from intelliperf_swizzle.errors import CaptureError, SpliceError, UsageError, ValidationError
+from intelliperf_swizzle.disk import Kept, kept_for_user
+from intelliperf_swizzle.edit import run_build
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import Formula, load_formula
 from intelliperf_swizzle.frontends.ports import (
     Builder,
@@ -24,18 +22,12 @@ from intelliperf_swizzle.frontends.ports import (
     RecordRequest,
     frontends,
 )
-from intelliperf_swizzle.hardware import Device, Target, devices, load_target, unknown
-from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options
-from intelliperf_swizzle.profile import Profiler
-from intelliperf_swizzle.profile.application import Application
-from intelliperf_swizzle.profile.choose import choose_profiler
-from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.propose import Proposer
-from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model, find_endpoint
-from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
-from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.hardware import Device, Target, devices, load_target, targets, unknown
+from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
+from intelliperf_swizzle.profile import Application, Profiler
+from intelliperf_swizzle.profile.installed import choose_profiler
+from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.readers import utf8
-from intelliperf_swizzle.records import Attempt, Verdict
 
 
 @dataclass(frozen=True)
@@ -95,6 +87,25 @@ class Setup:
             compute=self.options.compute,
             build_command=self.options.build_command,
         )
+
+    def build(self) -> None:
+        """Runs the user's build command in the project directory, if there is one.
+
+        A language that must build a copy in its own way does so when it records.
+
+        Raises:
+            SwizzleError: it failed; with its last lines.
+        """
+        if self.options.build_command and not isinstance(self.language, Builder):
+            run_build(self.options.build_command, self.project, os.environ)
+
+    def prove_command(self, file: str, kernel: str) -> str:
+        """Shell text that proves the remap which a kernel's source has already."""
+        here = self.project == Path.cwd()
+        place = [] if here else ["-p", str(self.options.project_directory)]
+        gpu = ["--target", self.target.name] if self.target.name in targets() else []
+        words = ["--source", file, "-k", kernel, *place, *gpu, "--", *self.command]
+        return shlex.join(["intelliperf-swizzle", "prove", *words])
 
 
 def prepare(
@@ -266,66 +277,6 @@ def choose_device(
     return device if device.target and device.target.name == target.name else None
 
 
-def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ...]:
-    """The proposers that are asked for; `auto` is `both` if a language model is configured.
-
-    Raises:
-        UsageError: there is no such proposer, or it needs a language model and none is configured.
-    """
-    endpoint = find_endpoint(options.model, options.provider, options.internal, os.environ)
-    kind = proposer_kind(options, endpoint)
-    if kind == "offline" or endpoint is None:
-        if options.proposer == "auto":
-            progress.note("no language model is configured: searching offline")
-        return (OfflineProposer(),)
-    progress.note(f"kernels and results are sent to {endpoint.describe()}")
-    formula = _within_budget(load_formula(options.formula), options)
-    model = LanguageModelProposer(
-        formula,
-        Model(endpoint, formula.temperature, formula.budgets.answer_tokens, options.seed),
-        progress,
-        options.samples,
-        tunes=options.proposer != "llm",
-        fallback=OfflineProposer() if options.proposer == "llm" else None,
-    )
-    return (model,) if kind == "llm" else (OfflineProposer(), model)
-
-
-def proposer_kind(options: Options, endpoint: Endpoint | None) -> str:
-    """`offline`, `llm` or `both`.
-
-    Raises:
-        UsageError: there is no such proposer, or it needs a language model and none is configured.
-    """
-    if options.proposer not in PROPOSERS:
-        raise UsageError(
-            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
-        )
-    if options.proposer != "offline" and endpoint is not None:
-        return "both" if options.proposer == "auto" else options.proposer
-    needs_model = f"proposer `{options.proposer}`" if options.proposer in ("llm", "both") else None
-    if options.formula in FORMULAS[1:]:
-        needs_model = f"formula `{options.formula}`"
-    if needs_model:
-        raise UsageError(
-            f"{needs_model} needs a language model",
-            hint=f"set {KEY_VARIABLE}, or name an endpoint: -r http://localhost:8000/v1",
-        )
-    return "offline"
-
-
-def _within_budget(formula: Formula, options: Options) -> Formula:
-    """The formula with the budgets that the options set."""
-    asked = {
-        "tokens": options.max_tokens,
-        "seconds": options.max_seconds,
-        "call_seconds": options.call_seconds,
-        "answer_tokens": options.answer_tokens,
-    }
-    given = {name: value for name, value in asked.items() if value is not None}
-    return replace(formula, budgets=replace(formula.budgets, **given))
-
-
 def invocation(
     program: str, arguments: Sequence[str], environment: Mapping[str, str] = os.environ
 ) -> str:
@@ -334,112 +285,3 @@ def invocation(
             if name.startswith(PREFIX)]  # fmt: skip
     line = " ".join((*ours, shlex.join((program, *arguments))))
     return f"cd {shlex.quote(str(Path.cwd()))} && {line}"
-
-
-LIMIT_SECONDS = 600.0
-"""A user's test that takes longer on a CPU is not worth its wait."""
-_TIMES, _LEAST_SECONDS = 5, 30.0
-"""With a swizzle it may take so many times as long as without, or so long."""
-
-
-def run_build(setup: Setup) -> None:
-    """Runs the user's build command in the project directory, if there is one.
-
-    A language that must build a copy in its own way does so when it records.
-
-    Raises:
-        SwizzleError: it failed; with its last lines.
-    """
-    if setup.options.build_command and not isinstance(setup.language, Builder):
-        run_command(setup.options.build_command, setup.project, os.environ)
-
-
-class UnitTest:
-    """Judges edits by `--unittest_command`; without one, or if nothing may be executed, all pass.
-
-    Args:
-        setup: of the run.
-    """
-
-    def __init__(self, setup: Setup):
-        self._setup = setup
-        self._limit_seconds: float | None = None
-        self._endless: str | None = None
-
-    @property
-    def runs(self) -> bool:
-        """Whether there is a test to run."""
-        return bool(self._setup.options.unittest_command) and self._setup.options.compute != "never"
-
-    def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
-        """The attempt, refused if the test fails on it; if it passes, that is noted.
-
-        Raises as `failure`.
-        """
-        failure = self.failure(edit)
-        if failure is not None:
-            return replace(attempt, verdict=Verdict("unit test failed", failure))
-        options, validation = self._setup.options, attempt.validation
-        if validation is None or options.compute == "never":
-            return attempt
-        return replace(attempt, validation=replace(validation, unit_test=options.unittest_command))
-
-    def check(self, progress: Progress | None = None) -> None:
-        """Runs the test on the unmodified project, once; its limit on edits follows from that.
-
-        Raises:
-            ValidationError: it does not pass.
-        """
-        if not self.runs or self._limit_seconds is not None:
-            return
-        (progress or Silent()).phase("running the unit test on the unmodified project")
-        begun = time.monotonic()
-        if (without := self._run(None, LIMIT_SECONDS)) is not None:
-            raise ValidationError(
-                f"without a swizzle too, {without}",
-                hint="--unittest_command must launch a kernel of the project and exit with 0",
-            )
-        most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
-        self._limit_seconds = min(LIMIT_SECONDS, most)
-
-    def failure(self, edit: Edit) -> str | None:
-        """Why the test does not pass on a copy of the project with the edit; None if it does.
-
-        Once it has not ended on one edit, it is run on no other: programs that wait for each other
-        hang in most orders. Raises as `check`.
-        """
-        if not self.runs:
-            return None
-        if not edit.files:
-            return "it is run on a patch, and this swizzle is for `apply` alone"
-        self.check()
-        return self._endless or self._run(edit, self._limit_seconds or LIMIT_SECONDS)
-
-    def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
-        """Why the test does not pass on a copy with the edit, in so many seconds."""
-        setup = self._setup
-        command, project = str(setup.options.unittest_command), setup.project
-        with temporary_folder("unit-test") as folder:
-            place = folder / PLACE
-            try:
-                words = shlex.split(command)
-                carrier = carry(project, words, place, edit)
-                for word, moved in zip(words, carrier.command, strict=True):
-                    if word != moved:
-                        command = command.replace(word, shlex.quote(moved))
-                request = replace(
-                    setup.record_request(folder / "records" / "capture"),
-                    command=("sh", "-c", command), cwd=carrier.cwd, target=None,
-                    limit_seconds=limit_seconds, compute="always",
-                )  # fmt: skip
-                tested = setup.language.record(request)
-            except SpliceError as error:
-                return f"the unit test cannot run: {error.fact}"
-            except CaptureError as error:
-                return f"the unit test launched no kernel: {error.fact}"
-        if tested.exit_code == 0:
-            return None
-        if tested.exit_code is None:
-            self._endless = f"the unit test took longer than {limit_seconds:.0f} s"
-            return self._endless
-        return f"the unit test failed with exit code {tested.exit_code}"

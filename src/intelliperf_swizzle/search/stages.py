@@ -10,28 +10,27 @@ of it as it then stands.
 from __future__ import annotations
 
 import math
+import shlex
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import LanguageError, SpliceError
-from intelliperf_swizzle.frontends.ports import CodeComparer, KernelLanguage
+from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.edit import PLACE, Edit, carry
+from intelliperf_swizzle.errors import CaptureError, LanguageError, SpliceError, ValidationError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import LONGEST, certify, describe, prove
-from intelliperf_swizzle.profile.readings import model_swizzle
-from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.mapping import certify
+from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Attempt, Measurement
-from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.subject import Subject, ask_on, edit_launches, evaluate_on, tiles_of
-from intelliperf_swizzle.units import points
-
-FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))
-"""Numbers of tiles that memory may hold (longer runs are cut) and that all proposed is tried on."""
+from intelliperf_swizzle.search.elsewhere import prove_on, refuse, refuse_elsewhere
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject, edit_launches, evaluate_on, tiles_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ class Proved:
         swizzle: its text, parsed.
         subject: the kernel.
         target: the GPU.
-        proof: on the largest launch, a certificate without the tiles.
         fingerprint: of the permutations of all traced launches.
         unchanged: whether every program computes the tile that it computes anyway.
     """
@@ -55,7 +53,6 @@ class Proved:
     swizzle: Swizzle
     subject: Subject
     target: Target
-    proof: records.Certificate
     fingerprint: str
     unchanged: bool
 
@@ -76,10 +73,8 @@ class Proved:
 
     def placed(self) -> list[tuple[records.Launch, records.Int64Array]]:
         """All launches, also those that are not traced, with the mapping of each."""
-        return [
-            (launch, evaluate_on(self.swizzle, launch, self.target))
-            for launch in self.subject.launches
-        ]
+        all_ = self.subject.launches
+        return [(one, evaluate_on(self.swizzle, one, self.target)) for one in all_]
 
 
 @dataclass(frozen=True)
@@ -121,13 +116,11 @@ def prove_candidate(
         swizzle = parse(candidate.text)
         proofs = prove_on(swizzle, [one.launch for one in subject.traced], target)
         if isinstance(proofs, records.Witness):
-            return _refuse(proofs)
+            return refuse(proofs)
         for one, proof in zip(subject.traced, proofs, strict=True):
             if reason := subject.unsafe_order(one.launch, proof.tile):
                 return records.Verdict("unsafe order", reason)
-        if refusal := _refuse_other_counts(swizzle, subject.launches, target):
-            return refusal
-        if refusal := _refuse_elsewhere(swizzle, subject, target):
+        if refusal := refuse_elsewhere(swizzle, subject, target):
             return refusal
     except LanguageError as error:
         return records.Verdict("not a swizzle", str(error))
@@ -136,78 +129,8 @@ def prove_candidate(
         swizzle=swizzle,
         subject=subject,
         target=target,
-        proof=records.Certificate(),
         fingerprint="+".join(proof.fingerprint for proof in proofs),
         unchanged=all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs),
-    )
-
-
-def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> records.Verdict | None:
-    """The refusal of a swizzle that a launch which is not traced forbids.
-
-    One permutation at a time, for all launches on which the swizzle is the same.
-    """
-    for launches in subject.alike(swizzle.names):
-        proofs = prove_on(swizzle, launches[:1], target)
-        if isinstance(proofs, records.Witness):
-            return _refuse(proofs)
-        for launch in launches:
-            if reason := subject.unsafe_order(launch, proofs[0].tile):
-                where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
-                return records.Verdict("unsafe order", f"{where}: {reason}")
-    return None
-
-
-def _refuse_other_counts(
-    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
-) -> records.Verdict | None:
-    """The refusal of a swizzle that is no permutation of some count which memory may hold."""
-    read = [launch for launch in launches if launch.loop and launch.loop.read_from]
-    constants = {frozenset((n, one.constants.get(n)) for n in swizzle.names): one for one in read}
-    for launch in constants.values():
-        told = "the number of tiles is read from memory, and"
-        if "program" in swizzle.names:
-            return records.Verdict("not a permutation", f"{told} with it `program` of each changes")
-        assert launch.loop is not None
-        for count in FEW_COUNTS:
-            turns = np.arange(count, dtype=np.int32) % launch.programs
-            loop = replace(launch.loop, program=turns, turn=turns, starts=(0,))
-            if isinstance(prove_on(swizzle, [replace(launch, loop=loop)], target), records.Witness):
-                return records.Verdict("not a permutation", f"{told} it is none of {count} tiles")
-    return None
-
-
-def _refuse(witness: records.Witness) -> records.Verdict:
-    return records.Verdict("not a permutation", "; ".join(describe(witness)), witness)
-
-
-def prove_on(
-    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
-) -> tuple[records.Proof, ...] | records.Witness:
-    """A proof for each launch, or the witness of the first launch on which it fails."""
-    proofs = []
-    for launch in launches:
-        verdict = ask_on(prove, swizzle, launch, target)
-        if isinstance(verdict, records.Witness):
-            return verdict
-        proofs.append(verdict)
-    return tuple(proofs)
-
-
-def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) -> Screened:
-    """The candidate as an attempt, ranked by the fast model alone until it is evaluated."""
-    reason = f"{points(baseline, rate)} by the screen, a quick model; not evaluated"
-    reason = reason if proved.subject.is_traced else "not tried"
-    return Screened(
-        proved,
-        records.Attempt(
-            number,
-            proved.candidate,
-            records.Verdict("screened out", reason),
-            fingerprint=proved.fingerprint,
-            proof=proved.proof,
-            screened_l2_hit_rate=rate,
-        ),
     )
 
 
@@ -221,26 +144,18 @@ def edit_source(screened: Screened, setup: Setup) -> Edited | records.Verdict:
     return Edited(proved, screened.attempt, edit)
 
 
-def find_difference(one: Edited, language: KernelLanguage) -> str | None:
-    """Where the edited kernel is another one, in a launch that is not traced or a configuration
-    that no launch has; None also of a language that compares no code.
-
-    Raises:
-        ValidationError: the code of the unmodified kernel cannot be had.
-    """
-    if isinstance(language, CodeComparer):
-        return language.find_difference(one.proved.placed(), one.edit)
-    return None
+def unedited(one: Screened) -> Edited:
+    """For the model, to which the mapping is enough."""
+    return Edited(one.proved, one.attempt, Edit({}, {}, {}, ""))
 
 
-Remember: TypeAlias = Callable[[Attempt], Attempt]
-"""Appends an attempt, as it now stands, to the history; returns it."""
-
-MODEL_LINES = 2_700_000_000
-"""Line accesses that the finalists may cost the model together: twenty mappings of a GEMM 8192³,
-hundreds of a stencil; about half a minute on two cores."""
-
-MOST_MODELLED = 100
+def carried_by_no_patch(one: Screened, setup: Setup) -> tuple[str, ...]:
+    """What is to be said of a swizzle that no patch can carry."""
+    try:
+        own = one.proved
+        return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
+    except SpliceError as error:
+        return (f"neither a patch nor `apply` can carry it: {error.fact}",)
 
 
 class Evaluator(Protocol):
@@ -291,6 +206,18 @@ class Evaluator(Protocol):
         """
 
 
+Remember: TypeAlias = Callable[[Attempt], Attempt]
+"""Appends an attempt, as it now stands, to the history; returns it."""
+
+
+MODEL_LINES = 2_700_000_000
+"""Line accesses that the finalists may cost the model together: twenty mappings of a GEMM 8192³,
+hundreds of a stencil; about half a minute on two cores."""
+
+
+MOST_MODELLED = 100
+
+
 @dataclass(frozen=True)
 class EvaluationContext:
     """What every evaluator works with.
@@ -300,21 +227,117 @@ class EvaluationContext:
         setup: of the run.
         remember: of the run's history.
         progress: told of each step.
-        unit_test: must pass with the swizzled kernel.
     """
 
     subject: Subject
     setup: Setup
     remember: Remember
     progress: Progress
-    unit_test: UnitTest
 
-    def modelled(self, one: Screened, *, causes: bool = False) -> Measurement:
-        """A candidate by the model with full physics, maybe with why requests miss."""
-        traced, tiles = self.subject.traced, one.proved.tiles()
-        return model_swizzle(one.proved.swizzle, traced, tiles, self.setup.target, causes=causes)
+    @cached_property
+    def unit_test(self) -> UnitTest:
+        """Must pass with the swizzled kernel."""
+        return UnitTest(self.setup)
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""
         places = MODEL_LINES // max(1, self.subject.line_accesses)
         return math.ceil(self.setup.share * min(max(places, fewest), MOST_MODELLED))
+
+
+LIMIT_SECONDS = 600.0
+"""A user's test that takes longer on a CPU is not worth its wait."""
+
+
+_TIMES, _LEAST_SECONDS = 5, 30.0
+"""With a swizzle it may take so many times as long as without, or so long."""
+
+
+class UnitTest:
+    """Judges edits by `--unittest_command`; without one, or if nothing may be executed, all pass.
+
+    Args:
+        setup: of the run.
+    """
+
+    def __init__(self, setup: Setup):
+        self._setup = setup
+        self._limit_seconds: float | None = None
+        self._endless: str | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a test to run."""
+        return bool(self._setup.options.unittest_command) and self._setup.options.compute != "never"
+
+    def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
+        """The attempt, refused if the test fails on it; if it passes, that is noted.
+
+        Raises as `failure`.
+        """
+        if (failure := self.failure(edit)) is not None:
+            return replace(attempt, verdict=records.Verdict("unit test failed", failure))
+        if not self.runs or (validation := attempt.validation) is None:
+            return attempt
+        passed = self._setup.options.unittest_command
+        return replace(attempt, validation=replace(validation, unit_test=passed))
+
+    def check(self, progress: Progress | None = None) -> None:
+        """Runs the test on the unmodified project, once; its limit on edits follows from that.
+
+        Raises:
+            ValidationError: it does not pass.
+        """
+        if not self.runs or self._limit_seconds is not None:
+            return
+        (progress or Silent()).phase("running the unit test on the unmodified project")
+        begun = time.monotonic()
+        if (without := self._run(None, LIMIT_SECONDS)) is not None:
+            raise ValidationError(
+                f"without a swizzle too, {without}",
+                hint="--unittest_command must launch a kernel of the project and exit with 0",
+            )
+        most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
+        self._limit_seconds = min(LIMIT_SECONDS, most)
+
+    def failure(self, edit: Edit) -> str | None:
+        """Why the test does not pass on a copy of the project with the edit; None if it does.
+
+        Once it has not ended on one edit, it is run on no other: programs that wait for each other
+        hang in most orders. Raises as `check`.
+        """
+        if not self.runs:
+            return None
+        if not edit.files:
+            return "it is run on a patch, and this swizzle is for `apply` alone"
+        self.check()
+        return self._endless or self._run(edit, self._limit_seconds or LIMIT_SECONDS)
+
+    def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
+        """Why the test does not pass on a copy with the edit, in so many seconds."""
+        setup = self._setup
+        command, project = str(setup.options.unittest_command), setup.project
+        with temporary_folder("unit-test") as folder:
+            place = folder / PLACE
+            try:
+                words = shlex.split(command)
+                carrier = carry(project, words, place, edit)
+                for word, moved in zip(words, carrier.command, strict=True):
+                    if word != moved:
+                        command = command.replace(word, shlex.quote(moved))
+                request = replace(
+                    setup.record_request(folder / "records" / "capture"),
+                    command=("sh", "-c", command), cwd=carrier.cwd, target=None,
+                    limit_seconds=limit_seconds, compute="always",
+                )  # fmt: skip
+                tested = setup.language.record(request)
+            except SpliceError as error:
+                return f"the unit test cannot run: {error.fact}"
+            except CaptureError as error:
+                return f"the unit test launched no kernel: {error.fact}"
+        if tested.exit_code == 0:
+            return None
+        if tested.exit_code is None:
+            self._endless = f"the unit test took longer than {limit_seconds:.0f} s"
+            return self._endless
+        return f"the unit test failed with exit code {tested.exit_code}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -53,20 +53,10 @@ def tiles_of(
     return [with_rest(evaluate_on(swizzle, one.launch, target), one.trace) for one in traced]
 
 
-_Answer = TypeVar("_Answer")
-
-
 def evaluate_on(swizzle: Swizzle, launch: records.Launch, target: Target) -> records.Int64Array:
     """Program, or number of a loop -> tile."""
-    return ask_on(evaluate, swizzle, launch, target)
-
-
-def ask_on(
-    ask: Callable[..., _Answer], swizzle: Swizzle, launch: records.Launch, target: Target
-) -> _Answer:
-    """What `evaluate` or `prove` says of a swizzle on one launch."""
     owners = owners_of(launch)
-    return ask(swizzle, launch.numbers, launch.constants, owners=owners, **target.inputs)
+    return evaluate(swizzle, launch.numbers, launch.constants, owners=owners, **target.inputs)
 
 
 def owners_of(launch: records.Launch) -> Owners | None:

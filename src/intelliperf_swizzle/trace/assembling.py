@@ -24,18 +24,21 @@ from intelliperf_swizzle.records import (
     TileLoop,
     Trace,
 )
-from intelliperf_swizzle.trace.groups import (
+from intelliperf_swizzle.trace.observer import Atomics, Bits, BlockAccess, Observer, Update
+from intelliperf_swizzle.trace.shapes import (
+    NO_SHAPE,
     Grouping,
     Groups,
     Part,
     RelativeLines,
+    ShapeTable,
+    distinct,
     each_tile,
     enter,
     spread_over,
+    touched_lines,
     without_repeats,
 )
-from intelliperf_swizzle.trace.observer import Atomics, Bits, BlockAccess, Observer, Update
-from intelliperf_swizzle.trace.shapes import NO_SHAPE, ShapeTable, distinct, touched_lines
 
 OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
@@ -257,7 +260,7 @@ class TraceRecorder(Observer):
         for groups in (*addresses, *masks):
             if len(groups.patterns) > 1:
                 code = code * len(groups.patterns) + groups.group
-        kinds, which = distinct(np.atleast_1d(code))
+        kinds, which = distinct(np.reshape(code, (-1, 1)))
         found = [
             self._lines_of(block, addresses, masks, int(at), int(base[at % len(base)]))
             for at in kinds

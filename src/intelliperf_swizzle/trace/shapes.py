@@ -1,10 +1,13 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The shapes of accesses: which lines relative to the first one, each distinct shape kept once."""
+"""The shapes of accesses: which lines relative to the first one, each distinct shape kept once;
+and programs grouped by what a term of their addresses or masks is up to a constant."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +20,7 @@ from intelliperf_swizzle.records import (
     Access,
     Int32Array,
     Int64Array,
+    TileLoop,
 )
 
 _UInt16Array: TypeAlias = npt.NDArray[np.uint16]
@@ -190,38 +194,211 @@ def group_rows(rows: npt.NDArray[Any]) -> tuple[Int32Array, Int64Array]:
     """Group equal rows.
 
     Args:
-        rows: [n, lanes].
+        rows: int64 or bool [n, lanes].
 
     Returns:
         group int32[n], representative int64[groups] (the first row of each group).
     """
-    if (rows == rows[0]).all():
-        return np.zeros(len(rows), np.int32), np.zeros(1, np.int64)
-    known: dict[bytes, int] = {}
-    group = [known.setdefault(row.tobytes(), len(known)) for row in rows]
-    _, representative = np.unique(group, return_index=True)
-    return np.array(group, np.int32), representative
+    if rows.dtype == np.bool_:
+        rows = np.packbits(rows, axis=1).astype(np.int64)
+    representative, group = distinct(rows)
+    return group, representative
 
 
 @jit
 def distinct(codes: Int64Array) -> tuple[Int64Array, Int32Array]:
-    """Positions of the first of each distinct code, and for each code which one it is."""
-    size = table_size(codes.size)
+    """Positions of the first of each distinct code, and for each code which one it is.
+
+    A code is a row: int64[n, numbers].
+    """
+    count = len(codes)
+    size = table_size(count)
     table = np.full(size, -1, np.int32)
-    first = np.empty(codes.size, np.int64)
-    which = np.empty(codes.size, np.int32)
-    count = 0
-    for at in range(codes.size):
-        if at > 0 and codes[at] == codes[at - 1]:
+    first = np.empty(count, np.int64)
+    which = np.empty(count, np.int32)
+    found = 0
+    for at in range(count):
+        if at > 0 and _same(codes, at, at - 1):
             which[at] = which[at - 1]
             continue
-        key = np.uint64(codes[at]) * _MULTIPLIER
-        slot = np.int64(key >> np.uint64(32)) & np.int64(size - 1)
-        while table[slot] >= 0 and codes[first[table[slot]]] != codes[at]:
+        key = np.uint64(0)
+        for number in range(codes.shape[1]):
+            key = (key ^ np.uint64(codes[at, number])) * _MULTIPLIER
+            key ^= key >> np.uint64(29)
+        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
+        while table[slot] >= 0 and not _same(codes, at, first[table[slot]]):
             slot = (slot + 1) & (size - 1)
         if table[slot] < 0:
-            table[slot] = count
-            first[count] = at
-            count += 1
+            table[slot] = found
+            first[found] = at
+            found += 1
         which[at] = table[slot]
-    return first[:count].copy(), which
+    return first[:found].copy(), which
+
+
+@jit
+def _same(codes: Int64Array, one: int, other: int) -> bool:
+    number = 0
+    while number < codes.shape[1] and codes[one, number] == codes[other, number]:
+        number += 1
+    return bool(number == codes.shape[1])
+
+
+@dataclass(frozen=True)
+class RelativeLines:
+    """The lines of one program's access relative to its base address.
+
+    Attributes:
+        shape: number of the shape.
+        line: first line less the base's line.
+        low, high: first byte and byte after the last one, less the base.
+    """
+
+    shape: int
+    line: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """Accesses of some programs, program by program.
+
+    `outside`: how many elements outside every storage each program accesses.
+    """
+
+    programs: Int64Array
+    count: Int64Array
+    base: Int32Array
+    shape: Int32Array
+    outside: Int64Array
+
+
+def each_tile(loop: TileLoop, arithmetic: Int64Array) -> Int64Array:
+    """What programs compute, shared out evenly to the tiles of a loop; none for what is outside."""
+    tiles = np.bincount(loop.program, minlength=len(arithmetic))
+    each = arithmetic // np.maximum(tiles, 1)[:, None]
+    return np.concatenate((each[loop.program], np.zeros_like(arithmetic)))
+
+
+def without_repeats(
+    latest: dict[int, tuple[Int64Array, Int32Array]],
+    site: int,
+    first: Int64Array,
+    shape: Int32Array,
+) -> tuple[Int64Array, Int32Array]:
+    """The accesses without those that the ones before them at their site were, too."""
+    before = latest.get(site)
+    latest[site] = first, shape
+    if before is None:
+        return first, shape
+    again = (before[0] == first) & (before[1] == shape)
+    return first, np.where(again, np.int32(NO_SHAPE), shape) if again.any() else shape
+
+
+def spread_over(
+    first: Int64Array, shape: Int32Array, selected: Int64Array | None, count: int
+) -> tuple[Int64Array, Int32Array]:
+    """First lines and shapes of the selected programs among all; one entry if all are the same."""
+    if selected is None:
+        return first, shape
+    all_first, all_shape = np.zeros(count, np.int64), np.full(count, NO_SHAPE, np.int32)
+    all_first[selected], all_shape[selected] = first, shape
+    return all_first, all_shape
+
+
+@jit
+def enter(
+    free: Int64Array,
+    programs: Int64Array,
+    count: Int64Array,
+    part_base: Int32Array,
+    part_shape: Int32Array,
+    base: Int32Array,
+    shape: Int32Array,
+) -> None:
+    """Enter accesses at the first `free` place of each tile, which moves on."""
+    read = 0
+    for at in range(programs.size):
+        write = free[programs[at]]
+        for access in range(count[at]):
+            base[write + access] = part_base[read + access]
+            shape[write + access] = part_shape[read + access]
+        free[programs[at]] += count[at]
+        read += count[at]
+
+
+_FEW_ROWS = 32
+_REMEMBERED_TERMS = 16
+"""Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The rows (programs) of a term, grouped by what they are up to a constant.
+
+    Attributes:
+        first: int64[rows]; each row's first number.
+        group: int32[rows].
+        patterns: number of each group's pattern, shared by all terms of a recorder; none where
+            the rows are not regular.
+        rows: each group's row less its first number, shaped as a term of one program.
+    """
+
+    first: Int64Array
+    group: Int32Array
+    patterns: tuple[int, ...]
+    rows: tuple[npt.NDArray[Any], ...]
+
+    @property
+    def regular(self) -> bool:
+        """Whether groups are so few that it pays to look at them in the place of rows."""
+        return not 2 * len(self.rows) > len(self.first) > _FEW_ROWS
+
+    def of_row(self, at: int) -> int:
+        """The group of a row; one row stands for all."""
+        return int(self.group[at % len(self.group)])
+
+
+class Grouping:
+    """Groups the terms of one recorder, whose patterns it numbers."""
+
+    def __init__(self) -> None:
+        self._patterns: dict[tuple[Any, ...], int] = {}
+        self._remembered: dict[tuple[int, int], tuple[Any, Groups]] = {}
+
+    def begin(self) -> None:
+        """Other programs follow: terms are forgotten, patterns keep their numbers."""
+        self._remembered.clear()
+
+    def groups(self, term: npt.NDArray[Any], selected: Int64Array | None) -> Groups:
+        """The groups of a term's selected rows; remembered by the identity of the term."""
+        chosen = 0 if selected is None else hash(selected.tobytes())
+        key = (term.__array_interface__["data"][0], chosen)
+        found = self._remembered.get(key)
+        if found is not None and found[0].shape == term.shape and found[0].strides == term.strides:
+            return found[1]
+        rows = term if selected is None or len(term) == 1 else term[selected]
+        groups = self._of(rows)
+        while len(self._remembered) >= _REMEMBERED_TERMS:
+            del self._remembered[next(iter(self._remembered))]
+        self._remembered[key] = (term, groups)
+        return groups
+
+    def _of(self, rows: npt.NDArray[Any]) -> Groups:
+        """Rows of numbers that differ by a constant are in one group; of masks, equal ones."""
+        flat = rows.reshape(len(rows), -1)
+        first = np.zeros(1, np.int64) if rows.dtype == np.bool_ else flat[:, 0]
+        relative = flat if rows.dtype == np.bool_ else flat - flat[:, :1]
+        group, chosen = group_rows(relative)
+        patterns = tuple(relative[at].reshape(1, *rows.shape[1:]) for at in chosen)
+        found = Groups(first, group, (), patterns)
+        return replace(found, patterns=self._number(patterns)) if found.regular else found
+
+    def _number(self, patterns: Sequence[npt.NDArray[Any]]) -> tuple[int, ...]:
+        return tuple(
+            self._patterns.setdefault(
+                (pattern.shape, pattern.dtype.char, pattern.tobytes()), len(self._patterns)
+            )
+            for pattern in patterns
+        )

@@ -75,9 +75,12 @@ class Chip(NamedTuple):
         queue: float64[cus]; when each CU's L1 is free.
         residents: int64[cus]; workgroups on each CU.
         free: float64[groups, 2]; when the group's share of the L2 and of memory is.
-        requests: int64[2].
-        misses: int64[2].
-        counts: int64[7]; the others of `nvidia_replay.TimedTraffic`, up to `activated`.
+        requests: int64[2]; of the domain next to the CU, in sectors, and
+        misses: int64[2]; those of them that miss.
+        counts: int64[6]; sectors that workgroups found in their L1, L1_HITS, that went from one
+            domain to the other, REMOTE, and were not in the L2 there either, REMOTE_MISSED, that
+            came from memory, FETCHED, and that were written back by the end, WRITTEN_BACK; and rows
+            of memory that were opened by then, ACTIVATED.
     """
 
     l2: L2
@@ -92,7 +95,7 @@ class Chip(NamedTuple):
     counts: Int64Array
 
 
-L1_HITS, MERGED, REMOTE, REMOTE_MISSED, FETCHED, WRITTEN_BACK, ACTIVATED = range(7)
+L1_HITS, REMOTE, REMOTE_MISSED, FETCHED, WRITTEN_BACK, ACTIVATED = range(6)
 _UNIT, _READY, _CROSSED, _BEFORE = range(4)
 _UNTIL, _MASK, _ASKERS = 1, 2, 3
 
@@ -110,7 +113,7 @@ def idle(l2: L2, causes: Causes, cus: int, groups: int) -> Chip:
         np.zeros((groups, 2)),
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
-        np.zeros(7, np.int64),
+        np.zeros(6, np.int64),
     )
 
 
@@ -162,7 +165,6 @@ def load(
         and asked[_ASKERS] < _MOST_ASKERS
         and sectors & ~np.int64(asked[_MASK]) == 0
     ):
-        counts[MERGED] += POPULATION[sectors] * lines
         asked[_ASKERS] += 1
         return asked[_UNTIL]
     missed, given, crossed, from_memory, ready = _read(chip, rules, u, domain, sectors, now)

@@ -94,12 +94,7 @@ _ASKED, _MISSED, _LOADS = range(3)
 
 @jit
 def replay_in_time(
-    tiles: Int32Array,
-    slots: int,
-    refs: References,
-    domain: Domain,
-    clocks: Clocks,
-    stages: Stages,
+    tiles: Int32Array, slots: int, refs: References, domain: Domain, clocks: Clocks, stages: Stages
 ) -> float:
     """Replay one domain's workgroups, from cold, in the order of time; when the last one is done.
 

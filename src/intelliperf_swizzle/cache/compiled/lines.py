@@ -39,12 +39,8 @@ def _index(line: np.int64, masks: Int64Array, size: int, salt: int) -> Integer:
     index = 0
     for b in range(len(masks)):
         x = line & masks[b]
-        x ^= x >> 32
-        x ^= x >> 16
-        x ^= x >> 8
-        x ^= x >> 4
-        x ^= x >> 2
-        x ^= x >> 1
+        for shift in (32, 16, 8, 4, 2, 1):
+            x ^= x >> shift
         index |= (x & 1) << b
     return index
 

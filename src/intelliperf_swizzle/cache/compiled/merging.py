@@ -13,12 +13,11 @@ import numpy.typing as npt
 from intelliperf_swizzle.cache.amd_replay import Drift
 from intelliperf_swizzle.cache.compiled import Lru, forget, hold, mix, nothing_held
 from intelliperf_swizzle.cache.compiled.slots import Rounds, end_turn, next_turn, rounds
-from intelliperf_swizzle.jit import jit, loop, table_size
+from intelliperf_swizzle.jit import jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
 _Codes: TypeAlias = UInt8Array | npt.NDArray[np.uint16]
 _Hashes: TypeAlias = npt.NDArray[np.uint64]
-_EMPTY = np.int32(-1)
 _STORES = 48
 """Bits of a code that say the kind of an access: none for a load."""
 
@@ -37,51 +36,22 @@ def line_signatures(
 
 
 @jit
-def unit_of_line(
+def touched(
     base: Int32Array, shape: Int32Array, shape_offset: Int64Array, shape_line: Int32Array,
     signature: _Hashes,
-) -> tuple[Int32Array, Int64Array, Int32Array]:  # fmt: skip
-    """Number the lines of equal signature alike, by first touch; and list the lines by unit."""
-    touched = 0
-    for i in range(len(signature)):
-        touched += signature[i] != 0
-    size = table_size(touched)
-    slot_unit = np.full(size, _EMPTY, np.int32)
-    unit_signature = np.empty(touched, np.uint64)
-    unit_size = np.zeros(touched, np.int32)
-    unit = np.full(len(signature), _EMPTY, np.int32)
-    seen = np.empty(touched, np.int32)
-    units = 0
+) -> Int32Array:  # fmt: skip
+    """The lines that footprints touch, in order of first touch."""
+    seen = np.zeros(len(signature), np.bool_)
+    found = np.empty(np.count_nonzero(signature), np.int32)
     lines = 0
     for f in range(len(base)):
-        latest = -1
         for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
             line = base[f] + shape_line[i]
-            if unit[line] >= 0:
-                continue
-            s = signature[line]
-            if latest < 0 or unit_signature[latest] != s:
-                h = np.int64(s & np.uint64(size - 1))
-                while slot_unit[h] >= 0 and unit_signature[slot_unit[h]] != s:
-                    h = (h + 1) & (size - 1)
-                if slot_unit[h] < 0:
-                    slot_unit[h] = units
-                    unit_signature[units] = s
-                    units += 1
-                latest = slot_unit[h]
-            unit[line] = latest
-            unit_size[latest] += 1
-            seen[lines] = line
-            lines += 1
-    offset = np.zeros(units + 1, np.int64)
-    offset[1:] = np.cumsum(unit_size[:units])
-    fill = offset[:-1].copy()
-    unit_line = np.empty(lines, np.int32)
-    for i in range(lines):
-        u = unit[seen[i]]
-        unit_line[fill[u]] = seen[i]
-        fill[u] += 1
-    return unit, offset, unit_line
+            if not seen[line]:
+                seen[line] = True
+                found[lines] = line
+                lines += 1
+    return found
 
 
 @jit
@@ -94,25 +64,11 @@ def footprint_units(
     Where several waves touch a line, loads of all of them are one, since an L1 has the line under
     way by the second; stores, which no L1 keeps back, are one each.
     """
-    total = 0
+    most = np.diff(shape_offset)[shape].sum()
     offset = np.zeros(len(base) + 1, np.int64)
     mark = np.full(units, -1, np.int64)
-    first = np.empty(units, np.int64)
-    for f in range(len(base)):
-        for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
-            line = base[f] + shape_line[i]
-            u = unit[line]
-            if mark[u] != f:
-                mark[u] = f
-                first[u] = line
-                total += 1
-            elif first[u] == line and code[i] & _STORES:
-                total += 1
-        offset[f + 1] = total
-    mark[:] = -1
-    place = np.empty(units, np.int64)
-    ref_unit = np.empty(total, np.int32)
-    ref_code = np.empty(total, code.dtype)
+    first, place = np.empty(units, np.int64), np.empty(units, np.int64)
+    ref_unit, ref_code = np.empty(most, np.int32), np.empty(most, code.dtype)
     n = 0
     for f in range(len(base)):
         for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
@@ -128,7 +84,8 @@ def footprint_units(
             ref_unit[n] = u
             ref_code[n] = code[i]
             n += 1
-    return offset, ref_unit, ref_code
+        offset[f + 1] = n
+    return offset, ref_unit[:n], ref_code[:n]
 
 
 @jit
@@ -137,10 +94,7 @@ def unroll(
     offset: Int64Array, unit: Int32Array, code: _Codes,
 ) -> tuple[Int64Array, Int32Array, _Codes]:  # fmt: skip
     """The references of each tile one after the other; all but an access's last complemented."""
-    total = 0
-    for a in range(len(access_footprint)):
-        f = access_footprint[a]
-        total += offset[f + 1] - offset[f]
+    total = np.diff(offset)[access_footprint].sum()
     tile_offset = np.zeros(len(access_offset), np.int64)
     ref_unit = np.empty(total, np.int32)
     ref_code = np.empty(total, code.dtype)
@@ -199,34 +153,27 @@ def unit_pieces(
 ) -> tuple[Int64Array, Int32Array, Int32Array]:
     """The pieces of each unit: offsets, and of each piece its class and its lines in a part."""
     offset = np.zeros(len(unit_offset), np.int64)
-    mark = np.full(len(class_parts), -1, np.int64)
-    total = 0
-    for u in range(len(unit_offset) - 1):
-        for k in range(unit_offset[u], unit_offset[u + 1]):
-            c = class_of[part_of[k]]
-            if mark[c] != u:
-                mark[c] = u
-                total += 1
-        offset[u + 1] = total
-    mark[:] = -1
-    piece_class = np.empty(total, np.int32)
-    piece_lines = np.zeros(total, np.int32)
+    latest = np.full(len(class_parts), -1, np.int64)
+    piece_class = np.empty(len(part_of), np.int32)
+    piece_lines = np.zeros(len(part_of), np.int32)
     n = 0
     for u in range(len(unit_offset) - 1):
         for k in range(unit_offset[u], unit_offset[u + 1]):
             c = class_of[part_of[k]]
-            if mark[c] < offset[u]:
-                mark[c] = n
+            if latest[c] < offset[u]:
+                latest[c] = n
                 piece_class[n] = c
                 n += 1
-            piece_lines[mark[c]] += 1
-    for p in range(total):
+            piece_lines[latest[c]] += 1
+        offset[u + 1] = n
+    for p in range(n):
         piece_lines[p] //= class_parts[piece_class[p]]
-    return offset, piece_class, piece_lines
+    return offset, piece_class[:n].copy(), piece_lines[:n].copy()
 
 
 @jit
 def expand(
+    total: int,
     tile_offset: Int64Array,
     ref_unit: Int32Array,
     ref_misses: Int64Array,
@@ -235,14 +182,11 @@ def expand(
 ) -> tuple[Int64Array, Int32Array, Int32Array]:
     """The stream in pieces: offsets of the tiles, pieces, and what each counts if it is missing.
 
-    `ref_misses: int64[references]` is what a line that is not there counts, `piece_lines` the
-    lines of each piece in all parts, and `offset` that of each unit in the pieces. All pieces but
+    `total` counts the references to pieces, `ref_misses: int64[references]` is what a line that is
+    not there counts, `piece_lines` the lines of each piece in all parts, and `offset` that of each
+    unit in the pieces. All pieces but
     an access's last are stored complemented.
     """
-    total = 0
-    for r in range(len(ref_unit)):
-        u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
-        total += offset[u + 1] - offset[u]
     new_offset = np.zeros(len(tile_offset), np.int64)
     ref_piece = np.empty(total, np.int32)
     piece_misses = np.empty(total, np.int32)

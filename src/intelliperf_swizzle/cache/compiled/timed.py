@@ -36,6 +36,7 @@ from intelliperf_swizzle.cache.compiled.slots import (
     Slots,
     fill,
     goes_on,
+    no_events,
     nobody,
     occupied,
     pop,
@@ -137,9 +138,7 @@ def replay(
     causes = watch(tensors.of_unit, tensors.number, lines, 2, crowding.capacity)
     chip = idle(l2, causes, places.cu.max() + 1, places.group.max() + 1)
     groups = _resident(tiles, refs, len(places.cu), len(chip.queue), rules)
-    events = Events(
-        np.empty(len(places.cu)), np.empty(len(places.cu), np.int64), np.zeros(1, np.int64)
-    )
+    events = no_events(len(places.cu))
     for s in range(groups.slots.taken[0]):
         chip.residents[places.cu[s]] += 1
         push(events, s + 50 * np.random.random(), s)

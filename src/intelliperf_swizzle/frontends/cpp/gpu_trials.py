@@ -9,14 +9,12 @@ which loads the device code of edited builds beside the original's at the record
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import cpu_count
 from pathlib import Path
-from typing import Any
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.dependence import summed_storages, touched_storages
@@ -30,7 +28,7 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
     refuse_shared_names,
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
-from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS, LAUNCHES
+from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.trials import Trial
 from intelliperf_swizzle.frontends.trials.journal import Journal
@@ -69,7 +67,7 @@ class CppOnGpu:
 
     def __post_init__(self) -> None:
         self._device, self._target = self.gpu
-        recording = Path(self.traced[0][0].options["device_kernel"]).parents[1]
+        recording = recording_of(self.traced[0][0])
         self._recipe = replace(
             recipe_of(recording),
             command=tuple(self.request.command),
@@ -88,17 +86,13 @@ class CppOnGpu:
             ValidationError: the program does not build or fails, or never launches the kernel.
         """
         programs, refused = self._build(edits)
-        tiles = [one.launch.tiles for one in self._calls]
+        tiles = [launch.tiles for launch, _ in self.traced]
         trials = self._try_out(programs) if programs else {}
         outcomes = {n: outcome_of(one, tiles, self.tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     confirm = validate_and_time
     """The same once more: all is tried in the program itself."""
-
-    @cached_property
-    def _calls(self) -> tuple[RecordedCall, ...]:
-        return recorded_calls(self.traced)
 
     @cached_property
     def _program(self) -> gpu_builds.GpuProgram:
@@ -138,7 +132,7 @@ class CppOnGpu:
         )
 
     def _try_out(self, programs: Mapping[int, gpu_builds.GpuProgram]) -> dict[int, Trial]:
-        counts = [one.launch.count for one in self._calls]
+        counts = [launch.count for launch, _ in self.traced]
         limits = Limits(self._device.product, self.request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
         return try_out(lambda known: self._start(code, known), counts, code, limits)
@@ -164,8 +158,9 @@ class CppOnGpu:
             lines.append(f"candidate {candidate} {' '.join(names)}")
         target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
-        calls = [line for one in self._calls for line in one.lines()]
-        lines = [f"cache_bytes {caches}", *calls, *lines, ""]
+        keys = json.loads((recording_of(self.traced[0][0]) / KEYS).read_text("utf-8"))
+        tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
+        lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
         folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
         variables = gpu_builds.preloaded(
@@ -207,79 +202,32 @@ def _why_absent(folder: Path | None) -> str:
 
 
 _FLOATS = ("fp16", "bf16", "fp32", "fp64")
-_WORD = 16
-"""Hexadecimal digits of a pointer."""
 
 
-@dataclass(frozen=True)
-class RecordedCall:
-    """A recorded launch as a process with a GPU makes it again.
+def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> list[str]:
+    """What the preloaded library is told of a recorded launch, a line each.
 
-    Attributes:
+    Args:
         launch: it.
-        index: of the launches of this kernel with this grid, block and shared memory.
-        values: bytes of each argument as hexadecimal; of what is a pointer, dots.
         trace: what it touches.
+        index: by which it is known again, as `KEYS` has it.
+        values: of its arguments; the same holds.
     """
-
-    launch: Launch
-    index: int
-    values: tuple[str, ...]
-    trace: Trace
-
-    def lines(self) -> list[str]:
-        """What the preloaded library is told of it, a line each."""
-        code, launch = read_kernel(self.launch).code, self.launch
-        shape = (*launch.grid, *launch.options["block"], launch.options["shared"], self.index)
-        found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
-        read = touched_storages(launch, self.trace, Access.READ, Access.ATOMIC)
-        written = touched_storages(launch, self.trace, Access.WRITE, Access.ATOMIC)
-        summed = summed_storages(launch, self.trace)
-        for parameter, value in zip(code.parameters, self.values, strict=True):
-            tensor = launch.arguments.get(parameter.name)
-            element, kind, fresh = 0, "-", 0
-            if isinstance(tensor, TensorArgument):
-                digits = "".join(filter(str.isdigit, tensor.dtype))
-                element = max(1, int(digits or 8) // 8)
-                kind = tensor.dtype if tensor.storage in summed and tensor.dtype in _FLOATS else "-"
-                if tensor.storage in written - read:
-                    fresh = launch.storages[tensor.storage].bytes
-            row = (parameter.bytes, element, parameter.name or "-", kind, fresh, value or "-")
-            found.append("parameter " + " ".join(map(str, row)))
-        return found
-
-
-def recorded_calls(traced: Sequence[tuple[Launch, Trace]]) -> tuple[RecordedCall, ...]:
-    """How the recorded launches of a kernel are found again."""
-    recording = recording_of(traced[0][0])
-    keys = json.loads((recording / KEYS).read_text("utf-8"))
-    events: dict[str, dict[str, Any]] = {}
-    indices: dict[str, int] = {}
-    seen: Counter[object] = Counter()
-    for line in (recording / LAUNCHES).read_text("utf-8").splitlines():
-        event = json.loads(line)
-        if event["event"] == "new":
-            events[event["id"]] = event
-        elif event["event"] == "ran":
-            new = events[event["id"]]
-            process = event["id"].split("-")[0]
-            form = (process, new["kernel"], *new["grid"], *new["block"], new["shared"])
-            indices.setdefault(new["key"], seen[form])
-            seen[form] += 1
-    by_key = {event["key"]: event for event in reversed(events.values())}
-    found = []
-    for launch, trace in traced:
-        key = keys[launch.ordinal]
-        values = tuple(_masked(one, by_key[key]["buffers"]) for one in by_key[key]["arguments"])
-        found.append(RecordedCall(launch, indices[key], values, trace))
-    return tuple(found)
-
-
-def _masked(value: str, buffers: Sequence[tuple[int, int, str]]) -> str:
-    """Bytes of an argument, with dots for addresses, which are others on a GPU."""
-    words = [value[at : at + _WORD] for at in range(0, len(value), _WORD)]
-    for place, word in enumerate(words):
-        address = int.from_bytes(bytes.fromhex(word), "little")
-        if len(word) == _WORD and any(at <= address <= at + size for at, size, _ in buffers):
-            words[place] = "." * _WORD
-    return "".join(words)
+    code = read_kernel(launch).code
+    shape = (*launch.grid, *launch.options["block"], launch.options["shared"], index)
+    found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
+    read = touched_storages(launch, trace, Access.READ, Access.ATOMIC)
+    written = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
+    summed = summed_storages(launch, trace)
+    for parameter, value in zip(code.parameters, values, strict=True):
+        tensor = launch.arguments.get(parameter.name)
+        element, kind, fresh = 0, "-", 0
+        if isinstance(tensor, TensorArgument):
+            digits = "".join(filter(str.isdigit, tensor.dtype))
+            element = max(1, int(digits or 8) // 8)
+            kind = tensor.dtype if tensor.storage in summed and tensor.dtype in _FLOATS else "-"
+            if tensor.storage in written - read:
+                fresh = launch.storages[tensor.storage].bytes
+        row = (parameter.bytes, element, parameter.name or "-", kind, fresh, value or "-")
+        found.append("parameter " + " ".join(map(str, row)))
+    return found

@@ -111,12 +111,7 @@ def splice(
     }
     root = patch_root(file, roots or (Path(file).parent,))
     diff = unified_diff(before, after, root)
-    return Edit(
-        functions={},
-        files=after,
-        before=before,
-        diff=diff,
-    )
+    return Edit(functions={}, files=after, before=before, diff=diff)
 
 
 def inserted_lines(edit: Edit) -> set[str]:
@@ -140,24 +135,17 @@ def _readers(
 ) -> list[Reader]:
     """The functions that read the number, none of which another kernel may use."""
     entry = source.entry
-    own = {
-        (r.file, r.line, r.name): r
-        for one in program
-        if same_place(one, source)
-        for r in one.readers
-    }
-    others = {
-        (r.file, r.line, r.name): one
-        for one in program
-        if not same_place(one, source)
-        for r in one.readers
-    }
-    if not any(reader.reads for reader in own.values()):
+    own, others = (
+        {(r.file, r.line, r.name): (r, one) for one in program if same_place(one, source) is mine
+         for r in one.readers}
+        for mine in (True, False)
+    )  # fmt: skip
+    if not any(reader.reads for reader, _ in own.values()):
         raise SpliceError(
             f"{entry.file}:{entry.first_line}: kernel `{entry.name}` never reads `blockIdx`",
             hint="a kernel that does not number its workgroups has nothing to swizzle",
         )
-    for key, reader in own.items():
+    for key, (reader, _) in own.items():
         for read in reader.reads:
             if read.through:
                 raise SpliceError(
@@ -168,11 +156,11 @@ def _readers(
         if reader.file != entry.file and reader.name not in functions:
             raise _refused(reader, "reads `blockIdx` in a file that is not the project's")
         if key in others:
-            used = others[key].source
+            used = others[key][1].source
             what = f"`{used.entry.name}`" if used else "another kernel"
             why = f"reads `blockIdx` and is used by {what} too, which would be renumbered with it"
             raise _refused(reader, why, "give the kernel a copy of its own")
-    return list(own.values())
+    return [reader for reader, _ in own.values()]
 
 
 @functools.lru_cache(maxsize=8)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.context.sections import readings
 from intelliperf_swizzle.rank import beats, describe_rank, kind_of, order
+from intelliperf_swizzle.readers import percent, points
 from intelliperf_swizzle.records import Attempt, Certificate
-from intelliperf_swizzle.units import percent, points
 
 IDLE_ITERATIONS = 2
 """Iterations in a row without gain after which the prompt asks for another family."""

@@ -150,9 +150,5 @@ class CallGraph:
     def _reach_number(self, system: Iterable[str]) -> set[str]:
         """Functions that are not the user's and read the number, through others of these too."""
         rows = {one: self._mentions[one] for one in system if not _UNIFORM.match(one)}
-        found = {one for one, row in rows.items() if any(map(_NUMBER.match, row))}
-        size = 0
-        while size < len(found):
-            size = len(found)
-            found |= {one for one, row in rows.items() if row & found}
-        return found
+        begin = (one for one, row in rows.items() if any(map(_NUMBER.match, row)))
+        return set(reached(begin, lambda one: [name for name, row in rows.items() if one in row]))

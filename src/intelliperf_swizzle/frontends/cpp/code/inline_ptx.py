@@ -134,7 +134,7 @@ def function(
 
 def declarations(text: str, module: str) -> str:
     """Those of the functions that a text calls and a module does not have."""
-    calls = re.findall(r"call ([^@\n]+) @((?:nvvm|llvm)\.[\w.]+)\(([^)]*)\)", text)
+    calls = re.findall(r"call (?:afn )?([^@\n]+) @((?:nvvm|llvm)\.[\w.]+)\(([^)]*)\)", text)
     rows = {name: (kind, re.sub(r" [%\w.-]+(?=,|$)", "", given)) for kind, name, given in calls}
     return "".join(
         f"declare {kind} @{name}({kinds})\n"

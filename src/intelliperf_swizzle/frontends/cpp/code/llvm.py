@@ -128,11 +128,6 @@ def head(function: Function) -> str:
     return next(line for line in str(function).splitlines() if line.startswith("define"))
 
 
-def link(module: Module, other: Module) -> None:
-    """Puts what a module uses of another one into it."""
-    module.link_in(other)
-
-
 def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Instruction | None]]:
     """The printed lines of a function, each with the instruction that begins there."""
     left = iter(instructions)

@@ -299,12 +299,11 @@ def parameters_of(kernel: llvm.Function) -> list[tuple[str, bool]]:
     """Type of each parameter, and whether it is passed by reference."""
     head = llvm.head(kernel)
     start = head.index("(", head.index(f"@{kernel.name}"))
-    found = []
-    for number, argument in enumerate(kernel.arguments):
-        own = split_list(head[start + 1 : head.rindex(")")])[number]
-        kind = re.sub(r" addrspace\(\d+\)", "", str(argument.type))
-        found.append((kind, "byref(" in own))
-    return found
+    words = split_list(head[start + 1 : head.rindex(")")])
+    return [
+        (re.sub(r" addrspace\(\d+\)", "", str(argument.type)), "byref(" in own)
+        for argument, own in zip(kernel.arguments, words, strict=False)
+    ]
 
 
 def split_list(text: str) -> list[str]:
@@ -319,13 +318,6 @@ def split_list(text: str) -> list[str]:
         else:
             parts[-1] += letter
     return [part.strip() for part in parts]
-
-
-def compile_for_host(text: str) -> bytes:
-    """An object file of a module for the host, position-independent; raises as `host_module`."""
-    module, machine = host_module(text)
-    code: bytes = machine.emit_object(module)
-    return code
 
 
 def host_module(text: str) -> tuple[llvm.Module, Any]:

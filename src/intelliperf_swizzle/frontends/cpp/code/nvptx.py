@@ -91,7 +91,7 @@ def retargeted(bitcode: bytes, arch: str) -> bytes:
     )  # fmt: skip
     text = _KERNEL.sub(lambda found: _with_copies(found, sizes), text)
     whole = llvm.parse(text)
-    llvm.link(whole, llvm.parse(llvm.MODULE_HEAD + nvvm.definitions()))
+    whole.link_in(llvm.parse(llvm.MODULE_HEAD + nvvm.definitions()))
     return bytes(whole.as_bitcode())
 
 

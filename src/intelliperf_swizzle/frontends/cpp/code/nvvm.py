@@ -7,7 +7,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+from intelliperf_swizzle.frontends.cpp.code.inline_ptx import declarations
 
 _FLOATS = (("f", "float", "f32"), ("ftz.f", "float", "f32"), ("d", "double", "f64"))
 _SHUFFLES = {
@@ -31,7 +34,8 @@ _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
 def definitions() -> str:
     """The definitions, for a module."""
     parts = (_places, _blocks, _warps, _numbers, _bounded, _conversions, _halves, _short_floats)
-    return "\n".join(text for part in parts for text in part())
+    text = "\n".join(text for part in parts for text in part())
+    return text + declarations(text, "".join(re.findall(r"(?m)^define .*", text)))
 
 
 def _define(name: str, kind: str, parameters: str, *body: str) -> str:
@@ -50,7 +54,6 @@ def _places() -> Iterator[str]:
     yield _define("reserved", "i64", "", f"%r = ptrtoint {address} to i64")
     for axis, letter in enumerate("xyz"):
         for what, own in (("tid", "workitem"), ("ctaid", "workgroup")):
-            yield f"declare i32 @llvm.amdgcn.{own}.id.{letter}()"
             name = f"read.ptx.sreg.{what}.{letter}"
             yield _define(name, "i32", "", f"%r = call i32 @llvm.amdgcn.{own}.id.{letter}()")
         implicit = "%at = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()"
@@ -64,24 +67,20 @@ def _places() -> Iterator[str]:
             f"%p = getelementptr i8, ptr addrspace(4) %at, i64 {12 + 2 * axis}",
             "%short = load i16, ptr addrspace(4) %p", "%r = zext i16 %short to i32",
         )  # fmt: skip
-    yield "declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()"
     yield _define("read.ptx.sreg.warpsize", "i32", "", "%r = add i32 0, 32")
     yield _define(
         "read.ptx.sreg.laneid", "i32", "",
         "%low = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)",
         "%r = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %low)",
     )  # fmt: skip
-    yield "declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)\ndeclare i32 @llvm.amdgcn.mbcnt.hi(i32, i32)"
 
 
 def _blocks() -> Iterator[str]:
     """What the threads of a block do together."""
-    yield "declare void @llvm.amdgcn.s.barrier()\ndeclare void @llvm.amdgcn.wave.barrier()"
     barrier = "call void @llvm.amdgcn.s.barrier()"
     yield _define("barrier.cta.sync.aligned.all", "void", "i32 %id", barrier)
     yield _define("barrier.cta.sync.all", "void", "i32 %id", barrier)
     yield _define("barrier0", "void", "", barrier)
-    yield "declare void @llvm.trap()"
     asserted = "ptr %what, ptr %file, i32 %line, ptr %function, i64 %bytes"
     yield _define("__assertfail", "void", asserted, "call void @llvm.trap()")
     yield "@sw.votes = linkonce_odr addrspace(3) global i32 undef, align 4"
@@ -105,7 +104,6 @@ def _blocks() -> Iterator[str]:
 
 def _warps() -> Iterator[str]:
     """What the threads of a warp do together."""
-    yield "declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)\ndeclare i64 @llvm.amdgcn.ballot.i64(i1)"
     yield _define("bar.warp.sync", "void", "i32 %mask", "call void @llvm.amdgcn.wave.barrier()")
     for how, (lane, inside) in _SHUFFLES.items():
         asked = (
@@ -154,13 +152,6 @@ def _numbers() -> Iterator[str]:
         if kind == "double":
             yield _define("rcp.approx.ftz.d", kind, f"{kind} %a", f"%r = fdiv afn {kind} 1.0, %a")
         yield _define(f"rcp.approx.{suffix}", kind, f"{kind} %a", f"%r = fdiv afn {kind} 1.0, %a")
-        for name in ("ex2", "lg2", "sin", "cos", "sqrt"):
-            function = {"ex2": "exp2", "lg2": "log2"}.get(name, name)
-            call = f"%r = call afn {kind} @llvm.{function}.{short}({kind} %a)"
-            full = suffix.replace("f", "f32") if name == "ex2" else suffix
-            full = full.replace("f32tz", "ftz")
-            yield _define(f"{name}.approx.{full}", kind, f"{kind} %a", call)
-            yield f"declare {kind} @llvm.{function}.{short}({kind})" if suffix != "ftz.f" else ""
         yield _define(
             f"rsqrt.approx.{suffix}", kind, f"{kind} %a",
             f"%s = call afn {kind} @llvm.sqrt.{short}({kind} %a)", f"%r = fdiv afn {kind} 1.0, %s",
@@ -168,22 +159,19 @@ def _numbers() -> Iterator[str]:
         for name, function in (
             ("sqrt.rn", "sqrt"), ("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"),
             ("round", "rint"), ("fabs", "fabs"), ("fmin", "minnum"), ("fmax", "maxnum"),
-            ("fma.rn", "fma"),
+            ("fma.rn", "fma"), ("ex2.approx", "exp2"), ("lg2.approx", "log2"),
+            ("sin.approx", "sin"), ("cos.approx", "cos"), ("sqrt.approx", "sqrt"),
         ):  # fmt: skip
-            full = (
-                {"f": "f32", "ftz.f": "ftz.f32", "d": "f64"}[suffix] if name == "fabs" else suffix
-            )
+            long = name == "fabs" or (name, kind) == ("ex2.approx", "float")
+            full = suffix[:-1] + short if long else suffix
             parameters = {"fma.rn": three, "fmin": two, "fmax": two}.get(name, f"{kind} %a")
-            call = f"%r = call {kind} @llvm.{function}.{short}({parameters})"
+            rough = "afn " if name.endswith(".approx") else ""
+            call = f"%r = call {rough}{kind} @llvm.{function}.{short}({parameters})"
             yield _define(f"{name}.{full}", kind, parameters, call)
-            if suffix != "ftz.f" and function != "sqrt":
-                types = parameters.replace("%a", "").replace("%b", "").replace("%c", "")
-                yield f"declare {kind} @llvm.{function}.{short}({types})"
 
 
 def _bounded() -> Iterator[str]:
     """Clamped to 0 and 1, or rounded in a direction, by wider numbers: close enough for values."""
-    yield "declare fp128 @llvm.fabs.f128(fp128)"
     single = ("float", "f32", "double", "f64", "i32")
     for suffix, (kind, short, wide, long, bits) in (
         ("f", single), ("ftz.f", single), ("d", ("double", "f64", "fp128", "f128", "i64")),

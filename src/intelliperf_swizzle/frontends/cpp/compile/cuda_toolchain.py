@@ -30,9 +30,6 @@ from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
     triton_folder,
 )
 
-_ABSENT = ("curand_mtgp32_kernel.h",)
-"""Headers that clang includes in every CUDA source, and cuRAND brings; empty where it is not."""
-
 
 class CudaToolchain(Toolchain):
     """CUDA's."""
@@ -82,8 +79,8 @@ class CudaToolchain(Toolchain):
         (root / "lib64").symlink_to("lib")
         if library := _libdevice(headers):
             (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
-        for name in _ABSENT:
-            (root / "more" / name).touch()
+        # clang includes it in every CUDA source, and cuRAND brings it; empty where that is not
+        (root / "more" / "curand_mtgp32_kernel.h").touch()
         shutil.copy(RUNTIME / "cuda_host.h", root / "more")
         text = (RUNTIME / "nvcc.py").read_text(encoding="utf-8")
         (root / "bin" / "nvcc").write_text(f"#!{sys.executable} -SE\n{text}", encoding="utf-8")

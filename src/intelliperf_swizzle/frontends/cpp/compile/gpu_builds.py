@@ -26,7 +26,7 @@ CMake's default: another library can stand before that one alone."""
 GPU_BUILDS = "gpu"
 """Folder of a recording in which programs are built for a GPU."""
 _SHIM_FLAGS = (
-    "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,initfirst",
+    "-std=gnu++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,initfirst",
 )  # fmt: skip
 
 

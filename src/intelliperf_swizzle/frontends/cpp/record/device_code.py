@@ -235,7 +235,8 @@ class _Preparation:
                     self._foreign[one.name] = f"`{what}`{place}"
             if len(foreign) < len(parameters):
                 path = self._request.folder / "objects" / f"{len(self._objects)}.o"
-                path.write_bytes(native.compile_for_host(host))
+                module, machine = native.host_module(host)
+                path.write_bytes(machine.emit_object(module))
                 self._objects.append(path)
         except (SwizzleError, RuntimeError) as error:
             self._foreign |= dict.fromkeys(parameters, str(error).splitlines()[0])
@@ -250,7 +251,8 @@ class _Preparation:
             kernel = replace(kernel, foreign=self._foreign.get(symbol))
             (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
             parameters = (str(one.bytes) for one in kernel.code.parameters)
-            rows.append(" ".join((symbol, contents_of(kernel.slice), *parameters)))
+            plain = kernel.source.entry.name if kernel.source else "-"
+            rows.append(" ".join((symbol, plain, _contents_of(kernel.slice), *parameters)))
         lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
         (folder / "globals.txt").write_text("".join(lines), "utf-8")
         (folder / "kernels.txt").write_text("".join(f"{row}\n" for row in rows), "utf-8")
@@ -266,7 +268,7 @@ class _Preparation:
         return None if linked.exit_code == 0 else lines[0].strip()
 
 
-def contents_of(sliced: AddressSlice) -> str:
+def _contents_of(sliced: AddressSlice) -> str:
     """Whose buffers' contents the stand-in keeps, in its words."""
     if sliced.refusal is not None:
         return "-"

@@ -153,21 +153,7 @@ def make_on_gpu(
     recipe = replace(recipe, build_files=known)
     built = make(recipe, folder, toolchain, request.environment)
     device_code.refuse_shared_names(folder)
-    (folder / "order.txt").write_text("\n".join(_order(folder)), "utf-8")
     shim = gpu_builds.build_shim(recipe.language, folder, environment)
     variables = {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
     ready = replace(built, folder=program.folder, command=program.command)
     return ready, gpu_builds.preloaded(shim, variables)
-
-
-def _order(folder: Path) -> list[str]:
-    """Which kernels' launches are to be written down, a line each, and all device variables."""
-    lines: list[str] = []
-    variables: dict[str, tuple[int, int]] = {}
-    for symbol, (_, kernel) in device_code.read_kernels(folder).items():
-        if kernel.source is not None:
-            sizes = " ".join(str(one.bytes) for one in kernel.code.parameters)
-            plain = kernel.source.entry.name
-            lines.append(f"kernel {symbol} {plain} {device_code.contents_of(kernel.slice)} {sizes}")
-        variables |= kernel.variables
-    return [*lines, *(f"variable {name} {at} {size}" for name, (at, size) in variables.items()), ""]

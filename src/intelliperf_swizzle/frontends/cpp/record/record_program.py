@@ -12,7 +12,7 @@ import signal
 import struct
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,10 +39,15 @@ LAUNCHES = "launches.jsonl"
 LINES_VARIABLE = "SWIZZLE_HIP_LINES"
 """Names a file for the lines that executed workgroups touch: native execution's trace."""
 KEYS = "keys.json"
-"""The stand-in's hash of each launch, by ordinal."""
+"""By what a process makes each launch again is known, by ordinal: the stand-in's hash; its index of
+the launches of this kernel with this grid, block and shared memory; and the bytes of each argument
+as hexadecimal, with dots for those of a pointer, which are others on a GPU."""
+_WORD = 16
+"""Hexadecimal digits of a pointer."""
 _BUDGET_SECONDS = 20.0
 _DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
-_FLOATS = {"float": "f", "double": "d", "half": "e"}
+FLOATS = {"float": "f", "double": "d", "half": "e"}
+"""How `struct` calls LLVM's types."""
 
 
 def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
@@ -139,6 +144,8 @@ class _LaunchJournal:
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
     ran: dict[str, dict[str, Any]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    forms: Counter[object] = field(default_factory=Counter)
+    indices: dict[str, int] = field(default_factory=dict)
     refused: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
@@ -147,13 +154,22 @@ class _LaunchJournal:
         for event in self.journal.unread():
             if event["event"] == "new":
                 self.records[event["id"]] = event
+                self.indices.setdefault(event["key"], self.forms[_form(event)])
             elif event["event"] == "ran":
                 self.ran[event["id"]] = event
                 self.counts[event["id"]] += 1
+                if event["id"] in self.records:  # else it was forked with it
+                    self.forms[_form(self.records[event["id"]])] += 1
             elif event["event"] == "refused":
                 self.refused[event["kernel"]] = None
             elif event["event"] == "note":
                 self.notes[event["text"]] = None
+
+
+def _form(new: Mapping[str, Any]) -> object:
+    """The process of a launch, its kernel, grid, block and shared memory."""
+    process = new["id"].partition("-")[0]
+    return process, new["kernel"], *new["grid"], *new["block"], new["shared"]
 
 
 # --- launches -------------------------------------------------------------------------------------
@@ -168,7 +184,7 @@ def _launches(
     for name, event in journal.records.items():
         by_key.setdefault(event["key"], (event, []))[1].append(name)
     launches: list[Launch] = []
-    keys: list[str] = []
+    keys: list[tuple[str, int, list[str]]] = []
     for event, names in by_key.values():
         path, kernel = kernels[event["kernel"]]
         if kernel.source is None:
@@ -184,9 +200,20 @@ def _launches(
         )
         save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
-        keys.append(event["key"])
+        values = [_masked(one, event["buffers"]) for one in event["arguments"]]
+        keys.append((event["key"], journal.indices[event["key"]], values))
     (folder / KEYS).write_text(json.dumps(keys), "utf-8")
     return launches
+
+
+def _masked(value: str, buffers: Sequence[tuple[int, int, str]]) -> str:
+    """Bytes of an argument, with dots for addresses."""
+    words = [value[at : at + _WORD] for at in range(0, len(value), _WORD)]
+    for place, word in enumerate(words):
+        address = int.from_bytes(bytes.fromhex(word), "little")
+        if len(word) == _WORD and any(at <= address <= at + size for at, size, _ in buffers):
+            words[place] = "." * _WORD
+    return "".join(words)
 
 
 def _launch(event: Mapping[str, Any], path: Path, kernel: DeviceKernel, folder: Path) -> Launch:
@@ -250,8 +277,8 @@ def _argument(
             return address or None
     if re.match(r"i\d+$", kind):
         return int.from_bytes(raw, "little", signed=True)
-    if kind in _FLOATS:
-        value: float = struct.unpack(_FLOATS[kind], raw)[0]
+    if kind in FLOATS:
+        value: float = struct.unpack(FLOATS[kind], raw)[0]
         return value
     return text
 
@@ -265,7 +292,7 @@ def _computed(
     """Which launches were recorded and not executed."""
     why: dict[str, str] = {}
     for name, event in journal.ran.items():
-        if not event["computed"] and event["why"] != "off":
+        if name in journal.records and not event["computed"] and event["why"] != "off":
             symbol = journal.records[name]["kernel"]
             kernel = kernels[symbol][1]
             source = kernel.source
@@ -297,11 +324,7 @@ _MISSING = (
 )
 
 
-def _no_launch(
-    tools: type[Toolchain],
-    journal: _LaunchJournal,
-    ending: Ending,
-) -> CaptureError:
+def _no_launch(tools: type[Toolchain], journal: _LaunchJournal, ending: Ending) -> CaptureError:
     for pattern, fact, remedy in _MISSING:
         found = re.search(pattern, "\n".join(ending.last_lines))
         if found:

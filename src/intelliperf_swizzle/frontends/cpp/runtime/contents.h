@@ -16,10 +16,13 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 #include <unordered_map>
 #include <vector>
 
@@ -45,6 +48,13 @@ uint64_t hash_of(const void* data, size_t bytes) {
   return hash;
 }
 
+std::string hexadecimal(const uint8_t* at, size_t bytes) {
+  std::string text;
+  char digits[3];
+  for (; bytes--; at++) snprintf(digits, sizeof digits, "%02x", *at), text += digits;
+  return text;
+}
+
 // Keeps what a buffer holds, once; returns the name of its file.
 std::string keep(const std::string& folder, const void* at, size_t bytes) {
   char name[64];
@@ -68,6 +78,32 @@ std::string keep(const std::string& folder, const void* at, size_t bytes) {
     }
   }
   return name;
+}
+
+struct Kernel {
+  std::string symbol, plain, contents;  // plain: as in the source; "-" where that is not known
+  std::vector<size_t> parameters;       // bytes of each
+};
+std::vector<Kernel> read_kernels(const std::string& folder) {
+  std::vector<Kernel> found;
+  std::ifstream lines(folder + "/kernels.txt");
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    Kernel one;
+    words >> one.symbol >> one.plain >> one.contents;
+    for (size_t bytes; words >> bytes;) one.parameters.push_back(bytes);
+    found.push_back(one);
+  }
+  return found;
+}
+
+// Where the device variables of a recording are told to be: address and bytes.
+typedef std::map<std::string, std::pair<uintptr_t, size_t>> Variables;
+Variables read_variables(const std::string& folder) {
+  Variables found;
+  std::ifstream lines(folder + "/globals.txt");
+  for (std::string name; lines >> name;) lines >> found[name].first >> found[name].second;
+  return found;
 }
 
 // Whether what a parameter points to decides addresses, by the words of `kernels.txt`.

@@ -7,8 +7,9 @@
 // for the host: a workgroup at a time, a fiber for each thread that waits for others.
 //
 // SWIZZLE_HIP_FOLDER names the folder of the recording, with
-//   kernels.txt     a line for each kernel: symbol, contents that decide ("-" none, "*" all, or
-//                   "v" for variables and numbers of parameters), then bytes of each parameter
+//   kernels.txt     a line for each kernel: symbol, name in the source ("-" where that is not
+//                   known), contents that decide ("-" none, "*" all, or "v" for variables and
+//                   numbers of parameters), then bytes of each parameter
 //   globals.txt     a line for each device variable: name address bytes
 //   kernels.so      the kernels for the host, if there are any
 //   launches.jsonl  is written: a launch a line
@@ -51,10 +52,6 @@ namespace {
 constexpr uintptr_t kGlobals = 15ull << 30;  // device variables; kGlobals of native.py
 constexpr uintptr_t kEnd = 256ull << 30;     // a line's number fits 31 bits
 
-struct Kernel {
-  std::string symbol, contents;
-  std::vector<size_t> parameters;  // bytes of each
-};
 struct Buffer {
   size_t bytes, room;
 };
@@ -115,19 +112,10 @@ bool map_at(uintptr_t at, size_t bytes) {
 }
 
 void read_tables() {
-  std::ifstream kernels(folder_ + "/kernels.txt");
-  for (std::string line; std::getline(kernels, line);) {
-    std::istringstream words(line);
-    Kernel one;
-    words >> one.symbol >> one.contents;
-    for (size_t bytes; words >> bytes;) one.parameters.push_back(bytes);
-    table_[one.symbol] = one;
-  }
-  std::ifstream globals(folder_ + "/globals.txt");
-  std::string name;
-  uintptr_t address;
-  size_t bytes, end = kGlobals;
-  while (globals >> name >> address >> bytes) {
+  for (auto& one : read_kernels(folder_)) table_[one.symbol] = one;
+  size_t end = kGlobals;
+  for (auto& [name, place] : read_variables(folder_)) {
+    auto [address, bytes] = place;
     globals_[name] = address;
     live_[address] = {bytes, 0};
     end = std::max(end, address + bytes);
@@ -188,13 +176,7 @@ std::string describe(const Kernel& kernel, const Configuration& how, const uint8
     if (decides && !known) kept.push_back(it->first), known = true;
   };
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
-    text << (i ? ", \"" : "\"");
-    for (size_t k = 0; k < kernel.parameters[i]; k++) {
-      char hex[3];
-      snprintf(hex, sizeof hex, "%02x", values[i][k]);
-      text << hex;
-    }
-    text << "\"";
+    text << (i ? ", \"" : "\"") << hexadecimal(values[i], kernel.parameters[i]) << "\"";
     for (size_t k = 0; k + 8 <= kernel.parameters[i]; k += 8) {
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);

@@ -67,9 +67,8 @@ struct Difference {
 
 class Bench {  // one launch on the program's own memory, which is put back
  public:
-  Bench(Task& task, int number, Function original, const void* host, void** arguments,
-        Stream stream)
-      : task_(task), number_(number), arguments_(arguments), stream_(stream) {
+  Bench(Task& task, Function original, const void* host, void** arguments, Stream stream)
+      : task_(task), arguments_(arguments), stream_(stream) {
     original_.function = original;
     for (auto& one : state().managed)
       if (same_library(one.host, host)) managed_.push_back(&one);
@@ -327,7 +326,6 @@ class Bench {  // one launch on the program's own memory, which is put back
   }
 
   Task& task_;
-  int number_;
   void** arguments_;
   Stream stream_;
   Loaded original_;

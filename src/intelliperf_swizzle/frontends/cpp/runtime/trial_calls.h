@@ -135,13 +135,8 @@ double race_seconds_ = 0, run_seconds_ = 20, tolerance_ = 0;
 size_t cache_bytes_ = 0;
 std::vector<Task> tasks_;
 std::map<int, std::vector<std::string>> candidates_;  // files of device code
-struct Recorded {                                     // a kernel whose launches are written down
-  std::string symbol, plain, contents;                // contents: as in `kernels.txt`
-  std::vector<size_t> bytes;                          // of each parameter
-};
-std::vector<Recorded> recorded_;
-std::map<std::string, std::pair<uintptr_t, size_t>>
-    placed_;  // where device variables are told to be
+std::vector<Kernel> recorded_;                        // whose launches are written down
+Variables placed_;
 std::set<std::pair<int, int>> checked_;
 std::set<int> failed_, raced_;
 
@@ -161,16 +156,6 @@ void read_order() {
     if (what == "raced" && in >> one) raced_.insert(one);
     if (what == "candidate" && in >> one)
       for (std::string file; in >> file;) candidates_[one].push_back(file);
-    if (what == "variable") {
-      std::string name;
-      in >> name >> placed_[name].first >> placed_[name].second;
-    }
-    if (what == "kernel") {
-      Recorded r;
-      in >> r.symbol >> r.plain >> r.contents;
-      for (size_t bytes; in >> bytes;) r.bytes.push_back(bytes);
-      recorded_.push_back(r);
-    }
     if (what == "task") {
       Task t;
       in >> t.symbol >> t.plain >> t.grid.x >> t.grid.y >> t.grid.z >> t.block.x >> t.block.y >>
@@ -213,7 +198,11 @@ void begin() {
   if (begun) return;
   begun = true;
   if (const char* below = getenv("SWIZZLE_TRIAL_STOP")) stop_ = below;
-  if (const char* folder = getenv("SWIZZLE_TRIAL_FOLDER")) folder_ = folder, read_order();
+  const char* folder = getenv("SWIZZLE_TRIAL_FOLDER");
+  if (!folder) return;
+  folder_ = folder;
+  read_order();
+  recorded_ = read_kernels(folder_), placed_ = read_variables(folder_);
 }
 Error noted(Error error, void** at, size_t bytes) {
   std::lock_guard<std::recursive_mutex> guard(state().lock);

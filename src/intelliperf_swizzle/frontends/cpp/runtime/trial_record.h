@@ -29,10 +29,7 @@ class Told {  // buffers of a launch
       word += place(*--it, kept) - it->first;
       memcpy(&value[k], &word, 8);
     }
-    std::string text;
-    char hex[3];
-    for (uint8_t one : value) snprintf(hex, sizeof hex, "%02x", one), text += hex;
-    return quoted(text);
+    return quoted(hexadecimal(value.data(), bytes));
   }
   // A device variable of the library that a kernel is of.
   void variable(const std::string& name, bool kept, const void* host) {
@@ -74,7 +71,7 @@ class Told {  // buffers of a launch
   std::string text_;
 };
 
-void record(const Recorded& kernel, const void* host, Dim3 grid, Dim3 block, void** arguments,
+void record(const Kernel& kernel, const void* host, Dim3 grid, Dim3 block, void** arguments,
             size_t shared) {
   static std::map<std::string, int> seen;
   Told told;
@@ -85,9 +82,9 @@ void record(const Recorded& kernel, const void* host, Dim3 grid, Dim3 block, voi
   text << field("kernel", quoted(kernel.symbol));
   three("grid", grid), three("block", block);
   text << ", \"shared\": " << shared << ", \"arguments\": [";
-  for (size_t i = 0; i < kernel.bytes.size(); i++)
+  for (size_t i = 0; i < kernel.parameters.size(); i++)
     text << (i ? ", " : "")
-         << told.argument(arguments[i], kernel.bytes[i], contents_decide(kernel.contents, i));
+         << told.argument(arguments[i], kernel.parameters[i], contents_decide(kernel.contents, i));
   for (auto& [name, _] : placed_)
     told.variable(name, kernel.contents == "*" || kernel.contents[0] == 'v', host);
   text << "], \"buffers\": " << told.buffers();

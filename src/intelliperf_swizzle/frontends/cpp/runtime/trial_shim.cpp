@@ -8,7 +8,8 @@
 // before, and the program makes its own launch and goes on.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
-//   order.txt      a line each, words as `read_order` takes them
+//   order.txt      a line each, words as `read_order` takes them; or, where launches are written
+//   kernels.txt, globals.txt  down, what of, as for `standin.h`
 //   journal.jsonl  is written: what is being done and what came of it, as `frontends/trials` reads
 //   it launches.jsonl, contents/  are written, as by `standin.h`
 // SWIZZLE_TRIAL_STOP names a folder: the first launch of a kernel from a library below it ends the
@@ -138,7 +139,7 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
   if (!function || function(&original, host))
     why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
-  Bench bench(task, number_of_task, original, host, arguments, stream);
+  Bench bench(task, original, host, arguments, stream);
   for (auto* one : bench.managed())
     why = "the program has a __managed__ variable (`" + one->name + "`)";
   if (why.empty()) why = bench.prepare();
@@ -182,11 +183,9 @@ bool is_kernel(const One& recorded, const std::string& name) {
 bool same_values(const Task& task, void** arguments) {
   for (size_t i = 0; i < task.parameters.size(); i++) {
     const Parameter& p = task.parameters[i];
-    for (size_t k = 0; k < p.bytes && 2 * k + 1 < p.value.size(); k++) {
-      char hex[3];
-      snprintf(hex, sizeof hex, "%02x", ((uint8_t*)arguments[i])[k]);
-      if (p.value[2 * k] != '.' && p.value.compare(2 * k, 2, hex)) return false;
-    }
+    const std::string found = hexadecimal((uint8_t*)arguments[i], p.bytes);
+    for (size_t k = 0; k < std::min(found.size(), p.value.size()); k++)
+      if (p.value[k] != '.' && p.value[k] != found[k]) return false;
   }
   return true;
 }
@@ -208,7 +207,8 @@ void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, s
       RUNTIME(StreamIsCapturing, Stream, int*)(stream, &capturing) || capturing)
     return;
   for (auto& one : recorded_)
-    if (is_kernel(one, known->second)) record(one, host, grid, block, arguments, shared);
+    if (one.plain != "-" && is_kernel(one, known->second))
+      record(one, host, grid, block, arguments, shared);
   std::ostringstream form;
   form << known->second << ' ' << grid.x << ' ' << grid.y << ' ' << grid.z << ' ' << block.x << ' '
        << block.y << ' ' << block.z << ' ' << shared;
@@ -254,23 +254,17 @@ struct Farewell {
 // -----------------------------------------------------------------------------
 
 #define PASS(name, types, names) (*next<Error types>(QUOTED(name))) names
-#define ALLOCATE(name)                                                  \
-  EXPORT Error name(void** at, size_t bytes) {                          \
-    return noted(PASS(name, (void**, size_t), (at, bytes)), at, bytes); \
+// Calls of one kind, some of which take a further argument, of a type that is given then.
+#define ALLOCATE(name, ...)                                                                     \
+  EXPORT Error name(void** at, size_t bytes __VA_OPT__(, __VA_ARGS__ with)) {                   \
+    return noted(                                                                               \
+        PASS(name, (void**, size_t __VA_OPT__(, __VA_ARGS__)), (at, bytes __VA_OPT__(, with))), \
+        at, bytes);                                                                             \
   }
-#define ALLOCATE_WITH(name, type)                                                   \
-  EXPORT Error name(void** at, size_t bytes, type with) {                           \
-    return noted(PASS(name, (void**, size_t, type), (at, bytes, with)), at, bytes); \
-  }
-#define RELEASE(name)                 \
-  EXPORT Error name(void* at) {       \
-    forget(at);                       \
-    return PASS(name, (void*), (at)); \
-  }
-#define RELEASE_WITH(name, type)                  \
-  EXPORT Error name(void* at, type with) {        \
-    forget(at);                                   \
-    return PASS(name, (void*, type), (at, with)); \
+#define RELEASE(name, ...)                                                         \
+  EXPORT Error name(void* at __VA_OPT__(, __VA_ARGS__ with)) {                     \
+    forget(at);                                                                    \
+    return PASS(name, (void* __VA_OPT__(, __VA_ARGS__)), (at __VA_OPT__(, with))); \
   }
 #define LAUNCH(name)                                                                          \
   EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, \
@@ -282,8 +276,8 @@ struct Farewell {
 LAUNCH(API(LaunchKernel))
 #ifdef FOR_HIP
 LAUNCH(hipLaunchKernel_spt)
-ALLOCATE_WITH(hipHostAlloc, unsigned)
-ALLOCATE_WITH(hipHostMalloc, unsigned)
+ALLOCATE(hipHostAlloc, unsigned)
+ALLOCATE(hipHostMalloc, unsigned)
 RELEASE(hipHostFree)
 #else
 LAUNCH(cudaLaunchKernel_ptsz)
@@ -309,15 +303,15 @@ EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
   if (!error) state().handles[*kernel] = host;
   return error;
 }
-ALLOCATE_WITH(cudaHostAlloc, unsigned)
+ALLOCATE(cudaHostAlloc, unsigned)
 RELEASE(cudaFreeHost)
-ALLOCATE_WITH(cudaMallocAsync_ptsz, Stream)
-RELEASE_WITH(cudaFreeAsync_ptsz, Stream)
+ALLOCATE(cudaMallocAsync_ptsz, Stream)
+RELEASE(cudaFreeAsync_ptsz, Stream)
 #endif
 ALLOCATE(API(Malloc))
 ALLOCATE(API(MallocHost))
-ALLOCATE_WITH(API(MallocManaged), unsigned)
-ALLOCATE_WITH(API(MallocAsync), Stream)
+ALLOCATE(API(MallocManaged), unsigned)
+ALLOCATE(API(MallocAsync), Stream)
 EXPORT Error API(MallocPitch)(void** at, size_t* pitch, size_t width, size_t height) {
   Error error =
       PASS(API(MallocPitch), (void**, size_t*, size_t, size_t), (at, pitch, width, height));
@@ -328,7 +322,7 @@ EXPORT Error API(HostRegister)(void* at, size_t bytes, unsigned flags) {
 }
 RELEASE(API(HostUnregister))
 RELEASE(API(Free))
-RELEASE_WITH(API(FreeAsync), Stream)
+RELEASE(API(FreeAsync), Stream)
 
 EXPORT void REGISTER(RegisterFunction)(void** module, const void* host, char* device,
                                        const char* name, int threads, void* a, void* b, void* c,

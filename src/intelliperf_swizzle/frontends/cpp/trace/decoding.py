@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -85,7 +85,7 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     function = module.get_function(symbol)
     blocks = list(function.blocks)
     decoder = _TermDecoder(variables, module)
-    steps = {llvm.identity(block): tuple(decoder.steps(block)) for block in blocks}
+    steps = {llvm.identity(block): tuple(map(decoder.step, block.instructions)) for block in blocks}
     return Program(
         steps,
         {block: place for place, block in enumerate(llvm.order_of(blocks)[0])},
@@ -106,12 +106,8 @@ class _TermDecoder:
         self._layout = llvm.binding().create_target_data(module.data_layout)
         self._structures = {one.name: one for one in module.struct_types}
 
-    def steps(self, block: Any) -> Iterator[Step]:
-        """The instructions of a block."""
-        for one in block.instructions:
-            yield self._step(one)
-
-    def _step(self, one: Any) -> Step:
+    def step(self, one: llvm.Instruction) -> Step:
+        """An instruction."""
         text = str(one).strip()
         values = list(one.operands)
         kind = str(one.type)
@@ -131,7 +127,7 @@ class _TermDecoder:
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
             found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
-            known["strides"], operands = self._strides(found[1] if found else "", operands)
+            known["strides"] = self._strides(found[1] if found else "", len(operands) - 2)
         elif one.opcode == "call":
             found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
             known["how"] = found[1] if found else "a pointer to a function"
@@ -170,12 +166,10 @@ class _TermDecoder:
         steps = re.findall(r"getelementptr [^(]*\(i8, [^@]*@[\w.$]+\)?[^,]*, i64 (-?\d+)\)", text)
         return self._variables[names[0]] + sum(map(int, steps))
 
-    def _strides(
-        self, source: str, operands: tuple[Number | int, ...]
-    ) -> tuple[tuple[int, ...], tuple[Number | int, ...]]:
-        """Bytes per index; an index into a structure becomes the bytes that it skips."""
+    def _strides(self, source: str, inner: int) -> tuple[int, ...]:
+        """Bytes per index, of the first one and of so many inside what it points to."""
         strides = [self._size(source)]
-        for _ in operands[2:]:
+        for _ in range(inner):
             array = re.match(r"[\[<](\d+) x (.+)[\]>]$", source)
             if array is None:
                 raise TraceError(
@@ -183,7 +177,7 @@ class _TermDecoder:
                 )
             source = array[2]
             strides.append(self._size(source))
-        return tuple(strides), operands
+        return tuple(strides)
 
     def _size(self, kind: str) -> int:
         array = re.match(r"\[(\d+) x (.+)\]$", kind)

@@ -13,9 +13,6 @@ import numpy.typing as npt
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Grid, Int64Array, UInt8Array
 
-_ARGUMENTS = 1 << 59
-_IMPLICIT = 1 << 60
-_DISPATCH = 1 << 61
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
@@ -55,17 +52,17 @@ class DeviceMemory:
         all_places: the bit set of `trace.sharing.reads_what_is_written` for all buffers.
     """
 
-    arguments = _ARGUMENTS
+    arguments = 1 << 59
     elsewhere = 1 << 57
     not_global = 1 << 56
-    implicit = _IMPLICIT
-    dispatch = _DISPATCH
+    implicit = 1 << 60
+    dispatch = 1 << 61
 
     def __init__(
         self, buffers: Sequence[Buffer], arguments: Mapping[int, bytes], grid: Grid, block: Grid
     ):
-        self._small = {_ARGUMENTS + (n << 20): data for n, data in arguments.items()}
-        self._small[_IMPLICIT], self._small[_DISPATCH] = _hidden(grid, block)
+        self._small = {self.address_of_argument(n): data for n, data in arguments.items()}
+        self._small[self.implicit], self._small[self.dispatch] = _hidden(grid, block)
         self._buffers = [
             *buffers,
             *(Buffer(("an argument",), begin, len(data), np.frombuffer(data, np.uint8))
@@ -73,10 +70,10 @@ class DeviceMemory:
         ]  # fmt: skip
         self.all_places = (1 << len(buffers) + 1) - 1
 
-    @staticmethod
-    def address_of_argument(number: int) -> int:
+    @classmethod
+    def address_of_argument(cls, number: int) -> int:
         """Where an argument that is passed by reference lies."""
-        return _ARGUMENTS + (number << 20)
+        return cls.arguments + (number << 20)
 
     def read_one(self, address: int, count: int) -> int:
         """The signed number of so many bytes at an address, of an argument or from there on."""
@@ -102,7 +99,7 @@ class DeviceMemory:
         found = np.zeros(flat.shape, np.int64)
         local = flat >= self.not_global
         if local.any():
-            local &= flat < _ARGUMENTS
+            local &= flat < self.arguments
             if (local.reshape(addresses.shape) & active()).any():
                 raise NotGlobalError
         for buffer in self._buffers:

@@ -17,6 +17,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
+from intelliperf_swizzle.frontends.cpp.record.record_program import FLOATS
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
@@ -24,8 +25,12 @@ from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpd
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
-from intelliperf_swizzle.trace.sharing import reads_what_is_written, with_sharing, writes_any
-from intelliperf_swizzle.trace.writers import Writers
+from intelliperf_swizzle.trace.sharing import (
+    Writers,
+    reads_what_is_written,
+    with_sharing,
+    writes_any,
+)
 
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""
@@ -38,7 +43,6 @@ _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
 _MOST_WATCHED = 1 << 28
 """Bytes of the buffers whose writers are told thread by thread (600 MB)."""
-_FLOATS = {"float": "f", "double": "d", "half": "e"}
 
 
 def trace_here(launch: records.Launch, _: Path) -> records.Trace:
@@ -277,7 +281,7 @@ def _values(launch: records.Launch, types: Sequence[str]) -> tuple[list[int], di
         if isinstance(argument, records.TensorArgument):
             values.append(addresses[argument.storage] + argument.offset_bytes)
         elif isinstance(argument, float):
-            values.append(int.from_bytes(struct.pack(_FLOATS[kind], argument), "little"))
+            values.append(int.from_bytes(struct.pack(FLOATS[kind], argument), "little"))
         elif isinstance(argument, str):
             by_reference[number] = bytes.fromhex(argument)
             values.append(DeviceMemory.address_of_argument(number))

@@ -105,6 +105,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             for number, span in enumerate(memory.spans)
         },
         configs=configs_of(sources.python_function(kernel)),
+        fields={n: names for one in values.items() for n, names in _fields(*one)},
     )
     spans = dict(enumerate(memory.spans))
     return DescribedLaunch(launch, spans, memory.tensors)
@@ -183,6 +184,15 @@ def _leaves(values: Iterable[Any]) -> Iterator[Any]:
             yield from _leaves(value)
         else:
             yield value
+
+
+def _fields(name: str, value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The names of the items of named tuples, by the names of these: `p`, `p.inner`."""
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", ())
+        yield from [(name, names)] if names else []
+        for part, item in zip(names or range(len(value)), value, strict=True):
+            yield from _fields(f"{name}.{part}", unwrapped(item))
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:

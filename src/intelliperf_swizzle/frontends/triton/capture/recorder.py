@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import re
 import threading
 import time
 from collections import Counter
@@ -35,6 +36,7 @@ from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 PROBE_SECONDS = 0.5
 """A launch runs this long before it is asked whether the budget suffices."""
+_ROUNDED = re.compile(r"arith\.fpto[su]i .*\bx?i8\b")
 MOST_PROBES = 4
 """A kernel that was stopped so often on a grid is not begun again there, unless it may write
 integers: each launch of a long loop may have a seed of its own."""
@@ -171,11 +173,13 @@ class Budget:
     def _execute(self, bound: BoundCall, live: DescribedLaunch) -> Execution:
         """Run all programs, unless that would take too long.
 
-        One that writes integers has another budget: later launches may compute addresses of them.
+        One that writes integers has another budget: later launches may compute addresses of them,
+        but for bytes that floats were rounded to.
         """
         kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
         integers = not written(bound.ttir, live).isdisjoint(live.integers)
+        integers = integers and not _ROUNDED.search(bound.ttir or "")
         hopeless = self._stopped[place] >= MOST_PROBES and not integers
         if self._settings.compute == "never" or hopeless or bound.ttir is None:
             return Execution(computed=False, seconds=None)
@@ -194,8 +198,7 @@ class Budget:
             journal.write(self._folder, "note", text=sentence)
         finally:
             self._seconds_left -= stopwatch.seconds
-        seconds = stopwatch.seconds if computed else stopwatch.estimate
-        return Execution(computed, seconds)
+        return Execution(computed, stopwatch.seconds if computed else stopwatch.estimate)
 
 
 class LaunchEndedError(Exception):

@@ -59,7 +59,7 @@ def record(request: RecordRequest) -> Capture:
     return capture(request)
 
 
-def capture(request: RecordRequest, *, compute_budget_seconds: float = 20.0) -> Capture:
+def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
     Nothing of the command is left when this returns or raises, Ctrl-C included.
@@ -135,6 +135,7 @@ class _Told:
     """What the journal of a recording tells, once that is over.
 
     Attributes:
+        kinds: of its events.
         records: names of the launches, in the order in which they were first made.
         executions: of these.
         refusals, cautions, notes: sentences.
@@ -145,7 +146,7 @@ class _Told:
     """
 
     def __init__(self, events: Sequence[dict[str, Any]]) -> None:
-        self._events = events
+        self._events, self.kinds = events, {one["event"] for one in events}
         self.records = [*dict.fromkeys(self._all("new", "record"))]
         self.executions = {
             one["record"]: Execution(one["computed"], one["seconds"])
@@ -163,10 +164,6 @@ class _Told:
 
     def _all(self, event: str, field: str) -> list[str]:
         return [one[field] for one in self._events if one["event"] == event]
-
-    def any(self, event: str) -> bool:
-        """Whether it happened."""
-        return any(one["event"] == event for one in self._events)
 
 
 def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
@@ -223,7 +220,7 @@ def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) ->
 def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
     if told.not_utf8:
         return UsageError(told.not_utf8, hint="rename it, or use a link with another name")
-    if not told.any("python"):
+    if "python" not in told.kinds:
         hint = (
             "the command started no Python that could be watched, and named no HIP or CUDA program"
             " (-b/--build_command builds one); a script that sets PYTHONPATH must keep its old"
@@ -236,9 +233,9 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
             "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"
             " of a program of its own are, built by hipcc or nvcc"
         )
-    elif not told.any("triton") and ending.exit_code:
+    elif "triton" not in told.kinds and ending.exit_code:
         hint = "it failed before it imported Triton; its last lines are above"
-    elif not told.any("triton"):
+    elif "triton" not in told.kinds:
         hint = "it never imported Triton, and of a Python program only Triton kernels are recorded"
     elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"

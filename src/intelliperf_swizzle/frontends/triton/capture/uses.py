@@ -14,7 +14,7 @@ import atexit
 import dis
 import inspect
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,16 +49,15 @@ class Uses:
         """From now on knows each jit function that is made."""
         from triton.runtime.jit import JITFunction
 
-        JITFunction.__init__ = self._noting(JITFunction.__init__)
-        atexit.register(self.tell)
+        make = JITFunction.__init__
 
-    def _noting(self, make: Callable[..., None]) -> Callable[..., None]:
         def noting(jit_function: object, *args: object, **kwargs: object) -> None:
             make(jit_function, *args, **kwargs)
             if (function := _jit(jit_function)) is not None:
                 self._functions.append(ref(function))
 
-        return noting
+        JITFunction.__init__ = noting
+        atexit.register(self.tell)
 
     def tell(self) -> None:
         """Writes the uses that are new since the last time; names may be bound late."""

@@ -440,16 +440,12 @@ def same_integer(kernel: Kernel, a: str, b: str) -> bool:
     left, right = linear(kernel, a), linear(kernel, b)
     if left == right:
         return True
-    one, other = kernel.defs.get(a), kernel.defs.get(b)
-    return (
-        one is not None
-        and other is not None
-        and one.name == other.name
-        and one.name.startswith("arith.")
-        and one.name != "arith.constant"
-        and VALUE.sub("%", one.text) == VALUE.sub("%", other.text)
-        and all(map(partial(same_integer, kernel), one.operands, other.operands))
-    )
+    made = kernel.made([a, b])
+    forms = {(op.name, VALUE.sub("%", op.text)) for op in made}
+    if len(made) < 2 or len(forms) > 1 or not made[0].name.startswith("arith."):
+        return False
+    operands = (op.operands for op in made)
+    return bool(made[0].operands) and all(map(partial(same_integer, kernel), *operands))
 
 
 def loads_behind(kernel: Kernel, value: str) -> list[Op]:

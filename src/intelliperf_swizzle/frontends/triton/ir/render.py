@@ -11,6 +11,7 @@ import math
 import os
 import re
 import sys
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +34,7 @@ RULE = "rule"
 """In place of a function's key: the edit is made when the kernel is compiled (`overlay.runtime`),
 and its text is a rule of it, JSON."""
 _RUNTIME = "intelliperf_swizzle.frontends.triton.overlay.runtime"
+_LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Load)
 _KEPT_JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline")
 
 
@@ -130,7 +132,7 @@ def live_arguments(
     """
     import triton.language as tl
 
-    def live(argument: Argument) -> object:
+    def live(name: str, argument: Argument) -> object:
         if isinstance(argument, TensorArgument):
             return tensor(argument)
         if isinstance(argument, DescriptorArgument):
@@ -142,9 +144,14 @@ def live_arguments(
             return tl.dtype(argument.name)
         if isinstance(argument, FunctionArgument):
             return functions[argument.key]
-        return tuple(map(live, argument)) if isinstance(argument, tuple) else argument
+        if not isinstance(argument, tuple):
+            return argument
+        names = launch.fields.get(name)
+        parts = zip(names or range(len(argument)), argument, strict=True)
+        items: list[Any] = [live(f"{name}.{part}", one) for part, one in parts]
+        return namedtuple("Fields", names)(*items) if names else tuple(items)
 
-    return {name: live(argument) for name, argument in launch.arguments.items()}
+    return {name: live(name, argument) for name, argument in launch.arguments.items()}
 
 
 def literal(value: object) -> str:
@@ -279,7 +286,8 @@ def _jit_decorator(decorators: list[ast.expr]) -> str:
             kept = [
                 ast.unparse(keyword)
                 for keyword in decorator.keywords
-                if keyword.arg in _KEPT_JIT_OPTIONS and _is_literal(keyword.value)
+                if keyword.arg in _KEPT_JIT_OPTIONS
+                and all(isinstance(node, _LITERALS) for node in ast.walk(keyword.value))
             ]
             if kept:
                 return f"@_triton.jit({', '.join(kept)})"
@@ -290,11 +298,3 @@ def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """The lists of statements of a syntax tree."""
     parts = (getattr(node, name, None) for node in ast.walk(tree) for name in ("body", "orelse"))
     return (body for body in parts if isinstance(body, list))
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return True

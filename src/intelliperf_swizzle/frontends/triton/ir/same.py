@@ -337,14 +337,10 @@ class _Pair:
         raise _BoundError
 
     def _other(self, before: Op, after: Op) -> _DifferenceError:
-        lines = self._original.kernel.line(before), self._edited.kernel.line(after)
-        if before.name == after.name:
-            return _DifferenceError(
-                f"`{before.name}` at {lines[0]} is another one, at {lines[1]} of the edited text"
-            )
-        return _DifferenceError(
-            f"`{before.name}` at {lines[0]} became `{after.name}` at {lines[1]}"
-        )
+        a, b = self._original.kernel.line(before), self._edited.kernel.line(after)
+        other = f"is another one, at {b} of the edited text"
+        became = other if before.name == after.name else f"became `{after.name}` at {b}"
+        return _DifferenceError(f"`{before.name}` at {a} {became}")
 
     def outcome(self, values: Sequence[str]) -> Renumbering:
         """What was found, with the partners of some values of the original."""

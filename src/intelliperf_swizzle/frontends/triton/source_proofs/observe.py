@@ -25,7 +25,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import Live, run_together
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
-from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
+from intelliperf_swizzle.trace.sharing import SHARED, STORED, UPDATED, Writers
 
 MOST_ELEMENTS = 1 << 28
 """Elements of all tensors written to that are looked at one by one (1.3 GB)."""

@@ -167,15 +167,15 @@ def _outcome(
     if isinstance(named, str):
         return named or None
     assert candidate
-    kernel, judged, names = named
+    kernel, judged, counters, end, base = named
     taken = take_numbers(launch, kernel, judged)
     if taken is None or not taken.once:
-        return f"`{names.counters[0].name}` is not 0, 1, … up to a count, each once"
+        return f"`{counters[0].name}` is not 0, 1, … up to a count, each once"
     program = np.empty(len(taken.number), np.int32)
     turn = np.empty(len(taken.number), np.int32)
     program[taken.number], turn[taken.number] = taken.program, taken.turn
-    count = f"{names.end} - {names.base}" if judged.base else names.end
-    loop = TileLoop(candidate.line, count, names.counters, program, turn, base=names.base)
+    count = f"{end} - {base}" if judged.base else end
+    loop = TileLoop(candidate.line, count, counters, program, turn, base=base)
     return _with_runs(loop, taken, read) if read else loop
 
 

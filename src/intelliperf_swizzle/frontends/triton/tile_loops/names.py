@@ -25,15 +25,6 @@ from intelliperf_swizzle.records import Counter, Launch
 
 
 @dataclass(frozen=True)
-class NumberNames:
-    """What the kernel's text calls the number, and the ends of what it runs over."""
-
-    counters: tuple[Counter, ...]
-    end: str
-    base: str
-
-
-@dataclass(frozen=True)
 class _Marked:
     """A kernel with prints in a loop.
 
@@ -65,7 +56,7 @@ def line_in_text(launch: Launch, kernel: Kernel, op: Op) -> int | None:
 
 def find_names(
     launch: Launch, candidate: CandidateLoop, name: str | None
-) -> tuple[Kernel, JudgedLoop, NumberNames] | str:
+) -> tuple[Kernel, JudgedLoop, tuple[Counter, ...], str, str] | str:
     """Names that the IR confirms, with and without specialised arguments.
 
     Args:
@@ -74,8 +65,9 @@ def find_names(
         name: of the variable that holds the number; None = any.
 
     Returns:
-        The launch's kernel and its loop, whose number is what the first name holds, and names; in
-        words if there are none, "" if none is called as is asked for.
+        The launch's kernel and its loop, whose number is what the first name holds; names of the
+        number, and where it ends and begins. In words if there are none, "" if none is called as is
+        asked for.
     """
     prints = _printable(
         launch,
@@ -112,7 +104,7 @@ def find_names(
     end = end if end.isidentifier() else f"({end})"
     end = f"({end} + 1)" if general.judged.end_offset else end
     judged = replace(special.judged, number=special.held[counters[0]])
-    return special.kernel, judged, NumberNames(tuple(counters), end, base)
+    return special.kernel, judged, tuple(counters), end, base
 
 
 def _counters(

@@ -64,9 +64,8 @@ def validate(
     """
     requests = [_request(one, edit, budget_seconds / len(mapped), tolerance) for one in mapped]
     answers: list[Answer] = []
-    difference: str | None = None
-    for one in mapped:
-        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
+    orders = (safe_order(find_dependence(one.trace, one.launch), one.tile) for one in mapped)
+    difference = next(filter(None, orders), None)
     if difference is None:
         with ThreadPoolExecutor(2) as pool:  # both wait for a child process
             edited = [EditedLaunch(one.launch, edit.functions, one.tile) for one in mapped]

@@ -56,7 +56,7 @@ def update_words(
         now = turn == number
         everywhere = np.ones(int(now.sum()), np.bool_)
         zero = np.zeros(1, element.array)
-        old, missing = memory.read(words[now], everywhere, zero, element)
+        old, _, missing = memory.read(words[now], everywhere, zero, element)
         if operation == "atomic_cas":
             new = np.where(old == given[0][now], given[1][now], old)
         else:
@@ -212,10 +212,9 @@ class Accesses:
         addresses, lanes, others = self.lanes(
             pointer, mask, zero if other is None else align(other.data, len(shape))
         )
-        places = self.memory.place(addresses[lanes])
-        for place in np.unique(places[places >= 0]).tolist():
+        values, places, missing = self.memory.read(addresses, lanes, others, element)
+        for place in places:
             self.value_loads[number] = self.value_loads.get(number, 0) | 2 << place
-        values, missing = self.memory.read(addresses, lanes, others, element)
         if missing:
             why = frozenset(self.memory.why_not(number) for number in missing)
             return unknown(element, shape, why)

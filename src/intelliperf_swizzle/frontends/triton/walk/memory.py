@@ -10,7 +10,8 @@ An address that the application itself handed over, as an integer or in a tensor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import EllipsisType
 from typing import TypeAlias
 
 import numpy as np
@@ -151,38 +152,33 @@ class Memory:
 
     def read(
         self, addresses: Int64Array, lanes: Lanes, others: Array, element: Element
-    ) -> tuple[Array, set[int]]:
+    ) -> tuple[Array, list[int], set[int]]:
         """Values at the addresses of some lanes, `others` in the remaining ones, outside too.
 
-        Returns also the numbers of storages of which bytes were read that are not known.
+        Returns also the places of the storages, and the numbers of those of which bytes were read
+        that are not known.
         """
         values = np.broadcast_to(others, addresses.shape).astype(element.array)
+        places: list[int] = []
         missing: set[int] = set()
-        places = np.where(lanes, self.place(addresses), -1)
-        for place in _each(places):
+        for place, chosen, offsets, whole in self._each(addresses, lanes, element):
             number = self.numbers[place]
-            chosen = places == place
-            offsets = addresses[chosen] - self.begin[place]
-            whole = offsets <= self._storages[number].bytes - element.bytes
+            places.append(place)
             raw = _gather(self.bytes(number), np.where(whole, offsets, 0), element.bytes)
             values[chosen] = decode(raw, element)
             if number in self._not_known or not self.has_contents(number):
                 bad = self.not_known(number)
                 if any(bad[offsets[whole] + byte].any() for byte in range(element.bytes)):
                     missing.add(number)
-        return values, missing
+        return values, places, missing
 
     def write(
         self, addresses: Int64Array, lanes: Lanes, values: Array, element: Element, known: bool
     ) -> None:
         """Puts values at the addresses of some lanes; what lies outside is dropped."""
-        places = np.where(lanes, self.place(addresses), -1)
         values = np.broadcast_to(values, addresses.shape)
-        for place in _each(places):
+        for place, chosen, offsets, whole in self._each(addresses, lanes, element):
             number = self.numbers[place]
-            chosen = places == place
-            offsets = addresses[chosen] - self.begin[place]
-            whole = offsets <= self._storages[number].bytes - element.bytes
             if known:
                 raw = encode(values[chosen][whole], element)
                 _scatter(self.bytes(number), offsets[whole], raw, element.bytes)
@@ -191,13 +187,18 @@ class Memory:
                 for byte in range(element.bytes):
                     bad[offsets[whole] + byte] = not known
 
-
-def _each(places: Int64Array) -> list[int]:
-    """The storages among places, -1 left out."""
-    low, high = int(places.min(initial=-1)), int(places.max(initial=-1))
-    if low == high or high < 0:
-        return [high] if high >= 0 else []
-    return [int(place) for place in np.unique(places) if place >= 0]
+    def _each(
+        self, addresses: Int64Array, lanes: Lanes, element: Element
+    ) -> Iterator[tuple[int, Lanes | EllipsisType, Int64Array, Lanes]]:
+        """The places that lanes point into, which lanes these are, their offsets, and which of
+        them lie inside whole."""
+        places = np.where(lanes, self.place(addresses), -1)
+        one = places.size and places.min() == places.max()
+        for place in places.ravel()[:1].tolist() if one else np.unique(places).tolist():
+            if place >= 0:
+                chosen = ... if one else places == place
+                at = addresses[chosen]
+                yield place, chosen, at - self.begin[place], at <= self.end[place] - element.bytes
 
 
 def _gather(buffer: UInt8Array, offsets: Int64Array, size: int) -> Array:
@@ -289,7 +290,7 @@ def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument
         leaf
         for name, argument in launch.arguments.items()
         if name not in launch.constexprs
-        for leaf in _leaves(name, argument)
+        for leaf in _leaves(name, argument, launch.fields)
     ]
     present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]
     simple = all("." not in name and type(one) in _SIMPLE for name, one in leaves)
@@ -311,8 +312,11 @@ def _is_printed(printed: str, kind: str, name: str, argument: Argument) -> bool:
     """Whether a value is what an argument, or a part of one, is printed as."""
     whole, _, part = name.partition(".")
     if _is_called(printed, name):
-        return True  # Triton 3.6 calls all parts alike
-    return bool(part) and _is_called(printed, whole) and (kind == "i1") == (type(argument) is bool)
+        return True
+    # Triton 3.6 calls all parts alike; what is 1 or None in a tuple is compiled in
+    one = (type(argument), argument) == (int, 1) and not part.startswith(("shape.", "stride."))
+    kinds = (kind == "i1", kind[0] == "!") == (type(argument) is bool, hasattr(argument, "storage"))
+    return bool(part) and _is_called(printed, whole) and kinds and not one and argument is not None
 
 
 def _is_called(printed: str, name: str) -> bool:
@@ -321,11 +325,13 @@ def _is_called(printed: str, name: str) -> bool:
     return printed == plain or bool(re.fullmatch(re.escape(plain) + r"_\d+", printed))
 
 
-def _leaves(name: str, argument: Argument) -> Iterator[tuple[str, Argument]]:
+def _leaves(
+    name: str, argument: Argument, fields: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, Argument]]:
     """The scalars and pointers that an argument is flattened to, in Triton's order and names."""
     if isinstance(argument, tuple):
-        for position, item in enumerate(argument):
-            yield from _leaves(f"{name}.{position}", item)
+        for part, item in zip(fields.get(name) or range(len(argument)), argument, strict=True):
+            yield from _leaves(f"{name}.{part}", item, fields)
     elif isinstance(argument, DescriptorArgument):
         yield name, argument.base
         for _ in range(2):  # as parts of the descriptor, and as arguments of their own

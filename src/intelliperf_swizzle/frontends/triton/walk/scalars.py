@@ -152,7 +152,7 @@ class _Frame:
         if (memory.place(addresses) < 0).any():
             raise NotComputableError("what lies outside of a tensor decides it")
         everywhere, zero = np.ones(addresses.shape, np.bool_), np.zeros(1, element.array)
-        found, missing = memory.read(addresses, everywhere, zero, element)
+        found, _, missing = memory.read(addresses, everywhere, zero, element)
         if missing:
             raise NotComputableError("contents of memory decide it, which were not recorded")
         return Block((found,), element, ())

@@ -237,10 +237,8 @@ class Walker:
 
     def _chosen(self, active: Active, new: Block, old: Block) -> Block:
         if new is not old and new.known and old.known:
-            self.programs.check_size(
-                len(active) * max(block.data[0].size if len(block.terms) == 1 else 1
-                                  for block in (new, old))
-            )  # fmt: skip
+            sizes = [block.data[0].size for block in (new, old) if len(block.terms) == 1]
+            self.programs.check_size(len(active) * max(sizes, default=1))
         return choose(active, new, old)
 
     def _call(self, op: Op) -> None:

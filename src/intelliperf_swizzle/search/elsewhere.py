@@ -1,0 +1,198 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whether a swizzle holds elsewhere: in other launches of the application, for other numbers of
+tiles, at other sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from intelliperf_swizzle import records, stopping
+from intelliperf_swizzle.cache import replay
+from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.mapping import LONGEST, describe, prove
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.readings import add_swizzle_time
+from intelliperf_swizzle.rank import judge
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject, owners_of, with_rest
+
+
+@dataclass(frozen=True)
+class Case:
+    """A launch on the model, by itself.
+
+    Attributes:
+        setup: of the run.
+        traced: the launch.
+        known: what the model says of it unmodified, where that is known.
+    """
+
+    setup: Setup
+    traced: TracedLaunch
+    known: records.Measurement | None = None
+
+    @property
+    def launch(self) -> records.Launch:
+        """The launch."""
+        return self.traced.launch
+
+    @cached_property
+    def before(self) -> records.Measurement:
+        """The unmodified launch."""
+        return self.known or self.replay()
+
+    def replay(
+        self, trace: records.Trace | None = None, tile: records.Int64Array | None = None
+    ) -> records.Measurement:
+        """The launch unmodified, or traced with other arguments, or in another order."""
+        stopping.check()
+        trace = trace or self.traced.trace
+        order = np.arange(trace.tiles) if tile is None else tile
+        return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)
+
+
+FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))
+"""Numbers of tiles that memory may hold (longer runs are cut) and that all proposed is tried on."""
+
+
+def prove_on(
+    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
+) -> tuple[records.Proof, ...] | records.Witness:
+    """A proof for each launch, or the witness of the first launch on which it fails."""
+    proofs = []
+    for launch in launches:
+        owners, constants = owners_of(launch), launch.constants
+        verdict = prove(swizzle, launch.numbers, constants, owners=owners, **target.inputs)
+        if isinstance(verdict, records.Witness):
+            return verdict
+        proofs.append(verdict)
+    return tuple(proofs)
+
+
+def _refuse_other_counts(
+    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
+) -> records.Verdict | None:
+    """The refusal of a swizzle that is no permutation of some count which memory may hold."""
+    read = [launch for launch in launches if launch.loop and launch.loop.read_from]
+    constants = {frozenset((n, one.constants.get(n)) for n in swizzle.names): one for one in read}
+    for launch in constants.values():
+        told = "the number of tiles is read from memory, and"
+        if "program" in swizzle.names:
+            return records.Verdict("not a permutation", f"{told} with it `program` of each changes")
+        assert launch.loop is not None
+        for count in FEW_COUNTS:
+            turns = np.arange(count, dtype=np.int32) % launch.programs
+            loop = replace(launch.loop, program=turns, turn=turns, starts=(0,))
+            if isinstance(prove_on(swizzle, [replace(launch, loop=loop)], target), records.Witness):
+                return records.Verdict("not a permutation", f"{told} it is none of {count} tiles")
+    return None
+
+
+def refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> records.Verdict | None:
+    """The refusal of a swizzle that a launch which is not traced forbids, or another number of
+    tiles.
+
+    One permutation at a time, for all launches on which the swizzle is the same.
+    """
+    if refusal := _refuse_other_counts(swizzle, subject.launches, target):
+        return refusal
+    for launches in subject.alike(swizzle.names):
+        proofs = prove_on(swizzle, launches[:1], target)
+        if isinstance(proofs, records.Witness):
+            return refuse(proofs)
+        for launch in launches:
+            if reason := subject.unsafe_order(launch, proofs[0].tile):
+                where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
+                return records.Verdict("unsafe order", f"{where}: {reason}")
+    return None
+
+
+def refuse(witness: records.Witness) -> records.Verdict:
+    """The verdict on what a witness speaks against."""
+    return records.Verdict("not a permutation", "; ".join(describe(witness)), witness)
+
+
+MOST_WORK = 2
+"""Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
+
+
+FEWEST_PROGRAMS = 1 << 14
+"""… which may be so many at least."""
+
+
+FRACTIONS = (16, 8, 4, 2)
+"""Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
+
+
+def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
+    """The largest launch at other sizes, as many as may be looked at: first the next grid below and
+    above its own, at which rows of tiles begin in other places, then the cheapest."""
+    language, largest = setup.language, subject.traced[0]
+    tensors = {name for name, _ in largest.launch.tensors()}
+    if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
+        return []  # how many tiles there are, or what they touch, depends on more than the sizes
+    known = {one.numbers for one in subject.launches}
+    own = largest.launch.tiles
+    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
+    chosen = []
+    made = [one for one in language.resize(largest.launch, _counts) if one.numbers not in known]
+    near = [*[one for one in made if one.tiles < own][-1:],
+            *[one for one in made if one.tiles > own][:1]]  # fmt: skip
+    for one in (*near, *(one for one in made if one not in near)):
+        if one.tiles <= left:
+            left -= one.tiles
+            chosen.append(one)
+    if largest.launch.loop is None or not isinstance(language, TileLoops):
+        return chosen
+    looped, _ = language.with_loops([largest.launch, *chosen], setup.options.renumber)
+    return [one for one in looped[1:] if one.loop]
+
+
+def other_sizes(setup: Setup, subject: Subject) -> list[Case]:
+    """The largest launch at other sizes, as far as somebody may launch these."""
+    first, language = subject.traced[0], setup.language
+    launches = _other_launches(setup, subject)
+    traces = language.trace_each(launches) if isinstance(language, Resizer) else ()
+    return [
+        Case(setup, TracedLaunch(launch, trace, first.occupancy))
+        for launch, trace in zip(launches, traces, strict=True)
+        if trace is not None and _idle(trace) <= _idle(first.trace)
+    ]
+
+
+def _counts(count: int) -> list[int]:
+    """Blocks along a size that has `count` of them."""
+    fewer = [count // part + more for part in FRACTIONS for more in (0, 1)]
+    return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
+
+
+def _idle(trace: records.Trace) -> int:
+    """Tiles that touch nothing."""
+    return int((np.diff(trace.tile_offset) == 0).sum())
+
+
+def compare_at(swizzle: Swizzle, case: Case) -> records.OtherSize | None:
+    """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
+    proofs = prove_on(swizzle, [case.launch], case.setup.target)
+    numbers, before = case.launch.numbers, case.before
+    if isinstance(proofs, records.Witness):
+        return records.OtherSize(numbers, before.l2_hit_rate, None, None, loses=True)
+    if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
+        return None
+    replayed = case.replay(tile=with_rest(proofs[0].tile, case.traced.trace))
+    after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
+    return records.OtherSize(
+        numbers,
+        before.l2_hit_rate,
+        after.l2_hit_rate,
+        (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0),
+        loses=judge(after, before).kind in ("slower", "worse"),
+    )

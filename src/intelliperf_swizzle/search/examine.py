@@ -1,0 +1,269 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The kernels of an application, recorded and looked at: as many as there is time for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Semaphore
+
+from intelliperf_swizzle.children import cores
+from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.errors import (
+    ProfileError,
+    SpliceError,
+    SwizzleError,
+    TraceError,
+    UsageError,
+)
+from intelliperf_swizzle.frontends.ports import Builder, SourceExaminer, TileLoops
+from intelliperf_swizzle.profile.readings import load_model
+from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, as_text
+from intelliperf_swizzle.search.builds import examine_kernel
+from intelliperf_swizzle.search.plan import rank_subjects
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
+from intelliperf_swizzle.stopping import abandoned, ahead, left
+
+TRACING_SHARE = 0.75
+"""Part of `--seconds` after which kernels are left untraced."""
+
+
+PROGRAM = "program"
+"""What `--renumber` calls the programs themselves."""
+
+
+READ = "the number of tiles is read from `{}`: proved for any count; gain is for the recorded one"
+"""What is said of numbers of tiles that memory holds."""
+
+
+@contextmanager
+def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
+    """Records the application's launches; the records are removed at the end."""
+    setup.build()
+    with temporary_folder("run") as folder:
+        on_gpu = None if isinstance(setup.language, Builder) else setup.device  # else on a stand-in
+        where = f" on {on_gpu.product}" if on_gpu else ""
+        progress.phase(f"recording {' '.join(setup.command)}{where}")
+        ahead(partial(load_model, setup.target))
+        recorded = setup.language.record(setup.record_request(folder / "capture"))
+        yield recorded
+
+
+def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subject:
+    """The kernel that could save most time, if possible one that can be edited.
+
+    On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
+
+    Raises:
+        UsageError: no launch of the kernel that is asked for was recorded.
+        SwizzleError: not one kernel could be traced; its reason.
+    """
+    return check_dependences(examine_kernels(recorded, setup, progress)[0][0], setup, progress)
+
+
+def examine_kernels(
+    recorded: Capture, setup: Setup, progress: Progress
+) -> tuple[list[Subject], list[KernelSummary]]:
+    """Traces and models the recorded kernels; the one that could save most time comes first.
+
+    Returns:
+        The subjects, and a row for each kernel that was not traced. Those whose source cannot
+        carry a swizzle say why, and come last.
+
+    Raises:
+        UsageError, SwizzleError: as of `choose_kernel`.
+    """
+    kernel = setup.options.kernel
+    by_kernel = _by_kernel(recorded.launches)
+    chosen = [one for one in by_kernel if kernel in (None, *(each.kernel for each in one))]
+    if not chosen:
+        raise UsageError(
+            f"the application launched no kernel `{kernel}`",
+            hint=f"it launched: {', '.join(sorted({one[0].kernel for one in by_kernel}))}",
+            details=recorded.cautions,
+        )
+    chosen.sort(key=lambda some: (-sum(one.programs * one.count for one in some), some[0].kernel))
+    subjects: list[Subject] = []
+    failures: list[SwizzleError] = []
+    rows: list[KernelSummary] = []
+    looked = chosen[: setup.options.top_n]
+    names = [one[0].kernel for one in looked]
+    progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
+    own = progress if len(names) == 1 else Silent()
+    gate = Semaphore(cores())
+    abandoned.clear()
+
+    def examine(launches: list[Launch]) -> Subject:
+        with gate:
+            if abandoned.is_set():
+                raise TimeoutError
+            return _examine_numbered(launches, setup, own)
+
+    found = [ahead(partial(examine, one)) for one in looked]
+    for number, (launches, one) in enumerate(zip(looked, found, strict=True)):
+        if len(names) > 1:
+            progress.step(number, len(names), launches[0].kernel)
+        try:
+            subject = one(left(TRACING_SHARE))
+            cautions = (*recorded.cautions, *subject.cautions)
+            baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
+            subjects.append(replace(subject, cautions=cautions, baseline=baseline))
+        except (TraceError, ProfileError, TimeoutError) as error:
+            late = f"{TRACING_SHARE:.0%} of --seconds were over before it was traced"
+            failures.append(TraceError(late) if isinstance(error, TimeoutError) else error)
+            rows.append(row_of(launches, failures[-1].fact))
+    if not subjects:
+        failures[0].kernels = tuple(rows) if isinstance(failures[0], TraceError) else ()
+        raise failures[0]
+    _check_renumbered(subjects, setup.options.renumber)
+    beyond = f"not looked at: --top_n {setup.options.top_n}"
+    rows += [row_of(launches, beyond) for launches in chosen[setup.options.top_n :]]
+    return rank_subjects(subjects, setup.target), rows
+
+
+def _time_ms(recorded: Capture, subject: Subject) -> float | None:
+    """What the traced launches took on the GPU while they were recorded; None if one is unknown."""
+    known, traced = recorded.gpu_seconds, [one.launch for one in subject.traced]
+    seconds = sum(known.get(one.ordinal, math.nan) * one.count for one in traced)
+    return subject.baseline.time_ms if math.isnan(seconds) else 1e3 * seconds
+
+
+def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:
+    """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
+
+    Raises:
+        SwizzleError: as of `examine_kernel`.
+    """
+    asked = setup.options.renumber
+    reasons: tuple[str, ...] = ()
+    if asked != PROGRAM:
+        with PARSING:
+            looped, reasons = _with_loops(launches, setup)
+        if loop := looped[0].loop:
+            entry = looped[0].source.entry
+            where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
+            most = max(looped, key=lambda one: one.tiles)
+            note = f"renumbering loop variable `{loop.name}` ({where}): {most.tiles} tiles on "
+            note += f"{most.programs} programs (--renumber {PROGRAM}: the programs)"
+            try:
+                check_editable(setup, looped)
+                subject = examine_kernel(looped, setup, progress)
+                if loop.read_from:
+                    told = READ.format("`, `".join(loop.read_from))
+                    subject = replace(subject, cautions=(told, *subject.cautions))
+                return replace(subject, notes=(note, *reasons, *subject.notes))
+            except (SpliceError, TraceError) as error:
+                reasons = (*reasons, f"tiles of the loop at {where} cannot be renumbered: "
+                                     f"{error.fact}")  # fmt: skip
+    subject = examine_kernel(launches, setup, progress)
+    subject = replace(subject, notes=(*reasons, *subject.notes))
+    try:
+        check_editable(setup, launches)
+    except SpliceError as error:
+        told = f"no swizzle can be put into its source: {error.fact}"
+        subject = replace(subject, refusal=error.fact, cautions=(*subject.cautions, told))
+    return subject
+
+
+def _with_loops(
+    launches: Sequence[Launch], setup: Setup
+) -> tuple[Sequence[Launch], tuple[str, ...]]:
+    """As of the language; what an earlier run has found is used again."""
+    language = setup.language
+    if not isinstance(language, TileLoops):
+        return launches, ()
+
+    def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
+        looped, reasons = language.with_loops(launches, setup.options.renumber)
+        return [one.loop for one in looped], reasons
+
+    decided_by = ([as_text(one) for one in launches], setup.options.renumber)
+    loops, reasons = setup.kept.call("loops", decided_by, find)
+    both = zip(launches, loops, strict=True)
+    return [replace(launch, loop=loop) for launch, loop in both], reasons
+
+
+def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
+    """Raises UsageError if no kernel is renumbered by the variable that is asked for."""
+    loops = {one.launches[0].loop for one in subjects} - {None}
+    if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
+        return
+    raise UsageError(
+        f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
+        hint=f"leave --renumber out, or --renumber {PROGRAM}",
+        details=tuple(dict.fromkeys(note for one in subjects for note in one.notes)),
+    )
+
+
+def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
+    """The launches of each kernel; two may have one name, and one text names that a macro makes."""
+    grouped: dict[tuple[str, str, int], list[Launch]] = {}
+    for launch in launches:
+        entry = launch.source.entry
+        name = launch.kernel if re.search(rf"\b{re.escape(launch.kernel)}\b", entry.text) else ""
+        grouped.setdefault((name, entry.file, entry.first_line), []).append(launch)
+    return list(grouped.values())
+
+
+DEPENDENCE_SECONDS = 300.0
+"""For checking all launches that are not traced."""
+
+
+LOOK_SECONDS = 20.0
+"""For finding out unasked whether a kernel drops tiles."""
+
+
+def check_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+    """The subject with what is only looked for in a kernel that is worked on."""
+    return add_cautions(add_dependences(subject, setup, progress), setup, progress)
+
+
+def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+    """The subject with a caution if the remap that its source has already drops tiles.
+
+    Costs nothing if no program touches what another one stores, else a second or two for the
+    largest such launch.
+    """
+    suspects = [one.launch for one in subject.traced if one.trace.shared_writes]
+    if not suspects or not isinstance(setup.language, SourceExaminer):
+        return subject
+    progress.phase(f"looking at who stores what in {subject.kernel}")
+    [verdict] = setup.language.prove_launches(
+        suspects[:1], timeout_seconds=LOOK_SECONDS, kept=setup.kept
+    )
+    if not verdict.drops_tiles:
+        return subject
+    prove = setup.prove_command(suspects[0].source.entry.file, subject.kernel)
+    caution = (
+        f"{subject.kernel} computes some tiles twice and others never, unmodified: "
+        f"{verdict.reason}, {verdict.evidence[0]} ({prove})"
+    )
+    return replace(subject, cautions=(*subject.cautions, caution))
+
+
+def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+    """The subject with the dependences of the launches that are not traced.
+
+    Costs a child process, and in it one trace for all launches that differ in nothing that decides
+    what they touch.
+    """
+    untraced = subject.untraced
+    if not untraced or not subject.is_traced:
+        return subject
+    progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
+    found = setup.kept.call(
+        "dependences",
+        [(as_text(one), one.count) for one in untraced],
+        lambda: setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS),
+        is_final=lambda them: not any(one.unknown for one in them),
+    )
+    by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
+    return replace(subject, dependences=by_ordinal)

@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The search on one kernel of an application, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Proposer
+from intelliperf_swizzle.records import Capture
+from intelliperf_swizzle.search import plan
+from intelliperf_swizzle.search.compare_cures import begin_parameters, compare_cures
+from intelliperf_swizzle.search.conclude import conclude, draw
+from intelliperf_swizzle.search.deliver import Outcome
+from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.examine import check_dependences
+from intelliperf_swizzle.search.loop import Found, search_kernel
+from intelliperf_swizzle.search.stages import EvaluationContext
+from intelliperf_swizzle.stopping import Interrupted, interruptibly
+
+
+def optimize_kernel(
+    one: plan.Search,
+    recorded: Capture,
+    proposers: Sequence[Proposer],
+    folder: Path,
+    progress: Progress,
+) -> Outcome:
+    """Runs the loop on one kernel of a recorded application; as of `run.optimize`."""
+    setup = one.setup
+    subject = interruptibly(lambda: check_dependences(one.subject, setup, progress))
+    folder = plan.kernel_folder(folder / one.folder, setup, subject)
+    initial = "" if subject.refusal else subject.read_file()
+    with (
+        plan.lock_folder(folder, subject) as lock,
+        plan.open_history(setup, subject, proposers, folder, progress) as history,
+    ):
+        setting = EvaluationContext(subject, setup, history.record, progress)
+        evaluator = interruptibly(lambda: choose_evaluator(setting, recorded.folder.parent))
+        found, parameters = Found(), None
+        if one.promising:
+            parameters = begin_parameters(setup, subject)
+            found = search_kernel(setting, proposers, evaluator, history)
+        picture, cures = None, None
+        try:
+            if not found.interrupted:
+                best = found.best
+                picture = interruptibly(lambda: draw(setup, subject, best))
+                cures = interruptibly(
+                    lambda: compare_cures(setup, subject, best, progress, parameters)
+                )
+        except Interrupted as signal:
+            found = found.until(signal)
+        name = plan.name_proposers(proposers)
+        run = conclude(setting, recorded, name, evaluator, history, found)
+        run = replace(run, picture=picture, cures=cures)
+        edit = found.best.edit if found.best else None
+        return Outcome(run, edit, subject.file, initial, folder, lock, found.interrupted)

@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What is known of one kernel of an application, and of one candidate on it: without a search."""
+
+from __future__ import annotations
+
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.propose.llm.prompt import Question, first_questions
+from intelliperf_swizzle.records import Accuracy, Candidate, Score
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.examine import choose_kernel, record_application
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import EvaluationContext, carried_by_no_patch, unedited
+from intelliperf_swizzle.search.subject import describe
+from intelliperf_swizzle.stopping import interruptibly
+
+
+def explain(setup: Setup, progress: Progress | None = None) -> list[Question]:
+    """What a language model would be asked of the kernel first; nothing is tried."""
+    progress = progress or Silent()
+
+    def ask() -> list[Question]:
+        subject = choose_kernel(recorded, setup, progress)
+        for caution in subject.cautions:
+            progress.note(caution)
+        return first_questions(setup.formula, describe(setup, subject))
+
+    with record_application(setup, progress) as recorded:
+        return interruptibly(ask)
+
+
+def score(
+    text: str, name: str, setup: Setup, progress: Progress | None = None
+) -> tuple[Score, Accuracy | None]:
+    """Proves and evaluates a swizzle on the application's kernel; no file is changed.
+
+    Also what is known of the model on such kernels.
+    """
+    progress, candidate = progress or Silent(), Candidate(text, name, "user")
+
+    def evaluated() -> tuple[Score, Accuracy | None]:
+        subject, folder = choose_kernel(recorded, setup, progress), recorded.folder.parent
+        history = History(folder / "history.jsonl", {})
+        setting = EvaluationContext(subject, setup, history.record, progress)
+        evaluator = choose_evaluator(setting, folder)
+        attempts = Attempts(setup, subject, history)
+        screened = attempts.screen([candidate], attempts.prove([candidate]))
+        promising = attempts.promising(screened, least=0.0)
+        needed = setup.device or setup.profiler  # to the model the mapping is enough
+        evaluator.evaluate(attempts.edit(promising) if needed else [*map(unedited, promising)])
+        attempt = attempts.explained(*attempts.current(screened))
+        history.close()
+        told = [told for one in promising for told in carried_by_no_patch(one, setup)]
+        cautions = (*subject.cautions, *told)
+        found = Score(subject.kernel, evaluator.baseline, subject.ceiling, attempt, cautions)
+        return found, subject.accuracy(setup.target)
+
+    with record_application(setup, progress) as recorded:
+        return interruptibly(evaluated)
