@@ -164,6 +164,6 @@ def optimize(
     deliver(outcome, setup.options)
     if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
-    record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
-    others = tuple(one.run for one in outcome.others)
+    record = {field.name: getattr(outcome.run, field.name) for field in fields(RunRecord)}
+    others = tuple(other.run for other in outcome.others)
     return Run(**record, edit=outcome.combined, others=others)

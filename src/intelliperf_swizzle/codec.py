@@ -223,7 +223,7 @@ def decode(kind: type[Type], value: object, where: str = "", *, nouns: Sequence[
     Raises:
         RecordError: a value is missing, surplus, of another type, or out of range; it says where.
     """
-    reader = _Decoder({one.__name__: one for one in nouns})
+    reader = _Decoder({noun.__name__: noun for noun in nouns})
     try:
         decoded: Type = reader.decode(kind, value, where)
     except RecursionError:
@@ -276,7 +276,7 @@ class _Decoder:
 
     def _union(self, kind: Any, value: object, where: str) -> Any:
         alternatives = get_args(kind)
-        inner = [one for one in alternatives if one is not type(None)]
+        inner = [alternative for alternative in alternatives if alternative is not type(None)]
         if value is None and len(inner) < len(alternatives):
             return None
         if len(inner) == 1:

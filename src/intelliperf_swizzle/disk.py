@@ -313,7 +313,7 @@ def _code() -> object:
     own = Path(__file__).parent
     files = sorted(own.rglob("*.py"))
     origins = [spec.origin for name in _PACKAGES if (spec := util.find_spec(name)) and spec.origin]
-    variables = [one for one in sorted(os.environ.items()) if one[0].startswith(_VARIABLES)]
+    variables = [item for item in sorted(os.environ.items()) if item[0].startswith(_VARIABLES)]
     return [*map(_stamp, files), *map(_stamp, map(Path, origins)), variables]
 
 

@@ -75,7 +75,7 @@ class Diagnosis:
     @property
     def works(self) -> bool:
         """Whether what was asked for can work."""
-        return not any(one.gap and one.needed for one in self.findings)
+        return not any(finding.gap and finding.needed for finding in self.findings)
 
 
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -114,7 +114,7 @@ def diagnose(
     findings = (
         Finding("Python", f"{platform.python_version()} ({sys.executable})"),
         _torch(options, device),
-        *(_language(one, machine, environment) for one in reversed(frontends())),
+        *(_language(frontend, machine, environment) for frontend in reversed(frontends())),
         *_c_compiler(options, device, machine),
         *_gpus(options, present, target, machine, environment),
         *_profilers(options, device, tools),
@@ -312,7 +312,7 @@ def as_text(diagnosis: Diagnosis) -> str:
     for title, needed in (("needed", True), ("would help", False)):
         gaps = [one for one in diagnosis.findings if one.gap and one.needed is needed]
         if gaps:
-            lines += ["", f"{title}:", *(line for one in gaps for line in _gap(one))]
+            lines += ["", f"{title}:", *(line for gap in gaps for line in _gap(gap))]
     if not diagnosis.works:
         lines += ["", "What was asked for cannot work here."]
     return "\n".join(lines)

@@ -358,7 +358,7 @@ def carry(project: Path, command: Sequence[str], copy: Path, edit: Edit | None) 
     here = project.resolve()
     named = [(project / word).parent.resolve() / Path(word).name for word in command]
     folders = (here, *(one.resolve().parent for one in named if one.is_file()))
-    reaching = (one for one in folders if all(one in file.parents for file in files))
+    reaching = (folder for folder in folders if all(folder in file.parents for file in files))
     root = next(reaching, here)
     copy_project(root, copy, edit)
     words = [str(one) if one.is_file() and here not in one.parents else word

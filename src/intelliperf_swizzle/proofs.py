@@ -154,9 +154,9 @@ def launches_of(
         UsageError: there is none.
     """
     file = source.resolve()
-    named = [one for one in launches if kernel in (None, one.kernel)]
+    named = [launch for launch in launches if kernel in (None, launch.kernel)]
     if not named:
-        found = sorted({one.kernel for one in launches})
+        found = sorted({launch.kernel for launch in launches})
         raise UsageError(
             f"the application launched no kernel `{kernel}`",
             hint=f"it launched: {', '.join(found)}",

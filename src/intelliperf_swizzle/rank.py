@@ -133,7 +133,7 @@ def shortest(attempts: Sequence[Attempt]) -> Attempt:
     """
     best = attempts[0]
     equals = [one for one in attempts if one is best or _alike(one.measurement, best.measurement)]
-    return min(equals, key=lambda one: (_merit(one, "length"), equals.index(one)))
+    return min(equals, key=lambda equal: (_merit(equal, "length"), equals.index(equal)))
 
 
 def _alike(read: Measurement | None, best: Measurement | None) -> bool:
@@ -246,13 +246,13 @@ def _ordered(attempts: list[Attempt], criteria: Sequence[tuple[str, float]]) -> 
     if not criteria or len(attempts) < 2:
         return attempts
     (criterion, noise), *others = criteria
-    merits = {one.number: _merit(one, criterion) for one in attempts}
+    merits = {attempt.number: _merit(attempt, criterion) for attempt in attempts}
     waiting = sorted(attempts, key=lambda one: merits[one.number])
     ordered: list[Attempt] = []
     while waiting:
         limit = merits[waiting[0].number] + noise
         peers = [one for one in waiting if merits[one.number] <= limit]
-        ordered += _ordered(sorted(peers, key=lambda one: one.number), others)
+        ordered += _ordered(sorted(peers, key=lambda peer: peer.number), others)
         waiting = waiting[len(peers) :]
     return ordered
 
@@ -297,7 +297,7 @@ def within_reach(
 
 def by_screen(attempts: Sequence[Attempt]) -> list[Attempt]:
     """The screened ones, highest rate first, then by number."""
-    screened = [one for one in attempts if one.screened_l2_hit_rate is not None]
+    screened = [attempt for attempt in attempts if attempt.screened_l2_hit_rate is not None]
     return sorted(screened, key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
 
 
@@ -342,7 +342,7 @@ def contenders(
     others = [one for one in by_screen(attempts) if one.number not in chosen]
     rest = sorted(_round(others, kind_of), key=lambda one: one.number not in by_hand)
     chosen += [one.number for one in rest][: places - len(chosen)]
-    originals = {one.number: one for one in attempts}
+    originals = {attempt.number: attempt for attempt in attempts}
     return [originals[number] for number in chosen]
 
 

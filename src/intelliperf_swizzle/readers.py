@@ -88,7 +88,7 @@ def grid(texts: Sequence[str]) -> tuple[int, int, int]:
 def grid_of(extents: int | Sequence[int], text: str | None = None) -> tuple[int, int, int]:
     """One to three extents as a grid of three axes; raises UsageError."""
     extents = (extents,) if isinstance(extents, int) else tuple(extents)
-    right = all(type(one) is int and 0 <= one <= LARGEST for one in extents)
+    right = all(type(extent) is int and 0 <= extent <= LARGEST for extent in extents)
     if not right or not 1 <= len(extents) <= 3:
         said = shown(" ".join(map(str, extents)) if text is None else text)
         raise UsageError(

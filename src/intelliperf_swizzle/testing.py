@@ -100,6 +100,6 @@ def assert_kernel_is_permutation(
 
 def _assert_permutations(verdicts: Sequence[RemapVerdict]) -> None:
     __tracebackhide__ = True
-    failed = [describe_remap(one) for one in verdicts if one.kind != "permutation"]
+    failed = [describe_remap(verdict) for verdict in verdicts if verdict.kind != "permutation"]
     if failed:
         raise AssertionError("\n".join(failed))

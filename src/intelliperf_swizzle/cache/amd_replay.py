@@ -184,7 +184,7 @@ def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> 
     Returns:
         None if all workgroups are equal.
     """
-    if not any(is_uneven(one[0]) for one in runs):
+    if not any(is_uneven(run[0]) for run in runs):
         return None
     ends = earliest = 0.0
     for taken, launches, occupancy in runs:
@@ -231,9 +231,9 @@ def replay_in_rounds(
     hits = 0
     if physics.llc and target.llc_bytes is not None:
         hits = _llc_hits(domains, target.llc_bytes)
-    requested = np.stack([one.requests for one in domains])
-    missed = np.stack([one.misses for one in domains])
-    l1_hits, written, _ = np.sum([one.totals for one in domains], axis=0).tolist()
+    requested = np.stack([domain.requests for domain in domains])
+    missed = np.stack([domain.misses for domain in domains])
+    l1_hits, written, _ = np.sum([domain.totals for domain in domains], axis=0).tolist()
     per_request, per_miss = domains[0].weights
     return Traffic(
         requests=requested @ per_request, misses=missed @ per_miss,
@@ -262,7 +262,7 @@ def _waited(
     from intelliperf_swizzle.cache.compiled.latencies import PIECE_LINES
 
     unit = np.repeat(np.arange(stream.units), -(-stream.unit_lines // PIECE_LINES))
-    logs = [_log(one) for one in domains]
+    logs = [_log(domain) for domain in domains]
     fetched = [np.bincount(unit[log[1]], minlength=stream.units) > 0 for log in logs]
     touches, alone = stream.touches, np.sum(fetched, axis=0) == 1
     read = touches.lines * (touches.kinds[touches.unit, 0] > 0)
@@ -287,11 +287,11 @@ def _causes(domains: Sequence[Domain], tensors: Tensors) -> Int64Array:
     """
     from intelliperf_swizzle.cache.compiled import COMPULSORY, OTHER_DOMAIN
 
-    counted: Int64Array = np.sum([one.causes.counted for one in domains], axis=0)
+    counted: Int64Array = np.sum([domain.causes.counted for domain in domains], axis=0)
     if not tensors.number:
         return counted
-    first = np.stack([one.causes.first for one in domains])
-    missed = np.stack([one.causes.first_requests for one in domains])
+    first = np.stack([domain.causes.first for domain in domains])
+    missed = np.stack([domain.causes.first_requests for domain in domains])
     earliest = np.where(first < 0, np.iinfo(np.int32).max, first).argmin(axis=0)
     compulsory = missed[earliest, np.arange(len(earliest))]
     for column, misses in (
@@ -367,7 +367,7 @@ def _llc_hits(domains: Sequence[Domain], capacity_bytes: int) -> int:
     """Merge the domains' logs by time and run them through the shared cache."""
     from intelliperf_swizzle.cache.compiled.lines import llc_hits
 
-    rounds, unit, lines = np.concatenate([_log(one) for one in domains], axis=1)
+    rounds, unit, lines = np.concatenate([_log(domain) for domain in domains], axis=1)
     order = np.argsort(rounds, kind="stable")
     units = int(unit.max(initial=-1)) + 1
     return int(llc_hits(unit[order], lines[order], units, capacity_bytes // LINE_BYTES))

@@ -172,7 +172,7 @@ def overlap_levels(measured: records.Measurement, target: Target) -> records.Mea
         computing = max(computing, measured.replayed_time_ms or 0.0)
     levels: dict[records.Level, float] = {"L2": l2, "memory": below_l2, "arithmetic": computing}
     longest: records.Level = max(levels, key=levels.__getitem__)
-    total = sum(one**power for one in levels.values()) ** (1 / power)
+    total = sum(level**power for level in levels.values()) ** (1 / power)
     if isinstance(target, AmdGpu):
         total = max(total, measured.replayed_time_ms or 0.0)
     return replace(measured, overlapped_time_ms=total, longest=longest)

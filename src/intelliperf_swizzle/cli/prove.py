@@ -28,7 +28,7 @@ PROVE = f"""\
 
 def prove(arguments: Sequence[str]) -> int:
     """Prints the proof or the witness; 1 where it is no permutation, or where it is not known."""
-    if "--" in arguments or any(one.split("=")[0] == "--source" for one in arguments):
+    if "--" in arguments or any(argument.split("=")[0] == "--source" for argument in arguments):
         return _run_source(arguments)
     return _run_swizzle(arguments)
 

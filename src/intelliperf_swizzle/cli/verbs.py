@@ -37,7 +37,7 @@ def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes
         action="store_true",
         help="write the module that applies swizzles to this file instead, for your own project",
     )
-    [able, *_] = [one for one in frontends() if isinstance(one, Overlay)]
+    [able, *_] = [frontend for frontend in frontends() if isinstance(frontend, Overlay)]
     if "--vendor" in arguments:
         file = Path(parser.parse_args(arguments).swizzles)
         shutil.copyfile(able.overlay_module, file)

@@ -270,7 +270,7 @@ def placement(
         of: how many domains there are, and what they are called.
     """
     what, (count, name) = ", ".join(names), of
-    told = " → ".join(f"{one:.1f}" for one in domains)
+    told = " → ".join(f"{domain:.1f}" for domain in domains)
     if domains[0] >= ALONE:
         return f"users of a line of {what} sit on {told} of {count} {name}s"
     why = f": grid_0 % {count} == 0" if grid[0] % count == 0 and grid[1] > 1 else ""
@@ -295,7 +295,7 @@ MOST_TENSORS = 4
 
 def total(causes: Sequence[records.MissCauses]) -> dict[str, int]:
     """The misses of each class, over all tensors."""
-    return {name: sum(getattr(one, name) for one in causes) for name in CLASSES}
+    return {name: sum(getattr(cause, name) for cause in causes) for name in CLASSES}
 
 
 def of_hundred(counts: Mapping[str, int], requests: int) -> dict[str, int]:
@@ -313,7 +313,7 @@ def of_hundred(counts: Mapping[str, int], requests: int) -> dict[str, int]:
 
 def describe_causes(causes: Sequence[records.MissCauses], domain_name: str = "L2") -> str:
     """`60 of 100 requests miss: 41 another XCD, 12 capacity, 7 compulsory; mostly B`."""
-    requests = sum(one.requests for one in causes)
+    requests = sum(cause.requests for cause in causes)
     counts = of_hundred(total(causes), requests)
     missed = sum(counts.values())
     if not missed:
@@ -329,7 +329,7 @@ def _classes(counts: Mapping[str, int], domain_name: str) -> str:
 
 def _mostly(causes: Sequence[records.MissCauses]) -> str:
     """Whose misses most of them are: one tensor's three fifths, or two tensors' four."""
-    misses = sum(one.misses for one in causes)
+    misses = sum(cause.misses for cause in causes)
     for number, share in ((1, 0.6), (2, 0.8)):
         leading = causes[:number]
         if len(causes) > number and sum(one.misses for one in leading) >= share * misses:
@@ -339,11 +339,11 @@ def _mostly(causes: Sequence[records.MissCauses]) -> str:
 
 def describe_tensors(causes: Sequence[records.MissCauses], domain_name: str = "L2") -> str:
     """The same with what each tensor has of it: `…; A 41 (40 another XCD, 1 compulsory), …`."""
-    requests = sum(one.requests for one in causes)
+    requests = sum(cause.requests for cause in causes)
     told: list[str] = []
-    for one in causes[:MOST_TENSORS]:
-        counts = of_hundred(total([one]), requests)
+    for cause in causes[:MOST_TENSORS]:
+        counts = of_hundred(total([cause]), requests)
         missed = sum(counts.values())
         if missed and len(causes) > 1:
-            told.append(f"{', '.join(one.names)} {missed} ({_classes(counts, domain_name)})")
+            told.append(f"{', '.join(cause.names)} {missed} ({_classes(counts, domain_name)})")
     return "; ".join([describe_causes(causes, domain_name), *told])

@@ -97,7 +97,7 @@ def _with_these_requests(measured: Measurement) -> float:
     if the L1s serve most of them.
     """
     causes = measured.causes or ()
-    requests = sum(one.requests for one in causes)
+    requests = sum(cause.requests for cause in causes)
     return 1 - sum(one.compulsory for one in causes) / requests if requests else 1.0
 
 
@@ -331,13 +331,13 @@ def _launch(context: HardwareContext, _: Collection[str]) -> str:
     if context.integer_inputs:
         lines.append("Integer tensors that no program writes:")
     lines += [
-        f"- {one.name}, {len(one.values):,} values: {describe_values(one.values)}"
-        for one in context.integer_inputs
+        f"- {tensor.name}, {len(tensor.values):,} values: {describe_values(tensor.values)}"
+        for tensor in context.integer_inputs
     ]
-    others = [one for one in context.launches if one is not context.launch]
+    others = [launch for launch in context.launches if launch is not context.launch]
     if others:
         lines.append("The application also launches it with (the remap must hold there too):")
-        lines += [f"- {_one_launch(one)}" for one in others[:8]]
+        lines += [f"- {_one_launch(other)}" for other in others[:8]]
         if len(others) > 8:
             lines.append(f"- and {len(others) - 8} more")
     return "\n".join(lines)

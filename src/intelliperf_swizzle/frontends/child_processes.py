@@ -114,7 +114,7 @@ class ChildTracer:
         large.sort(key=lambda n: launches[n].tiles, reverse=True)
         with ThreadPoolExecutor(cores()) as pool:
             groups = [small, *(large[core :: cores()] for core in range(cores()))]
-            every = pool.map(trace_together, [one for one in groups if one])
+            every = pool.map(trace_together, [group for group in groups if group])
             traces: dict[int, Trace] = dict(itertools.chain.from_iterable(every))
         return [traces.get(number) for number in range(len(launches))]
 

@@ -145,15 +145,15 @@ def serial_divisions(swizzle: Swizzle, *, axes: int, literals: Collection[str], 
         return max(depths) + divides, all(literal)
 
     def walk(statements: tuple[Statement, ...]) -> None:
-        for one in statements:
-            if isinstance(one, Loop):
-                for _ in range(one.count):
-                    walk(one.body)
+        for statement in statements:
+            if isinstance(statement, Loop):
+                for _ in range(statement.count):
+                    walk(statement.body)
             else:
-                known[one.target] = depth(one.value)
+                known[statement.target] = depth(statement.value)
 
     walk(body.statements)
-    return max((depth(one)[0] for one in body.results.values()), default=0)
+    return max((depth(result)[0] for result in body.results.values()), default=0)
 
 
 # --- what all emitters share --------------------------------------------------------------------

@@ -410,7 +410,7 @@ def frontends() -> tuple[KernelLanguage, ...]:
 
 def examiner() -> SourceExaminer:
     """The front end that looks at what a kernel's own source does; raises UsageError."""
-    for one in frontends():
-        if isinstance(one, SourceExaminer):
-            return one
+    for frontend in frontends():
+        if isinstance(frontend, SourceExaminer):
+            return frontend
     raise UsageError("no front end that is installed proves the remap of a source")

@@ -67,7 +67,7 @@ def scale_launch(
         )  # fmt: skip
     factors = [_explain(launch, extent, blocks) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
-    pointers = any(one.address is not None for one in launch.storages.values())
+    pointers = any(storage.address is not None for storage in launch.storages.values())
     if None in factors or not sizes or pointers:
         return ()
     explained = [axis or () for axis in factors]

@@ -346,7 +346,7 @@ def load_target(name_or_path: str | Path) -> Target:
 def readings(target: Target) -> list[Target]:
     """The target, then others of the package for the same product, of which not all is settled."""
     others = map(load_target, targets() if target.name in targets() else ())
-    alike = [one for one in others if one.product == target.product]
+    alike = [other for other in others if other.product == target.product]
     return [target, *(one for one in alike if one.name != target.name)]
 
 

@@ -181,7 +181,7 @@ def _declares(node: ast.stmt) -> bool:
     """Whether a statement gives a name its values, as `w in 4, 6, 8` does."""
     value = node.value if isinstance(node, ast.Expr) else None
     parts = value.elts if isinstance(value, ast.Tuple) else [value]
-    return any(isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.In) for one in parts)
+    return any(isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In) for part in parts)
 
 
 def _after(text: str, node: ast.stmt) -> str:
@@ -238,7 +238,7 @@ class _SyntaxReader:
         return name, [self._literal(one) for one in (first, *others)]
 
     def _range(self, node: ast.Call) -> range:
-        bounds = [self._literal(one) for one in node.args]
+        bounds = [self._literal(argument) for argument in node.args]
         if node.keywords or not 1 <= len(bounds) <= 3 or 0 in bounds[2:]:
             raise _refused(node, "`range` takes one to three integers", _PARAMETERS)
         values = range(*bounds)
@@ -363,7 +363,7 @@ class _SyntaxReader:
         return syntax.Number(value, _place(node))
 
     def _operands(self, nodes: list[ast.expr], depth: int) -> list[syntax.Expression]:
-        return [self._expression(one, depth + 1) for one in nodes]
+        return [self._expression(node, depth + 1) for node in nodes]
 
     def _comparison(self, node: ast.Compare, depth: int) -> syntax.Expression:
         sides = [node.left, *node.comparators]

@@ -247,7 +247,7 @@ class Graph:
             return None if self.leaves(condition) & inputs else (yes, no)
         if operator != "tiles":
             return None
-        sides = [self.choice(one, inputs) or (one, one) for one in operands]
+        sides = [self.choice(operand, inputs) or (operand, operand) for operand in operands]
         if all(yes == no for yes, no in sides):
             return None
         both = [[side[at] for side in sides] for at in (0, 1)]
@@ -269,7 +269,7 @@ class Graph:
             if operator in ("number", "input"):
                 places[node] = node
             else:
-                places[node] = self.add(operator, [places[one] for one in operands])
+                places[node] = self.add(operator, [places[operand] for operand in operands])
         return places[root]
 
 
@@ -294,5 +294,5 @@ def _node(graph: Graph, expression: Expression, variables: dict[str, int]) -> in
         if expression.name in variables:
             return variables[expression.name]
         return graph.input(expression.name)
-    operands = [_node(graph, one, variables) for one in expression.operands]
+    operands = [_node(graph, operand, variables) for operand in expression.operands]
     return graph.add(expression.operator, operands)

@@ -92,7 +92,7 @@ def _uniform_choice(graph: Graph, root: int, case: Case) -> int | None:
     """What a node is by a choice that is the same for all programs."""
     operator, operands = graph.nodes[root]
     if operator == "tiles":
-        chosen = [_uniform_choice(graph, one, case) for one in operands]
+        chosen = [_uniform_choice(graph, operand, case) for operand in operands]
         if any(one is not None for one in chosen):
             both = zip(chosen, operands, strict=True)
             return graph.add("tiles", [old if new is None else new for new, old in both])
@@ -129,7 +129,7 @@ def _pieces(graph: Graph, nodes: Sequence[int], case: Case) -> list[tuple[Case, 
         if len(waiting) + len(done) > MOST_BOXES:
             raise NotProvedError(f"more than {MOST_BOXES} boxes")
         piece = waiting.pop()
-        if any(one.digit and one.high == number(-1) for one in piece.bounds.values()):
+        if any(bound.digit and bound.high == number(-1) for bound in piece.bounds.values()):
             continue
         values = _Values(graph, piece)
         try:
@@ -181,7 +181,7 @@ class _Values:
         if operator not in COMPARISONS:
             value = self.of(node)
             return not (self._decide(value) and self._decide(-value))
-        left, right = (self.of(one) for one in operands)
+        left, right = (self.of(operand) for operand in operands)
         if operator in ("==", "!="):
             same = self._decide(left - right) and self._decide(right - left)
             return same is (operator == "==")
@@ -208,7 +208,7 @@ class _Values:
                 total = total + stride * self.of(one)
                 stride = stride * self._case.inputs[GRID[axis]]
             return total
-        return self._compute(operator, *(self.of(one) for one in operands))
+        return self._compute(operator, *(self.of(operand) for operand in operands))
 
     def _compute(self, operator: str, left: Polynomial, right: Polynomial) -> Polynomial:
         if operator in ("min", "max"):
@@ -404,8 +404,8 @@ class _Values:
             value = self._case.inputs.get(self._graph.names[operands[0]])
             return value is not None and self._case.holds(value - 1)
         if operator == "max":
-            return any(self._positive(one) for one in operands)
-        return operator in ("*", "min") and all(self._positive(one) for one in operands)
+            return any(self._positive(operand) for operand in operands)
+        return operator in ("*", "min") and all(self._positive(operand) for operand in operands)
 
 
 def _settled(part: Part) -> Part:

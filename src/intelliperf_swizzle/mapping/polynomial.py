@@ -214,7 +214,7 @@ Digits = tuple[tuple[Polynomial, Polynomial], ...]
 
 def fuse(digits: Iterable[tuple[Polynomial, Polynomial]]) -> Digits:
     """Digits of which one goes on where another one ends, as one."""
-    left = sorted(digits, key=lambda one: (one[0].terms, one[1].terms))
+    left = sorted(digits, key=lambda digit: (digit[0].terms, digit[1].terms))
     for slow in left:
         for fast in left:
             if slow is not fast and slow[0] == fast[0] * fast[1]:
@@ -277,10 +277,10 @@ def _times(
 ) -> Polynomial | None:
     """How many of a weight a box has besides other digits; None if it has not these."""
     left = [*box.digits]
-    for one in others:
-        if one not in left:
+    for other in others:
+        if other not in left:
             return None
-        left.remove(one)
+        left.remove(other)
     if not left:
         return number(1)
     return left[0][1] if len(left) == 1 and left[0][0] == weight else None

@@ -129,7 +129,7 @@ def recorded_condition(
     sizes = [size(launch, tiles).items() for launch in launches for tiles in _run_lengths(launch)]
     shared = set(sizes[0]).intersection(*sizes)
     others = (" and ".join(f"{n} == {v}" for n, v in one if (n, v) not in shared) for one in sizes)
-    distinct = [f"({one})" for one in dict.fromkeys(others) if one]
+    distinct = [f"({place})" for place in dict.fromkeys(others) if place]
     if len(distinct) > MOST_RECORDED or any(abs(v) > LARGEST for one in sizes for _, v in one):
         return None
     parts = [f"{name} == {value}" for name, value in sizes[0] if (name, value) in shared]
@@ -201,7 +201,7 @@ class _Proof:
                 divided.add(node)
                 places[node] = self._name(node, _text(graph, node))
             else:
-                places[node] = graph.add(operator, [places[one] for one in operands])
+                places[node] = graph.add(operator, [places[operand] for operand in operands])
         root = places[graph.root]
         self.opaque = {name: self.opaque[name] for name in sorted(graph.leaves(root))
                        if name in self.opaque}  # fmt: skip
@@ -339,7 +339,7 @@ def _text(graph: Graph, node: int) -> str:
     if operator == "input":
         return graph.names[operands[0]]
     if operator in ("where", "min", "max"):
-        return f"{operator}({', '.join(_text(graph, one) for one in operands)})"
+        return f"{operator}({', '.join(_text(graph, operand) for operand in operands)})"
     if operator == "not":
         return f"(not {_text(graph, operands[0])})"
     left, right = operands

@@ -153,10 +153,10 @@ class NcuProfiler:
             ProfileError: no permission, a run that failed, or a launch that it does not show.
         """
         kernel = launches[0].launch.kernel
-        spilled = any(one.build is not None and one.build.stack_bytes for one in launches)
+        spilled = any(launch.build is not None and launch.build.stack_bytes for launch in launches)
         counted = edit if spilled else None
         diff = counted.diff if counted else None
-        key = kernel, diff, *((one.launch.grid, one.launch.ordinal) for one in launches)
+        key = kernel, diff, *((launch.launch.grid, launch.launch.ordinal) for launch in launches)
         if key not in self._sectors_of:
             readings = self._counted(self._sectors, lambda c: self._run(kernel, c, counted))
             self._sectors_of[key] = _per_request(self._totals(launches, readings, counted))
@@ -207,10 +207,10 @@ class NcuProfiler:
             run: counts one such set.
         """
         readings = run(choices[0])
-        while len(choices) > 1 and any(one.counters.get(PASSES) != 1 for one in readings):
+        while len(choices) > 1 and any(reading.counters.get(PASSES) != 1 for reading in readings):
             choices.pop(0)
             readings = run(choices[0])
-        if any(one.counters.get(PASSES, 1) > 1 for one in readings):
+        if any(reading.counters.get(PASSES, 1) > 1 for reading in readings):
             raise ProfileError(
                 f"ncu cannot count {' and '.join(choices[0])} at once on this GPU",
                 hint=without_counters(),

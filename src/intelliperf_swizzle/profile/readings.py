@@ -147,7 +147,7 @@ def _of_launch(
     grid = (x * int(launch.options.get("num_ctas", 1)), y, z)
     own = [one for one in readings if _is_on(one, grid)]
     if not own:
-        seen = sorted({str(one.grid or one.programs) for one in readings})[:6]
+        seen = sorted({str(reading.grid or reading.programs) for reading in readings})[:6]
         raise ProfileError(
             f"the profile shows no launch of `{launch.kernel}` on the grid {grid}",
             details=(f"it shows: {', '.join(seen)}",),
@@ -255,7 +255,7 @@ def add_swizzle_time(
 ) -> Measurement:
     """A measurement of launches, with the time of the swizzle's own divisions."""
     divisions = divisions_of(swizzle, launches[0].launch, target)
-    resident = [one.occupancy * target.cus for one in launches]
+    resident = [launch.occupancy * target.cus for launch in launches]
     rounds = sum(
         one.launch.tiles * one.launch.count / at_once
         for one, at_once in zip(launches, resident, strict=True)
@@ -290,7 +290,7 @@ class ModelScreen:
     """
 
     def __init__(self, launches: Sequence[TracedLaunch], target: Target):
-        self._raters = [_rater(one, target) for one in launches]
+        self._raters = [_rater(launch, target) for launch in launches]
         weights = [cache.requests(one.trace, target) * one.launch.count for one in launches]
         self._weights = np.asarray(weights, float) / max(1, sum(weights))
 

@@ -73,7 +73,7 @@ def read_csv(text: str) -> list[Reading]:
         key = (row.get("Process_Id"), row.get("Agent_Id"), row["Dispatch_Id"])
         _, counters = dispatches.setdefault(key, (row, defaultdict(float)))
         counters[row["Counter_Name"]] += float(row["Counter_Value"])
-    return [_reading(*one) for one in dispatches.values()]
+    return [_reading(*dispatch) for dispatch in dispatches.values()]
 
 
 def _reading(row: Mapping[str, str], counters: Mapping[str, float]) -> Reading:
@@ -159,7 +159,7 @@ class Rocprofv3Profiler:
                 return ran, by_variant(read_folder(ran.folder), len(launches), 1 + len(edits))
 
             parts = zip((None, *edits), self._readings(kernel, run), strict=True)
-            return [self._measurement(launches, *one, "cold") for one in parts]
+            return [self._measurement(launches, *part, "cold") for part in parts]
 
         return count
 

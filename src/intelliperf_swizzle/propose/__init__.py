@@ -86,7 +86,7 @@ class Problem:
     @property
     def linear(self) -> bool:
         """Whether the kernel reads one flat `pid` (else one `pid_k` per axis)."""
-        largest = max(self.launches, key=lambda one: one.tiles)
+        largest = max(self.launches, key=lambda launch: launch.tiles)
         return sum(extent > 1 for extent in largest.numbers) <= 1
 
 

@@ -161,7 +161,7 @@ def result(run: records.Run, *, initial: str, optimized: str | None) -> dict[str
     return fields
 
 
-SHARED = {one.name for one in fields(OwnPart)} & {one.name for one in fields(records.Run)} - {
+SHARED = {field.name for field in fields(OwnPart)} & {one.name for one in fields(records.Run)} - {
     "best"
 }
 """What a run has, and our part of the file has as it is."""

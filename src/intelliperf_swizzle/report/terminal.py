@@ -118,11 +118,11 @@ def attempts(run: records.Run, most: int | None = None) -> Table:
 
     All of them, or the first few.
     """
-    winner = [one for one in run.attempts if run.best and one.number == run.best.number]
+    winner = [attempt for attempt in run.attempts if run.best and attempt.number == run.best.number]
     evaluated = [one for one in order(run.attempts) if one not in winner]
     listed = {one.number for one in (*winner, *evaluated)}
-    others = [one for one in run.attempts if one.number not in listed]
-    others.sort(key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
+    others = [attempt for attempt in run.attempts if attempt.number not in listed]
+    others.sort(key=lambda other: (-(other.screened_l2_hit_rate or 0), other.number))
     rows = (
         (
             str(one.number),

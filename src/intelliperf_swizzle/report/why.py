@@ -64,13 +64,13 @@ def placement(run: Run) -> list[str]:
     of = (picture.domains, run.domain_name)
     told = [
         locality.placement(
-            one.names,
-            [each.domains_per_line for each in (one.before, one.after) if each],
+            tensor.names,
+            [each.domains_per_line for each in (tensor.before, tensor.after) if each],
             run.grid,
             of,
         )
-        for one in picture.tensors
-        if one.tiles_per_line >= SHARED
+        for tensor in picture.tensors
+        if tensor.tiles_per_line >= SHARED
     ]
     return [f"Placement: {'; '.join(told)}."] if told else []
 
@@ -153,8 +153,8 @@ def _working_set(picture: Picture | None) -> str:
     """What the resident workgroups of a domain use, where it has become less."""
     if picture is None:
         return ""
-    before = sum(one.before.wave_bytes for one in picture.tensors)
-    after = sum(one.after.wave_bytes for one in picture.tensors if one.after)
+    before = sum(tensor.before.wave_bytes for tensor in picture.tensors)
+    after = sum(tensor.after.wave_bytes for tensor in picture.tensors if tensor.after)
     if not 0 < after < before:
         return ""
     return f" (the first workgroups use {size(after)}, {size(before)} before)"
@@ -166,15 +166,15 @@ def cures(run: Run) -> list[str]:
     Nothing where that is the patch alone. All numbers are modelled.
     """
     found = run.cures
-    if found is None or [one.kind for one in found.cures] == ["swizzle"]:
+    if found is None or [cure.kind for cure in found.cures] == ["swizzle"]:
         return []
     if not found.cures:
         return [f"No other change helps: {found.reason}."]
     said = [
-        f"{describe_cure(one, run)}: "
-        f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}"
-        f"{f', {change_of(one, run)}' * run.claims_time}."
-        for one in found.cures
+        f"{describe_cure(cure, run)}: "
+        f"modelled L2 hit rate {percent(found.before)} → {percent(cure.l2_hit_rate)}"
+        f"{f', {change_of(cure, run)}' * run.claims_time}."
+        for cure in found.cures
     ]
     title = "Best by the model, not timed" if untimed(found.cures[0], run) else "Recommended"
     first = [f"{title}: {said[0]}"] * (found.cures[0].kind != "swizzle")
@@ -188,8 +188,8 @@ def sizes(run: Run) -> list[str]:
     others, guard = run.sizes.others, run.sizes.guard
     told = []
     if others:
-        programs = [math.prod(one.grid) for one in others]
-        losing = sum(one.loses for one in others)
+        programs = [math.prod(other.grid) for other in others]
+        losing = sum(other.loses for other in others)
         counted = f"1 other size ({programs[0]} programs)"
         if len(others) > 1:
             counted = f"{len(others)} other sizes ({min(programs)} to {max(programs)} programs)"

@@ -111,12 +111,12 @@ def bound_by_arithmetic(kernel: records.Measurement) -> str:
 
 def together(run: records.Run) -> str:
     """What the best swizzles of all kernels save, in a sentence."""
-    better = [one for one in run.kernels if one.best_l2_hit_rate is not None]
+    better = [kernel for kernel in run.kernels if kernel.best_l2_hit_rate is not None]
     saved = sum(one.time_saved or 0.0 for one in better)
     if not better:
         return f"No swizzle for any of the {len(run.kernels)} recorded kernels."
     what = "modelled time" if run.baseline.time_ms is None else "time"
-    shared = sum(one.time_share is not None for one in run.kernels)
+    shared = sum(kernel.time_share is not None for kernel in run.kernels)
     known = "all of them" if shared == len(run.kernels) else f"the {shared} that have a share"
     saves = f", which save {percent(saved)} of the {what} of {known}" * run.claims_time
     return f"Swizzles for {len(better)} of {len(run.kernels)} recorded kernels{saves}."
@@ -272,7 +272,7 @@ def by_hand(run: records.Run) -> list[tuple[str, str, str, str]]:
         known = "largest launch only" if time is None else "modelled only"
         rows.insert(1, records.ByHand(f"{given} in the call", one.l2_hit_rate, time, known))
     return [
-        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), one.verdict) for one in rows
+        (row.name, milliseconds(row.time_ms), percent(row.l2_hit_rate), row.verdict) for row in rows
     ]
 
 

@@ -100,7 +100,7 @@ class Attempts:
 
     def current(self, attempts: Iterable[Attempt]) -> list[Attempt]:
         """The attempts as they stand now."""
-        return [self._history.current(one) for one in attempts]
+        return [self._history.current(attempt) for attempt in attempts]
 
     def prove(self, candidates: Sequence[Candidate]) -> list[stages.Proved | Verdict]:
         """Proves candidates on all cores."""

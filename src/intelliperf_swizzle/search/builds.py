@@ -72,7 +72,7 @@ def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
 
 def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:
     """Says so if the kernel spills registers."""
-    stack = max((one.stack_bytes or 0 for one in builds), default=0)
+    stack = max((build.stack_bytes or 0 for build in builds), default=0)
     if not stack:
         return ()
     return (
@@ -111,7 +111,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
             traces, untraced = [*map(_no_trace, largest)], (NO_MODEL.format(error.fact),)
         builds, failures = building.result()
     if not untraced and not any(
-        touched(one, records.Access.WRITE, records.Access.ATOMIC) for one in traces
+        touched(trace, records.Access.WRITE, records.Access.ATOMIC) for trace in traces
     ):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
@@ -202,7 +202,7 @@ def _adds_floats_up(launch: records.Launch, trace: records.Trace) -> bool:
 
 def _cautions(traces: Sequence[records.Trace]) -> tuple[str, ...]:
     """What makes traces doubtful; of tiles that access what lies outside every tensor, too."""
-    own = tuple(dict.fromkeys(caution for one in traces for caution in one.cautions))
+    own = tuple(dict.fromkeys(caution for trace in traces for caution in trace.cautions))
     outside = sum(one.tiles_outside for one in traces)
     if not outside:
         return own

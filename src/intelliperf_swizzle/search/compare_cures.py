@@ -61,13 +61,13 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:
     """
     requests, language = subject.baseline.l2_requests or 0, case.setup.language
     causes = subject.baseline.causes or ()
-    misses = sum(one.other_domain + one.capacity + one.conflict for one in causes)
+    misses = sum(cause.other_domain + cause.capacity + cause.conflict for cause in causes)
     if misses < LEAST_CAUSE * requests or not isinstance(language, Resizer):
         return
     launch, trace = case.launch, case.traced.trace
     tiles = _work(trace)
     numbers = [one for one in launch.constexprs if type(launch.arguments.get(one)) is int]
-    names = [one for one in numbers if one not in trace.immaterial]
+    names = [number for number in numbers if number not in trace.immaterial]
     for name in _renumbering(language, launch, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
         traces = language.trace_each([_with_arguments(launch, {name: one}) for one in values])
@@ -192,7 +192,7 @@ def _with_longer_rows(
     matrices = [
         one for of in tensors if isinstance(one := launch.arguments[of], records.TensorArgument)
     ]
-    elements = lines * records.LINE_BYTES // min(one.item_bytes for one in matrices)
+    elements = lines * records.LINE_BYTES // min(matrix.item_bytes for matrix in matrices)
     arguments = {name: launch.constants[name] + elements for name in names}
     storages, total = {**launch.storages}, 0
     for one in matrices:
@@ -302,14 +302,14 @@ def _ranked(cures: Sequence[records.Cure], least: float, by_rate: bool) -> list[
     def price(one: records.Cure) -> tuple[int, int]:
         return get_args(records.CureKind).index(one.kind), one.padding.bytes if one.padding else 0
 
-    by_time = sorted(cures, key=lambda one: one.time_ms)
+    by_time = sorted(cures, key=lambda cure: cure.time_ms)
     equals = [one for one in by_time if one.time_ms <= by_time[0].time_ms * (1 + least)]
     if by_rate:
         most = max(one.l2_hit_rate for one in cures)
         equals = [one for one in by_time if one.l2_hit_rate >= most - MODEL_RATE_ERROR]
     first = min(equals, key=price)
     others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
-    return [first, *sorted(others.values(), key=lambda one: one.time_ms)]
+    return [first, *sorted(others.values(), key=lambda other: other.time_ms)]
 
 
 def _no_cure(subject: Subject, before: records.Measurement) -> str:

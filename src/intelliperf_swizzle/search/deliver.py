@@ -121,7 +121,7 @@ def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | Non
 
     If there are several, the user's own test must pass on them together.
     """
-    edits = [one.edit for one in outcomes if one.edit]
+    edits = [outcome.edit for outcome in outcomes if outcome.edit]
     if len(edits) < 2:
         return (edits[0] if edits else None), ()
     try:
@@ -142,8 +142,8 @@ def deliver(outcome: Outcome, options: Options) -> list[str]:
         options: which name other places for the result.
     """
     attempts = options.trace_path
-    for one in outcome.others:
-        write_files(one, one.folder, output_file=None, attempts_directory=attempts)
+    for other in outcome.others:
+        write_files(other, other.folder, output_file=None, attempts_directory=attempts)
     written = write_files(
         outcome, outcome.folder, output_file=options.output_file, attempts_directory=attempts
     )

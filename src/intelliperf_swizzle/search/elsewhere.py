@@ -139,7 +139,7 @@ def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
     tensors = {name for name, _ in largest.launch.tensors()}
     if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
         return []  # how many tiles there are, or what they touch, depends on more than the sizes
-    known = {one.numbers for one in subject.launches}
+    known = {launch.numbers for launch in subject.launches}
     own = largest.launch.tiles
     left = max(FEWEST_PROGRAMS, MOST_WORK * own)
     chosen = []

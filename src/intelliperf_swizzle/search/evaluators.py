@@ -316,7 +316,7 @@ class OnGpu:
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the fastest that are better; of those that are to be counted."""
         numbers = {one.attempt.number for one in evaluated}
-        leaders = [one.attempt for one in self._leaders() if one.attempt.number in numbers]
+        leaders = [leader.attempt for leader in self._leaders() if leader.attempt.number in numbers]
         return self._evaluated[shortest(leaders[:LEADERS]).number] if leaders else None
 
     def settle(self, chosen: Edited) -> Evaluated | None:
@@ -406,7 +406,7 @@ class OnGpu:
         limit leaves no time.
         """
         most = LEADERS if self._setting.subject.is_traced else None
-        leaders = [(one, one.attempt.measurement) for one in self._leaders()[:most]]
+        leaders = [(leader, leader.attempt.measurement) for leader in self._leaders()[:most]]
         new = [one for one, known in leaders if known and known.profiler == "model"]
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"

@@ -193,13 +193,13 @@ def _with_loops(
 
 def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
     """Raises UsageError if no kernel is renumbered by the variable that is asked for."""
-    loops = {one.launches[0].loop for one in subjects} - {None}
+    loops = {subject.launches[0].loop for subject in subjects} - {None}
     if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
         return
     raise UsageError(
         f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
         hint=f"leave --renumber out, or --renumber {PROGRAM}",
-        details=tuple(dict.fromkeys(note for one in subjects for note in one.notes)),
+        details=tuple(dict.fromkeys(note for subject in subjects for note in subject.notes)),
     )
 
 

@@ -54,7 +54,7 @@ class SizeGuard:
         self._looked: dict[records.Grid, None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
             # where it fails, it comes again
-            ahead(lambda: [ahead(partial(getattr, one, "before")) for one in self._others])
+            ahead(lambda: [ahead(partial(getattr, other, "before")) for other in self._others])
 
     def __call__(self, best: stages.Evaluated) -> stages.Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
@@ -86,7 +86,7 @@ class SizeGuard:
                 if _conditional(self._setup, subject, best, proof.condition, proof) is None:
                     continue
             others = self._model(best, swizzle)
-            loses = any(one.loses for one in others) and proof.extent != "the recorded sizes"
+            loses = any(other.loses for other in others) and proof.extent != "the recorded sizes"
             kept = _kept(subject.traced[0].launch.tiles, others) if loses else None
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
@@ -109,8 +109,8 @@ class SizeGuard:
     def independence(self) -> records.Independence:
         """What is known of how programs depend on each other, and in which launches."""
         subject, varied = self._subject, {name for name, *_ in self._varied} - {*self._held}
-        apart = (one.launch.numbers for one in self._others
-                 if not find_dependence(one.traced.trace, one.launch))  # fmt: skip
+        apart = (other.launch.numbers for other in self._others
+                 if not find_dependence(other.traced.trace, other.launch))  # fmt: skip
         sizes = tuple(dict.fromkeys((*apart, *self._looked)))
         known = len(subject.launches), subject.has_dependences
         return records.Independence(*known, sizes, tuple(sorted(varied)))
@@ -138,7 +138,7 @@ class SizeGuard:
         made = [
             (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
             for name in small.arguments.keys() - {*first.trace.immaterial}
-            if others and all(one.arguments[name] == small.arguments[name] for one in others)
+            if others and all(other.arguments[name] == small.arguments[name] for other in others)
             for value in _values(small, name)
         ]
         traces = self._look([one for _, one in made], VARIED_SECONDS)
@@ -158,10 +158,10 @@ class SizeGuard:
         """
         traces = [one.trace for one in self._subject.traced]
         tiles = self._subject.traced[0].launch.tiles
-        larger = [one.traced for one in self._others if one.launch.tiles > tiles]
+        larger = [other.traced for other in self._others if other.launch.tiles > tiles]
         return (
             not larger
-            or any(one.hands_over for one in traces)
+            or any(trace.hands_over for trace in traces)
             or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
             or self._misses([*traces, *(one.trace for one in larger)])
@@ -229,7 +229,7 @@ def _proofs(
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
         values = ([f"{name} == {one.constants[name]}" for one in subject.launches] for name in held)
-        tests = [f"({' or '.join(dict.fromkeys(one))})" for one in values]
+        tests = [f"({' or '.join(dict.fromkeys(value))})" for value in values]
         if needed := " and ".join(filter(None, (proof.condition, *tests))):
             proof = records.Certificate("under a condition", needed)
         yield proof
@@ -241,7 +241,7 @@ def _proofs(
 
 def _unseen(traces: Sequence[records.Trace]) -> bool:
     seen = frozenset().union(*(one.seen for one in traces))
-    return any(one.unseen - seen for one in traces)
+    return any(trace.unseen - seen for trace in traces)
 
 
 def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:
@@ -251,7 +251,7 @@ def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:
     where a size of as many programs loses.
     """
     losing = [math.prod(one.grid) for one in others if one.loses]
-    holding = [programs, *(math.prod(one.grid) for one in others if not one.loses)]
+    holding = [programs, *(math.prod(other.grid) for other in others if not other.loses)]
     below = max((one for one in losing if one < programs), default=0)
     above = min((one for one in losing if one > programs), default=0)
     if programs in losing:

@@ -90,7 +90,7 @@ def search_kernel(
         return interruptibly(found)
     except Interrupted as signal:
         best = next(filter(None, map(guard.at_once, evaluator.confirmed)), None)
-        effort = sum((one.effort for one in proposers), Effort())
+        effort = sum((proposer.effort for proposer in proposers), Effort())
         later = (LATER,) if best and not isinstance(best, Evaluated) else ()
         return Found(best, effort).until(signal, *later)
 

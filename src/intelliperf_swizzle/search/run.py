@@ -94,5 +94,5 @@ def optimize(
         raise interrupted or failures[0]
     if interrupted:
         interrupted.exit_code *= interrupted.number != SIGALRM
-        results = {**{one.subject: interrupted for one in searches}, **results}
+        results = {**{search.subject: interrupted for search in searches}, **results}
     return gather([(one, results.get(one)) for one in subjects], rows, interrupted, setup)

@@ -153,19 +153,19 @@ def choose_language(
     """
     languages = frontends()
     default = languages[-1]
-    builders = [one for one in languages if isinstance(one, Builder)]
+    builders = [language for language in languages if isinstance(language, Builder)]
     backend = load_target(options.target).backend if options.target else None
 
     def building() -> list[KernelLanguage]:
         build = str(options.build_command)
-        return [one for one in builders if one.builds_program(project, build, backend)]
+        return [builder for builder in builders if builder.builds_program(project, build, backend)]
 
     def naming(words: Sequence[str]) -> list[KernelLanguage]:
-        return [one for one in languages if one.names_program(words, project)]
+        return [language for language in languages if language.names_program(words, project)]
 
     first = command[0] if command else ""
     if builders and options.build_command and "/" in first and not (project / first).exists():
-        fitting = [one for one in builders if backend in (None, one.backend)]
+        fitting = [builder for builder in builders if backend in (None, builder.backend)]
         return (building() or fitting or builders)[-1]
     named = naming(command) or naming(_imported(command, project))
     both = named[1:] and named[-1] is default
@@ -175,7 +175,7 @@ def choose_language(
     if built and not named and (found := building()):  # it is started by a shell, or a script
         return found[0]
     kernel = options.kernel
-    owners = [one for one in builders if kernel and one.has_kernel(kernel, project)]
+    owners = [builder for builder in builders if kernel and builder.has_kernel(kernel, project)]
     chosen = owners[0] if owners else default
     if both:
         progress.note(

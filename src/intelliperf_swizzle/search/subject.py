@@ -128,7 +128,7 @@ class Subject:
     def untraced_factor(self) -> float:
         """All tiles of all launches, by those of the traced launches."""
         traced = sum(one.launch.tiles * one.launch.count for one in self.traced)
-        return sum(one.tiles * one.count for one in self.launches) / max(1, traced)
+        return sum(launch.tiles * launch.count for launch in self.launches) / max(1, traced)
 
     @property
     def time_ms(self) -> float:

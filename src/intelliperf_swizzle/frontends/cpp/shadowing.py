@@ -78,8 +78,8 @@ def splice(
     program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
     text = _read_as_recorded(kernel.entry, recording)
     instances = [one for _, one in program if same_place(one, kernel)]
-    functions = {name: function for one in instances if one.source
-                 for name, function in one.source.functions.items()}  # fmt: skip
+    functions = {name: function for instance in instances if instance.source
+                 for name, function in instance.source.functions.items()}  # fmt: skip
     kernels = {one.source.entry.name for one in instances if one.source}
     readers = _readers(kernel, [one for _, one in program], functions)
     elsewhere = {one.file: functions[one.name] for one in readers if one.file != file}
@@ -88,7 +88,7 @@ def splice(
     }
     code = {one: code_alone(text) for one, text in before.items()}
     inside = range(kernel.entry.first_line, kernel.entry.first_line + kernel.entry.text.count("\n"))
-    helpers = [one for one in readers if one.file != file or one.line not in inside]
+    helpers = [reader for reader in readers if reader.file != file or reader.line not in inside]
     texts = sources(Path(recipe.project)) if len(before) > 1 else ()
     _check_mentions(helpers, functions.values(), chain(code.items(), (
         (str(path), code_alone(text)) for path, text in texts
@@ -103,8 +103,8 @@ def splice(
     lines[-1:] = [one.format(lines[-1]) for one in quiet]
     knows_all = not (only or swizzle.names.difference(INPUTS))
     passed = {one.name for one in changed if not knows_all and one.name not in kernels}
-    places = {(one.file, bodies[one].start) for one in bodies if one.name not in passed
-              and (one in changed or (passed and one.name in kernels))}  # fmt: skip
+    places = {(body.file, bodies[body].start) for body in bodies if body.name not in passed
+              and (body in changed or (passed and body.name in kernels))}  # fmt: skip
     after = {
         path: _changed(text, code[path], [at for own, at in places if own == path], lines, passed)
         for path, text in before.items()
@@ -167,7 +167,7 @@ def _readers(
 def _warns_of_shadows(project: str, command: str) -> bool:
     """Whether a build warns of a variable that hides another one, which may be an error."""
     files = (one for pattern in _BUILD_FILES for one in Path(project).rglob(pattern))
-    texts = (one.read_text("utf-8", "replace") for one in files if one.is_file())
+    texts = (file.read_text("utf-8", "replace") for file in files if file.is_file())
     return any(map(_SHADOWS.search, chain((command, *os.environ.values()), texts)))
 
 
@@ -182,17 +182,17 @@ def _check_mentions(
 
     A template may name it, of which there is no kernel now, or another program of the project.
     """
-    own = {(one.file, line) for one in functions
-           for line in range(one.first_line, one.first_line + one.text.count("\n"))}  # fmt: skip
+    own = {(function.file, line) for function in functions
+           for line in range(body.first_line, body.first_line + body.text.count("\n"))}  # fmt: skip
     for path, text in texts if helpers else ():
-        for one in helpers:
-            name = re.escape(one.name)
+        for helper in helpers:
+            name = re.escape(helper.name)
             code = re.sub(rf"__device__[^;{{}}=]*\b{name}\s*\([^;{{}}]*\)\s*;", blank, text)
             for found in re.finditer(rf"\b{name}\b", code):
                 line = _line(code, found.start())
                 if (path, line) not in own:
                     why = f"reads `blockIdx` and is named in {path}:{line} too, where another "
-                    raise _refused(one, why + "kernel may use it")
+                    raise _refused(helper, why + "kernel may use it")
 
 
 def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
@@ -286,7 +286,7 @@ def _lines(
     text: str,
     only: str | None,
 ) -> list[str]:
-    axes = max((launched_axes(one.grid) for one in launches), default=1)
+    axes = max((launched_axes(launch.grid) for launch in launches), default=1)
     given = [f"::blockIdx.{letter}" for letter in "xyz"]
     prefix = _free_prefix(text)
     code = emit_cpp(
@@ -309,7 +309,7 @@ def _lines(
 def _free_prefix(text: str) -> str:
     """A prefix of names that nothing in a file has."""
     prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
-    return next(one for one in prefixes if one not in text)
+    return next(prefix for prefix in prefixes if prefix not in text)
 
 
 def _changed(
@@ -373,7 +373,7 @@ def recorded_alone(
         SpliceError: there is no such condition.
     """
     source = launches[0].source
-    paths = {one.options["device_kernel"] for one in launches}
+    paths = {launch.options["device_kernel"] for launch in launches}
     own = [(str(path) in paths, kernel) for path, kernel in program if same_place(kernel, source)]
     others = [kernel for recorded, kernel in own if not recorded]
     if not others:
@@ -407,7 +407,7 @@ def _condition(
     terms = [[_equals(parameters[k], one[k]) for k in varying] for one in recorded]
     if chosen & rest or any(None in one for one in terms):
         return None
-    return " || ".join(dict.fromkeys(f"({' && '.join(map(str, one))})" for one in terms))
+    return " || ".join(dict.fromkeys(f"({' && '.join(map(str, term))})" for term in terms))
 
 
 def _parameters(source: KernelSource) -> list[tuple[str, str]]:

@@ -64,7 +64,7 @@ class Trial:
     @property
     def difference(self) -> str | None:
         """The first difference in words, None if all bytes agree."""
-        return next((one.difference for one in self.checks.values() if not one.same), None)
+        return next((check.difference for check in self.checks.values() if not check.same), None)
 
 
 @dataclass(frozen=True)

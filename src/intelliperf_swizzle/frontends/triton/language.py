@@ -53,8 +53,8 @@ class Triton:
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a Python file with Triton kernels, or a model compiled to some."""
         files = (project / word for word in command if word.endswith(".py"))
-        texts = [one.read_text("utf-8", "replace") for one in files if one.is_file()]
-        return any("triton.jit" in one or "torch.compile" in one for one in texts)
+        texts = [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+        return any("triton.jit" in text or "torch.compile" in text for text in texts)
 
 
 TRITON = Triton()

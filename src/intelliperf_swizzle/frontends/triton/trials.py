@@ -67,9 +67,9 @@ class TritonOnGpu:
         Raises:
             ValidationError: the application failed before anything was tried, or at the original.
         """
-        tiles = [one.launch.tiles for one in self._tasks]
+        tiles = [task.launch.tiles for task in self._tasks]
         trials = self._try_out({number: edit.functions for number, edit in edits.items()})
-        gains = (one.timing and one.timing.ratio.high < 1 for one in trials.values())
+        gains = (trial.timing and trial.timing.ratio.high < 1 for trial in trials.values())
         if self.why_not_replayed is None and not self._confirming and any(gains):
             self._confirming = [self._rig.begin()]  # it imports what it needs until then
         return {number: outcome_of(one, tiles, self._tolerance) for number, one in trials.items()}
@@ -88,7 +88,7 @@ class TritonOnGpu:
         if self.why_not_replayed is None:
             try:
                 trials = self._replaying.try_out(*given, self._begun)
-                failures = [one.failure for one in trials.values()]
+                failures = [trial.failure for trial in trials.values()]
                 lost = [one.text for one in failures if one and one.kind == "not validated"]
                 if len(lost) < len(trials):
                     return trials

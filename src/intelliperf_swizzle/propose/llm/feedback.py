@@ -59,9 +59,9 @@ class ModelAnswer:
 def answers(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[ModelAnswer]:
     """The answers of the model among a run's attempts, in their order."""
     found: dict[str, list[Attempt]] = {}
-    for one in attempts:
-        if one.candidate.origin == "llm":
-            found.setdefault(one.candidate.family or one.candidate.name, []).append(one)
+    for attempt in attempts:
+        if attempt.candidate.origin == "llm":
+            found.setdefault(attempt.candidate.family or attempt.candidate.name, []).append(attempt)
     return [ModelAnswer(tuple(members), leader_of(members, rank)) for members in found.values()]
 
 
@@ -143,14 +143,14 @@ def _parts(
     else:
         ranked = f" {ranking}" if order(attempts, rank) else ""
         yield f"No attempt is better than the unmodified kernel yet.{ranked}"
-    counters = [one for one in counters if one != "causes"]
+    counters = [counter for counter in counters if counter != "causes"]
     older = [one for one in own if best not in one.attempts]
     if own and older and own[-1] is older[-1]:
         last = older.pop()
         yield "The last attempt:\n" + _whole(last, best, rank, counters)
     if own:
         yield "All your attempts:\n" + "\n".join(_line(answer) for answer in own)
-    searched = [one for one in attempts if one.candidate.origin != "llm"]
+    searched = [attempt for attempt in attempts if attempt.candidate.origin != "llm"]
     if searched:
         yield _searched(searched, rank)
     for answer in reversed(older):
@@ -195,7 +195,7 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     first = ", which ranks first" if attempt == answer.leader else ""
     lines = [f"A family, {len(answer.attempts)} members tried; this is {_values(attempt)}{first}."]
     others = [one for one in answer.attempts if one != attempt]
-    evaluated = [one for one in others if one.measurement is not None]
+    evaluated = [other for other in others if other.measurement is not None]
     ranked = order(evaluated, rank)
     ranked += [one for one in evaluated if one not in ranked]
     if ranked:
@@ -231,7 +231,7 @@ def _elsewhere(attempt: Attempt, counters: Collection[str]) -> Iterator[str]:
     elif proof.condition:
         yield f"a permutation where {proof.condition}, which is tested"
     if sizes and sizes.others and "modelled_memory_time_ms" in counters:
-        told = (f"{_change(one.time_ratio)} on {math.prod(one.grid)}" for one in sizes.others)
+        told = (f"{_change(other.time_ratio)} on {math.prod(other.grid)}" for other in sizes.others)
         yield f"modelled time, by number of programs: {', '.join(told)}"
     if sizes and sizes.guard and sizes.guard != proof.condition:
         yield f"as it loses at some, the patch renumbers only if {sizes.guard}"

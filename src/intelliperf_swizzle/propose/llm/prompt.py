@@ -135,7 +135,7 @@ def proposal(
     if attempts or best:
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
         inputs["history"] = remembered(attempts, best, formula.rank, formula.counters, budget)
-    own = [one for one in attempts if one.candidate.origin == "llm"]
+    own = [attempt for attempt in attempts if attempt.candidate.origin == "llm"]
     inputs["request"] = _request(formula, own) + left
     return Question(
         instructions=f"{_words(formula, 'task', context)}\n\n{words(formula, 'language')}",

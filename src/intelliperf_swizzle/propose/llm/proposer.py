@@ -152,7 +152,7 @@ class _Conversation:
 
     def own_attempts(self) -> list[Attempt]:
         """The model's attempts by number."""
-        return [one for one in self.problem.attempts() if one.candidate.origin == "llm"]
+        return [attempt for attempt in self.problem.attempts() if attempt.candidate.origin == "llm"]
 
     def best(self) -> Attempt | None:
         """The best that is better and, if one is, validated, of whatever origin."""
@@ -210,7 +210,7 @@ class _Conversation:
         """Has candidates judged; the best, if any is a new permutation."""
         batch = CandidateBatch([one.candidate for one in offered], evaluate_from=least)
         yield batch
-        rates = [one.screened_l2_hit_rate for one in batch.outcomes]
+        rates = [outcome.screened_l2_hit_rate for outcome in batch.outcomes]
         highest = max((rate for rate in rates if rate is not None), default=None)
         if highest is None:
             return None

@@ -269,7 +269,7 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
             prediction = dspy.Predict(_signature(dspy, question))(**_values(question))
         except AdapterParseError as error:
             return {}, _reason(str(getattr(error, "lm_response", "")), question)
-    fields = {one.name: getattr(prediction, one.name) for one in question.outputs}
+    fields = {output.name: getattr(prediction, output.name) for output in question.outputs}
     if any(value is None for value in fields.values()):
         return {}, _reason("", question)
     return fields, None

@@ -82,7 +82,7 @@ class CallGraph:
             name: {one.strip('"') for one in _MENTION.findall(row)} - {name}
             for name, row in self._rows.items()
         }
-        system = [one for one in self._bodies if not debug.is_users(one)]
+        system = [body for body in self._bodies if not debug.is_users(body)]
         self._reading = self._reach_number(system)
 
     def reached(self, kernel: str) -> list[str]:

@@ -93,8 +93,8 @@ def place_of(pointer: Value, known: Mapping[int, Instruction]) -> str | int | No
 def values_of(function: Function) -> tuple[dict[int, tuple[int, int]], dict[int, Instruction]]:
     """Number and address space of each parameter, and the instructions, by their identities."""
     parameters = {identity(a): (number, space(a)) for number, a in enumerate(function.arguments)}
-    instructions = (one for block in function.blocks for one in block.instructions)
-    return parameters, {identity(one): one for one in instructions}
+    instructions = (instruction for block in function.blocks for instruction in block.instructions)
+    return parameters, {identity(instruction): instruction for instruction in instructions}
 
 
 def contents(left: Function) -> frozenset[int] | None:

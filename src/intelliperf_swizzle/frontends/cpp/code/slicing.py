@@ -85,7 +85,7 @@ def optimised(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"
-            if not any(b"noinline" in one for one in function.attributes):
+            if not any(b"noinline" in attribute for attribute in function.attributes):
                 function.add_function_attribute("alwaysinline")
     llvm.optimise(module, llvm.TRIPLE, cpu, level=3)
     llvm.optimise(module, llvm.TRIPLE, cpu)
@@ -105,7 +105,7 @@ def slice_kernel(text: str, kernel: llvm.Function, debug: DebugInfo) -> AddressS
     Raises:
         TraceError: it is not optimised, or LLVM cannot read what is left of it.
     """
-    if any(b"optnone" in one for one in kernel.attributes):
+    if any(b"optnone" in attribute for attribute in kernel.attributes):
         raise TraceError("it is built with -O0 or -G: every variable is in scratch; use -O1, no -G")
     sliced = _slice(text, kernel, debug)
     if sliced.refusal is not None:
@@ -325,7 +325,7 @@ def _reached(instructions: list[llvm.Instruction], executed: bool) -> tuple[set[
     Returns:
         Values, and what writes those of them that are in shared memory or scratch.
     """
-    known = {llvm.identity(one): one for one in instructions}
+    known = {llvm.identity(instruction): instruction for instruction in instructions}
     writers: dict[str | int | None, list[llvm.Instruction]] = {}
     todo: list[llvm.Value] = []
     for one in instructions:

@@ -184,7 +184,7 @@ def _moved_settings(place: Path, root: Path) -> Iterator[str]:
 def as_build_error(error: SwizzleError, fact: str, place: Path) -> BuildError:
     """The error of a build in a copy, with the first that a compiler says, or Python."""
     patterns = ("error|fatal", "Error: ")
-    wrong = (line for one in patterns for line in error.details if re.search(one, line))
+    wrong = (line for pattern in patterns for line in error.details if re.search(pattern, line))
     said = next(wrong, error.fact).replace(f"{place}/", "")
     return BuildError(f"{fact}: {said}", details=error.details)
 
@@ -281,7 +281,7 @@ def device_files(command: Sequence[str], place: Path, language: str, *, below: b
         built = sorted(built_files(place, language))
         others = (one.resolve() for one in built if _is_linked(one))
         found += (
-            one for one in others if not alone or ".interp" not in binaries.section_names(one)
+            other for other in others if not alone or ".interp" not in binaries.section_names(other)
         )
     return list(dict.fromkeys(found))
 

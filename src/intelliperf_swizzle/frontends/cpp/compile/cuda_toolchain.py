@@ -174,7 +174,7 @@ def _resources(text: str, arch: str) -> dict[str, tuple[int, None, int, int]]:
 
 def _parameters(kernel: llvm.Function, module: llvm.Module) -> tuple[Parameter, ...]:
     layout = llvm.binding().create_target_data(module.data_layout)
-    structures = {one.name: one for one in module.struct_types}
+    structures = {struct_type.name: struct_type for struct_type in module.struct_types}
     found: list[Parameter] = []
     for argument in kernel.arguments:
         by_value = re.search(r"byref\((.*?)\)(?= |$)", b" ".join(argument.attributes).decode())

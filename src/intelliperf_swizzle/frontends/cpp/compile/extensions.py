@@ -44,7 +44,7 @@ def loads_extension(words: Sequence[str], project: Path) -> bool:
     """Whether one of the words is a Python file that builds an extension."""
     files = (project / word for word in words if word.endswith(".py"))
     return any(
-        "cpp_extension" in one.read_text("utf-8", "replace") for one in files if one.is_file()
+        "cpp_extension" in file.read_text("utf-8", "replace") for file in files if file.is_file()
     )
 
 

@@ -225,14 +225,14 @@ class _Preparation:
         return {name: self._variables[name] for name in types if name in self._variables}
 
     def _compile(self, text: str, kernels: Sequence[llvm.Function], debug: DebugInfo) -> None:
-        parameters = {one.name: native.parameters_of(one) for one in kernels}
+        parameters = {kernel.name: native.parameters_of(kernel) for kernel in kernels}
         try:
             host, foreign = native.host_text(native.positioned(text, kernels), parameters)
-            for one in kernels:
-                if what := foreign.get(one.name):
-                    at = map(debug.place, re.findall(rf".*\b{re.escape(what)}\b.*", str(one)))
+            for kernel in kernels:
+                if what := foreign.get(kernel.name):
+                    at = map(debug.place, re.findall(rf".*\b{re.escape(what)}\b.*", str(kernel)))
                     place = next((f" ({place})" for place in at if place), "")
-                    self._foreign[one.name] = f"`{what}`{place}"
+                    self._foreign[kernel.name] = f"`{what}`{place}"
             if len(foreign) < len(parameters):
                 path = self._request.folder / "objects" / f"{len(self._objects)}.o"
                 module, machine = native.host_module(host)
@@ -250,7 +250,7 @@ class _Preparation:
         for number, (symbol, kernel) in enumerate(self._kernels.items()):
             kernel = replace(kernel, foreign=self._foreign.get(symbol))
             (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
-            parameters = (str(one.bytes) for one in kernel.code.parameters)
+            parameters = (str(parameter.bytes) for parameter in kernel.code.parameters)
             plain = kernel.source.entry.name if kernel.source else "-"
             rows.append(" ".join((symbol, plain, _contents_of(kernel.slice), *parameters)))
         lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
@@ -274,5 +274,5 @@ def _contents_of(sliced: AddressSlice) -> str:
         return "-"
     if sliced.contents is None:
         return "*"
-    words = ("v" if one == VARIABLES else str(one) for one in sorted(sliced.contents))
+    words = ("v" if content == VARIABLES else str(content) for content in sorted(sliced.contents))
     return ",".join(words) or "-"

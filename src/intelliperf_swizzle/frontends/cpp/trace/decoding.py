@@ -91,7 +91,7 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
         steps,
         {block: place for place, block in enumerate(llvm.order_of(blocks)[0])},
         llvm.identity(blocks[0]),
-        tuple(llvm.identity(one) for one in function.arguments),
+        tuple(llvm.identity(argument) for argument in function.arguments),
         {
             step.id: step.operands[0]
             for block in steps.values()
@@ -121,7 +121,7 @@ class _TermDecoder:
     def __init__(self, variables: Mapping[str, int], module: llvm.Module):
         self._variables = variables
         self._layout = llvm.binding().create_target_data(module.data_layout)
-        self._structures = {one.name: one for one in module.struct_types}
+        self._structures = {struct_type.name: struct_type for struct_type in module.struct_types}
 
     def step(self, one: llvm.Instruction) -> Step:
         """An instruction."""

@@ -74,7 +74,7 @@ class SliceExecution:
         self._library.sw_trace_groups.restype = ctypes.c_int64
         self._library.sw_trace_groups.argtypes = (ctypes.c_int64, ctypes.c_int64)
         entry, shared = self._compile(kernel)
-        held = [one for one in buffers if one.contents is not None]
+        held = [buffer for buffer in buffers if buffer.contents is not None]
         self.read: dict[int, UInt8Array] = {
             one.begin: np.zeros(-(-one.bytes // SECTOR_BYTES), np.uint8) for one in held
         }

@@ -190,7 +190,7 @@ class Interpreter:
 
     def _touch(self, step: Step, mask: Mask) -> None:
         address = self._sum(step.operands[0])
-        size, kind, update, site = (self._sum(one).c for one in step.operands[1:5])
+        size, kind, update, site = (self._sum(operand).c for operand in step.operands[1:5])
         if address.lo >= self.memory.not_global:
             return
         self.update.code = update
@@ -205,7 +205,7 @@ class Interpreter:
     def _count(self, step: Step, mask: Mask) -> None:
         lanes = terms.whole(mask) & self._block_mask
         each = np.count_nonzero(lanes, axis=(1, 2, 3))
-        self.computed += each[:, None] * [self._sum(one).c for one in step.operands[:3]]
+        self.computed += each[:, None] * [self._sum(operand).c for operand in step.operands[:3]]
 
     def _uncast(self, operand: Number | int) -> Number | int:
         return self.program.casts.get(operand, operand) if isinstance(operand, int) else operand
@@ -229,7 +229,7 @@ class Interpreter:
         elif "dispatch.ptr" in name:
             self._env[step.id] = Sum(self.memory.dispatch)
         elif found := re.match(r"llvm\.([su](?:min|max))\.", name):
-            a, b = (self._sum(one) for one in step.operands[:2])
+            a, b = (self._sum(operand) for operand in step.operands[:2])
             self._env[step.id] = terms.extreme(found[1], a, b, step.bits)
         elif found := re.match(r"llvm\.(ctpop|cttz|ctlz)\.i", name):
             self._env[step.id] = terms.count_bits(found[1], self._sum(step.operands[0]), step.bits)
@@ -245,7 +245,7 @@ class Interpreter:
 
     def _lane(self, step: Step, half: str) -> Sum:
         """How many lanes of a wave come before this one: `mbcnt` of all, in one half."""
-        mask, before = (self._sum(one) for one in step.operands[:2])
+        mask, before = (self._sum(operand) for operand in step.operands[:2])
         if mask.terms or mask.c != -1:
             raise UnknownStepError("a value of another lane", step.text)
         bx, by, bz = self.block
@@ -254,7 +254,7 @@ class Interpreter:
         return terms.add(before, terms.of(count))
 
     def _compute(self, step: Step) -> Number:
-        values = [self._get(one) for one in step.operands]
+        values = [self._get(operand) for operand in step.operands]
         if step.opcode in ("extractelement", "insertelement"):
             vector, at = _vector(values[0]), _scalar_of(values[-1])
             if at.terms:
@@ -270,7 +270,7 @@ class Interpreter:
         if step.lanes:
             rows = [one if isinstance(one, tuple) else (one,) * step.lanes for one in values]
             return tuple(self._scalar(step, list(row)) for row in zip(*rows, strict=True))
-        return self._scalar(step, [one for one in values if isinstance(one, Sum)])
+        return self._scalar(step, [value for value in values if isinstance(value, Sum)])
 
     def _scalar(self, step: Step, values: list[Sum]) -> Sum:
         function = _OPERATIONS.get(step.opcode)

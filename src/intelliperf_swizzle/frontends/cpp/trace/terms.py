@@ -109,9 +109,9 @@ def multiply(a: Sum, b: Sum) -> Sum:
     if not b.terms:
         return scale(a, b.c)
     total = add(scale(b, a.c), scale(Sum(0, a.terms), b.c))
-    for one in a.terms.values():
+    for term in a.terms.values():
         for other in b.terms.values():
-            total = add(total, of(one * other))
+            total = add(total, of(term * other))
     return total
 
 

@@ -105,11 +105,11 @@ class _Tracing:
         self._buffers = buffers
         self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
         self._update = CurrentUpdate(kernel.slice.updates)
-        self._begin = np.array([one.begin for one in buffers], np.int64)
-        self._end = np.array([one.begin + one.bytes for one in buffers], np.int64)
+        self._begin = np.array([buffer.begin for buffer in buffers], np.int64)
+        self._end = np.array([buffer.begin + buffer.bytes for buffer in buffers], np.int64)
         self._segments = tuple(
-            records.Segment(one.names, one.begin // records.LINE_BYTES, one.bytes)
-            for one in buffers
+            records.Segment(buffer.names, buffer.begin // records.LINE_BYTES, buffer.bytes)
+            for buffer in buffers
         )
         self._execution: SliceExecution | None = None
         if executed:
@@ -196,7 +196,7 @@ class _Tracing:
 
     def _reads_its_own(self) -> bool:
         """Whether no thread loads from where it has stored before, or another one stores."""
-        held = [one for one in self._buffers if one.contents is not None]
+        held = [buffer for buffer in self._buffers if buffer.contents is not None]
         threads = math.prod(self._launch.options["block"])
         if (
             self._execution is not None
@@ -248,8 +248,8 @@ class _ThreadWatch(Observer):
     """
 
     def __init__(self, buffers: Sequence[Buffer], threads: int):
-        begin = np.array([one.begin for one in buffers], np.int64)
-        sizes = np.array([one.bytes for one in buffers], np.int64)
+        begin = np.array([buffer.begin for buffer in buffers], np.int64)
+        sizes = np.array([buffer.bytes for buffer in buffers], np.int64)
         self._writers = Writers(begin, begin + sizes, grain=4)
         self._threads = threads
         self._in_order = True

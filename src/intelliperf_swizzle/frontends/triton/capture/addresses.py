@@ -135,11 +135,11 @@ def pointed_into(numbers: npt.NDArray[Any], spans: list[Span]) -> list[Span]:
     """Those of some spans, which are in order, that one of int64[n] points into."""
     if not spans:
         return []
-    begins, ends = (np.array([getattr(one, at) for one in spans]) for at in ("begin", "end"))
+    begins, ends = (np.array([getattr(span, at) for span in spans]) for at in ("begin", "end"))
     numbers = numbers[numbers >= lowest_address()]
     at = np.searchsorted(begins, numbers, side="right") - 1
     inside = (at >= 0) & (numbers < ends[at])
-    return [spans[one] for one in dict.fromkeys(at[inside].tolist())]
+    return [spans[place] for place in dict.fromkeys(at[inside].tolist())]
 
 
 def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:

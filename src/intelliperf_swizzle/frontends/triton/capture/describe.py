@@ -105,7 +105,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             for number, span in enumerate(memory.spans)
         },
         configs=configs_of(sources.python_function(kernel)),
-        fields={n: names for one in values.items() for n, names in _fields(*one)},
+        fields={n: names for item in values.items() for n, names in _fields(*item)},
     )
     spans = dict(enumerate(memory.spans))
     return DescribedLaunch(launch, spans, memory.tensors)

@@ -117,7 +117,7 @@ class Ledger:
         key = tuple(digest(canonical(live.launch, one)) for one in held.values())
         if key not in kind.records:
             kind.records[key] = self._write(bound, live, held, key)
-        follows = any(one.address is not None for one in live.launch.storages.values())
+        follows = any(storage.address is not None for storage in live.launch.storages.values())
         if kind.looks > MOST_VARIANTS and len(kind.records) == 1 and not follows:
             kind.copies = {number: live.memory[number].clone() for number in held}
         return live, kind.records[key]

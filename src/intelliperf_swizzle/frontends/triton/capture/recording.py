@@ -104,7 +104,7 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
         last_lines=ending.last_lines,
         folder=place,
         cautions=(
-            *ending.cautions(all(one.computed for one in launches)),
+            *ending.cautions(all(launch.computed for launch in launches)),
             *dict.fromkeys(told.refusals + told.cautions),
         ),
         gpu_seconds={
@@ -156,7 +156,7 @@ class _Told:
         self.cautions, self.notes = self._all("caution", "text"), self._all("note", "text")
         unusable = [one["text"] for one in events if one["event"] == "refused" and one["usage"]]
         self.not_utf8 = next(reversed(unusable), None)
-        self.uses = [one for one in events if one["event"] == "uses"]
+        self.uses = [event for event in events if event["event"] == "uses"]
         self.unseen = Counter(self._all("unseen", "record"))
         self.same = Counter(
             zip(self._all("same", "record"), self._all("same", "known"), strict=True)

@@ -43,8 +43,8 @@ def watch(*, timed: bool) -> None:
     def noting(tuner: Autotuner, *args: object, **kwargs: object) -> None:
         make(tuner, *args, **kwargs)
         _configs[python_function(tuner)] = tuple(
-            {name: constant(value) for name, value in one.all_kwargs().items()}
-            for one in tuner.configs
+            {name: constant(value) for name, value in config.all_kwargs().items()}
+            for config in tuner.configs
         )
 
     def benched(tuner: Autotuner, *args: object, **kwargs: object) -> object:

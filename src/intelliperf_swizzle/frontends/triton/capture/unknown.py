@@ -93,7 +93,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         name = func._schema.name
         if name in _OVERWRITES and given:
             target, *sources = given
-            known = not any(_holds_unknown(one) for one in sources)
+            known = not any(_holds_unknown(source) for source in sources)
             whole = target.numel() * target.element_size() == target.untyped_storage().nbytes()
             if not known or whole:
                 mark_tensor(target, is_unknown=not known)

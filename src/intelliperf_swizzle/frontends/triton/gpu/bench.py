@@ -179,7 +179,7 @@ _FLOATS = {
 
 def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:
     """Names and views of the arguments that lie in a storage."""
-    return [one for one in task.launch.tensors() if one[1].storage == number]
+    return [tensor for tensor in task.launch.tensors() if tensor[1].storage == number]
 
 
 # --- times --------------------------------------------------------------------------------------

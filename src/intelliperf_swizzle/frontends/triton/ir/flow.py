@@ -301,7 +301,7 @@ def folds(kernel: Kernel) -> frozenset[Op]:
     def may(op: Op) -> bool:
         kind = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:]
         if op.name == "arith.cmpi":  # sizes are compared at all sizes
-            return any(kernel.constant(one) is not None for one in op.operands)
+            return any(kernel.constant(operand) is not None for operand in op.operands)
         folding = op.name == "scf.if" or op.name.removeprefix("arith.") in _FOLDS
         return folding and (op.name[6:], kind) not in (("andi", ["i1"]), ("trunci", ["i32"]))
 

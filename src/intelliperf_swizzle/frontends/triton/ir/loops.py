@@ -177,9 +177,9 @@ class _Judge:
         """The bound of `first + turn * step` for turns up to `cdiv(bound - first, step)`."""
         terms = self._linear(value)
         step = terms.pop(self._op.induction, 0)
-        if not step or not any(one in self._own for one in terms):
+        if not step or not any(term in self._own for term in terms):
             return ()
-        if any(one and (one in self._inside) for one in terms):
+        if any(term and (term in self._inside) for term in terms):
             return ()
         trips = self._kernel.defs.get(self._op.stop)
         if trips is None or trips.name != "arith.divsi":

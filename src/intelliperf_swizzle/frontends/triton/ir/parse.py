@@ -127,9 +127,9 @@ class Kernel:
     """
 
     def __init__(self, functions: list[Op], locations: Mapping[str, str]) -> None:
-        self.functions = {one.symbol: one for one in functions}
+        self.functions = {function.symbol: function for function in functions}
         self._locations = locations
-        public = [one for one in functions if one.text.startswith("public")]
+        public = [function for function in functions if function.text.startswith("public")]
         if len(public) != 1:
             raise ValueError(f"a TTIR module has one kernel, not {len(public)}")
         self.entry = public[0]

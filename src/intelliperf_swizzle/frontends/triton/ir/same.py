@@ -100,8 +100,8 @@ class _Numbering:
         """A number of what a function does; its events; whether it only computes its results."""
         if function not in self.bodies:
             first, *others = function.regions[0]
-            called = {to for one in function.regions[0] for to, _ in one.ops[-1].successors}
-            blocks = [first, *(one for one in others if one.label in called)]
+            called = {to for region in function.regions[0] for to, _ in region.ops[-1].successors}
+            blocks = [first, *(other for other in others if other.label in called)]
             events = tuple(e for n, block in enumerate(blocks) for e in self._block(block, n))
             attributes = function.text.partition("attributes")[2]
             key = (attributes, tuple(map(_frozen, events)))
@@ -147,7 +147,7 @@ class _Numbering:
 
     def _pure_key(self, op: Op) -> Key:
         key = (self.key(op), tuple(self.of(value, op) for value in op.operands))
-        return key, tuple(tuple(map(_frozen, one)) for one in self._regions(op, key))
+        return key, tuple(tuple(map(_frozen, region)) for region in self._regions(op, key))
 
     def _regions(self, op: Op, path: Key) -> tuple[tuple[_Event, ...], ...]:
         return tuple(

@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import Argument, Launch
 def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     """The constexprs of each configuration that none of a kernel's launches has."""
     first = launches[0]
-    own = [{n: v for n, v in one.items() if n in first.constexprs} for one in first.configs]
+    own = [{n: v for n, v in config.items() if n in first.constexprs} for config in first.configs]
     others: list[Mapping[str, Any]] = []
     for one in own:
         recorded = any(
@@ -39,7 +39,7 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     What `triton.heuristics` chooses counts, too: which values there are is not known.
     """
     others = other_configs(launches)
-    names = {name for one in others for name in one}
+    names = {name for other in others for name in other}
     recorded = [{name: launch.arguments.get(name) for name in names} for launch in launches]
     decisive = {name for name in names if any(a.get(name) != b[name] for a in others
                                               for b in recorded)}  # fmt: skip

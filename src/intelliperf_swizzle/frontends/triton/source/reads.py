@@ -250,7 +250,7 @@ def find_factors(tree: ast.FunctionDef, loop: TileLoop) -> dict[str, Expression 
     values = {name: _value_of(tree, loop, name) for name in names}
     if len(values) != 2 or None in values.values():
         return {}
-    arguments = {one.arg for one in tree.args.args}.difference(INPUTS)
+    arguments = {argument.arg for argument in tree.args.args}.difference(INPUTS)
     return {name: _expression(value, arguments) for name, value in values.items() if value}
 
 
@@ -261,7 +261,7 @@ def _value_of(tree: ast.FunctionDef, loop: TileLoop, name: str) -> ast.expr | No
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
     ]
-    if not stored and name in {one.arg for one in tree.args.args}:
+    if not stored and name in {argument.arg for argument in tree.args.args}:
         return ast.Name(name, ast.Load())
     for one in tree.body:
         if isinstance(one, ast.Assign) and one.targets == stored and one.lineno < loop.line:

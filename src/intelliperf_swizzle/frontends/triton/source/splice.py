@@ -116,7 +116,7 @@ def edit(
     compiled (see `overlay`): the edit has no file and no diff.
     """
     read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
-    most = max(launches, key=lambda one: one.programs)
+    most = max(launches, key=lambda launch: launch.programs)
     rules = rules_of(most, swizzle, target, recorded_configs(launches))
     try:
         new = splice(most.source, swizzle, target=target, launches=launches, name=name, roots=roots)
@@ -192,8 +192,8 @@ def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[
 
     An axis is known by the name of a constexpr if that is the same in all launches.
     """
-    values = [{n: one.arguments.get(n) for n in one.constexprs} for one in launches]
-    fixed = {n: v for n, v in values[0].items() if all(one.get(n) == v for one in values)}
+    values = [{n: launch.arguments.get(n) for n in launch.constexprs} for launch in launches]
+    fixed = {n: v for n, v in values[0].items() if all(value.get(n) == v for value in values)}
     found = {
         key: find_reads(function, fixed if key == source.kernel else {})
         for key, function in source.functions.items()

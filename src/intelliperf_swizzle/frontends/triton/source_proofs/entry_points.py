@@ -58,7 +58,7 @@ def prove_launches(
     """
     return (kept or Kept(None)).call(
         "remap",
-        ([(as_text(one), one.count) for one in launches], sweep),
+        ([(as_text(launch), launch.count) for launch in launches], sweep),
         lambda: _prove(launches, sweep, timeout_seconds),
         is_final=lambda them: not sweep and all(one.kind != "not told" for one in them),
     )

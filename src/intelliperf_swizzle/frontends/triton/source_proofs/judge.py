@@ -151,7 +151,7 @@ def first_rule(seen: Observation) -> tuple[RemapKind, str]:
         return "permutation", f"each element of {_names(whole)} is stored exactly once"
     if any(one.shared for one in outputs):
         return "not told", "elements are stored by several programs"
-    if any(one.unwritten for one in outputs) and not all_work:
+    if any(output.unwritten for output in outputs) and not all_work:
         unknown = "it is not known whether they should be"
         return "not told", f"elements are written by no program, and {unknown}"
     if 0 < len(outputs) == len(clean):
@@ -212,7 +212,7 @@ def _lines_of_output(output: Output) -> list[str]:
 def summarise(verdicts: Sequence[RemapVerdict]) -> SizesTried:
     """Verdicts on one kernel at several sizes as one sentence about them."""
     grids = tuple(one.grid for one in verdicts)
-    holds = [one.kind == "permutation" for one in verdicts]
+    holds = [verdict.kind == "permutation" for verdict in verdicts]
     failed = [one for one in verdicts if one.kind != "permutation" and math.prod(one.grid) > 1]
     first = min(failed, key=lambda one: math.prod(one.grid), default=None)
     return SizesTried(

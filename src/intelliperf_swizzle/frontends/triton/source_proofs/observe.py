@@ -182,8 +182,8 @@ class Loaded:
         names = dict(reversed([*views]))
         found = []
         for place, loads in self._begins.items() if self._count <= MOST_BLOCKS else ():
-            (size, *others), (begin, end) = {one[0] for one in loads}, self._bounds(place)
-            programs, first = (np.concatenate([one[n] for one in loads]) for n in (1, 2))
+            (size, *others), (begin, end) = {load[0] for load in loads}, self._bounds(place)
+            programs, first = (np.concatenate([load[n] for load in loads]) for n in (1, 2))
             pairs = np.unique(np.stack((programs, first - begin)), axis=1)
             taken = np.unique(pairs[1][(pairs[1] >= 0) & (pairs[1] < end - begin)])
             blocks = -(-(end - begin) // size)

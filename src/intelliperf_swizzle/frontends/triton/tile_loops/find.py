@@ -119,7 +119,7 @@ def find_here(request: tuple[Sequence[Launch], str | None], folder: Path) -> Ite
 
 
 def _look_at(launch: Launch, name: str | None) -> Seen:
-    candidates = {one.line: one for one in find_candidates(launch)}
+    candidates = {candidate.line: candidate for candidate in find_candidates(launch)}
     if not candidates:
         return Seen()
     try:

@@ -73,7 +73,7 @@ def find_names(
         launch,
         [
             *(_Print(candidate.body, value) for value in candidate.values),
-            *(_Print(one.line, one.name, one) for one in candidate.counters),
+            *(_Print(counter.line, counter.name, counter) for counter in candidate.counters),
         ],
     )
     general = _marked(launch, candidate, prints, general=True)
@@ -117,7 +117,7 @@ def _counters(
     if held[first] != judged.number:
         return [first]
     others = [next((c for c in numbers if held[c] == value), None) for value in judged.same]
-    return [first, *(one for one in others if one is not None)]
+    return [first, *(other for other in others if other is not None)]
 
 
 @dataclass(frozen=True)

@@ -52,23 +52,23 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
     from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of  # it needs Triton
 
     parse, compare_all = cache(Kernel.parse), cache(_compare)  # many launches specialise alike
-    for one in launches:
+    for launch in launches:
         try:
-            inline = RULE in one.edits
-            marks = _marks(one.launch.loop)
-            text = ttir_of(one.launch, raw=True, inline=inline, marks=marks)
+            inline = RULE in launch.edits
+            marks = _marks(launch.launch.loop)
+            text = ttir_of(launch.launch, raw=True, inline=inline, marks=marks)
         except Exception as error:
-            if not one.recorded:
+            if not launch.recorded:
                 yield None
                 continue
-            fact = f"`{one.launch.kernel}` cannot be compiled from its text: {last_line(error)}"
+            fact = f"`{launch.launch.kernel}` cannot be compiled from its text: {last_line(error)}"
             raise ValidationError(fact) from error
         try:
-            edited = parse(ttir_of(one.launch, edits=one.edits, raw=True))
+            edited = parse(ttir_of(launch.launch, edits=launch.edits, raw=True))
         except Exception as error:
             yield f"the swizzled kernel does not compile: {last_line(error)}"
             continue
-        yield _difference(one, edited, *compare_all(parse(text), edited))
+        yield _difference(launch, edited, *compare_all(parse(text), edited))
 
 
 def _marks(loop: TileLoop | None) -> dict[int, list[str]]:

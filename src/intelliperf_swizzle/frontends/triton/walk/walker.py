@@ -367,7 +367,7 @@ class Walker:
         """Notes which outcomes there are of one of `flow.folds`."""
         active, rank = self.programs.active, len(self.plan.types[op.results[0]][1])
         lanes = [align(self.values[name].data, rank) for name in (*op.operands, *op.results)]
-        *given, made = (one[active] if len(one) == len(active) else one for one in lanes)
+        *given, made = (lane[active] if len(lane) == len(active) else lane for lane in lanes)
         for side, found in enumerate(outcomes(op.name, given, made)):
             self.accesses.now.made |= {(op, side)} if found else set()
 
