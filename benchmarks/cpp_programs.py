@@ -267,6 +267,22 @@ FINAL = (
         "nvcc -O3 -arch=sm_75 neighbor2gpu.cu -o neighbor",
         "./neighbor",
     ),
+    Program("rocm-examples/Applications/histogram", "make", "./applications_histogram"),
+    Program("rocm-examples/HIP-Basic/shared_memory", "make", "./hip_shared_memory"),
+    Program("rocm-examples/HIP-Basic/warp_shuffle", "make", "./hip_warp_shuffle"),
+    Program("gpu-rodinia/cuda/backprop", "make", "./backprop 1024"),
+    Program("hip-tests/samples/2_Cookbook/4_shfl", CMAKE, "./build/shfl"),
+    Program(
+        "cuda_programming/04_histogram/shmem_atomic",
+        "nvcc histogram.cu -o histogram",
+        "./histogram",
+    ),
+    Program("GPU/day 05", "nvcc LayerNorm.cu -o layer_norm", "./layer_norm"),
+    Program(
+        "hip-programming/kernels/04-kernel-copy2d/solution",
+        "hipcc copy2d.cpp -o copy2d",
+        "./copy2d",
+    ),
 )
 """The last that were chosen before they were tried."""
 ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL

@@ -286,7 +286,8 @@ class Campaign:
         workers = [_Worker(self._context, self._arguments) for _ in range(self._jobs)]
         try:
             with self._record.open("a", encoding="utf-8") as stream:
-                if not lines:
+                made_by = [line["commit"] for line in lines if "commit" in line]
+                if made_by[-1:] != [_commit()]:
                     stream.write(json.dumps({"commit": _commit()}) + "\n")
                 while count < pairs and time.monotonic() < until:
                     for place, worker in enumerate(workers):

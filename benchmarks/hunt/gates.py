@@ -50,10 +50,11 @@ from intelliperf_swizzle.records import Candidate, Measurement
 from intelliperf_swizzle.search import (
     builds,
     conclude,
+    evaluators,
+    examine,
     loop,
     plan,
     run,
-    stages,
 )
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
@@ -131,7 +132,7 @@ def _judge(
             *_ALL_BETTER,
             (plan, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
-            (builds, "add_cautions", lambda kernel, *_: kernel),
+            (examine, "add_cautions", lambda kernel, *_: kernel),
             (Attempts, "screen", _screen_anew),
             (SizeGuard, "_model", lambda *_: ()),
             (loop, "search", proposer.search),
@@ -268,7 +269,7 @@ def _modelled(rate: float) -> Callable[..., Measurement]:
 
 _ALL_BETTER = (
     (builds, "model_launches", _modelled(0.0)),
-    (stages, "model_swizzle", _modelled(0.5)),
+    (evaluators, "model_swizzle", _modelled(0.5)),
 )
 """A model to which every swizzle is better than the unmodified kernel."""
 

@@ -39,13 +39,11 @@ does not know.
 
 {both}
 
-**How far this goes.** The records were made with Triton 3.6 and clang 22. Of 2,674 Triton
-applications 288 do not run with that machine's NumPy, and of 546 the swizzles change the kernel
-when it is compiled, without a patch: 40 of these were judged, with b02f170f (Triton 3.9), and 506
-were not. So few pairs are of functions that other kernels use. The last 98 pairs of HIP are of
-b02f170f, too. A kind of hole that the generator does not write is not found. An earlier run of the
-Triton campaign, on commit 070258f3, accepted 30 harmful pairs: launches under a gate of floats that
-were taken for one, and programs that exchange data at sizes that were not recorded. Both rules were
+**How far this goes.** The gates are of several commits, with clang 22, and with Triton 3.6 those of
+b082805c and else 3.9: of Triton's pairs {triton_makers}; of HIP's {hip_makers}. {missing}
+A kind of hole that the generator does not write is not found. An earlier run of the Triton
+campaign, on commit 070258f3, accepted 30 harmful pairs: launches under a gate of floats that were
+taken for one, and programs that exchange data at sizes that were not recorded. Both rules were
 fixed before the run of this record. Two threads that launch at the same time are executed one after
 the other here.
 
@@ -53,14 +51,13 @@ the other here.
 
 All gates run in one process, on the application as it was recorded, but for the build for the GPU,
 and with no model of other sizes. Seeds are 0, 1, 2, …; a seed gives one application and up to
-{texts} texts. Gates of commit {triton_commit}.
+{texts} texts.
 
 {triton}
 
 ## HIP
 
-The tool builds, records and executes each program in processes of its own. Gates of commit
-{hip_commit}.
+The tool builds, records and executes each program in processes of its own.
 
 {hip}
 
@@ -70,6 +67,10 @@ The same Triton applications and texts, judged by the gates of 13f502c (with tha
 `hunt/gates.py`; HIP programs were not judged there). {old}
 
 {old_holes}
+
+That is few applications, so most kinds are there once or not at all; what of each was tried:
+
+{old_kinds}
 """
 
 
@@ -77,13 +78,12 @@ def page(triton: Path, hip: Path, old: Path) -> str:
     """The page of three records."""
     from hunt.swizzles import TEXTS
 
-    commits = [next(read(one))["commit"][:8] for one in (triton, hip)]
     filled = PAGE.format(
         texts=len(TEXTS),
         both=_share([*pairs_of(triton), *pairs_of(hip)]),
-        triton_commit=commits[0], triton=_section(triton, table, holes, refusals),
-        hip_commit=commits[1], hip=_section(hip, table, holes, refusals),
-        old=_share(pairs_of(old)), old_holes=holes(pairs_of(old)),
+        triton_makers=makers(triton), triton=_section(triton, table, holes, refusals),
+        hip_makers=makers(hip), hip=_section(hip, table, holes, refusals), missing=missing(triton),
+        old=_share(pairs_of(old)), old_holes=holes(pairs_of(old)), old_kinds=kinds(pairs_of(old)),
     )  # fmt: skip
     return aged(filled)
 
@@ -131,6 +131,37 @@ def holes(pairs: Sequence[Pair]) -> str:
             ("harm", "kernel", "accepted"), [(*key, count) for key, count in wrong.most_common()]
         )
     )
+
+
+def makers(record: Path) -> str:
+    """How many pairs were judged by the gates of which commit."""
+    commit, pairs = "", Counter[str]()
+    for line in read(record):
+        commit = line.get("commit", commit)[:8]
+        pairs[commit] += len(line.get("pairs", ()))
+    return ", ".join(f"{count:,} by {one}" for one, count in pairs.items() if count)
+
+
+def missing(record: Path) -> str:
+    """How many applications between others were not judged."""
+    done = {line["seed"] for line in read(record) if "seed" in line}
+    left = max(done) + 1 - len(done)
+    return (
+        f"Of {max(done) + 1:,} Triton applications {left} were not judged: the machine of b082805c "
+        "had another NumPy, and no patch for functions that other kernels use. Those of them that "
+        "later commits judged were drawn at random."
+    )
+
+
+def kinds(pairs: Sequence[Pair]) -> str:
+    """What was tried of each trait of applications, and accepted of what is harmful there."""
+    rows = []
+    for trait in sorted({trait for one in pairs for trait in one.traits}):
+        with_it = [one for one in pairs if trait in one.traits]
+        harmful = [one for one in with_it if one.truth == "harmful"]
+        accepted = sum(one.accepted for one in harmful)
+        rows.append((trait, len({one.seed for one in with_it}), len(harmful), accepted))
+    return _rows(("kind", "applications", "harmful pairs", "accepted"), rows)
 
 
 def left_out(record: Path) -> str:

@@ -22,22 +22,9 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Proof",
-    "RemapVerdict",
-    "Run",
-    "Score",
-    "Swizzle",
-    "SwizzleError",
-    "Target",
-    "Witness",
-    "explain",
-    "load_target",
-    "optimize",
-    "parse",
-    "prove",
-    "prove_source",
-    "score",
-]
+    "Proof", "RemapVerdict", "Run", "Score", "Swizzle", "SwizzleError", "Target", "Witness",
+    "explain", "load_target", "optimize", "parse", "prove", "prove_source", "score",
+]  # fmt: skip
 
 _ROOMS = {
     "api": ("Run", "explain", "optimize", "score"),

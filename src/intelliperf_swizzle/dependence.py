@@ -66,10 +66,12 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     floats = any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
     if launch.count > 1 and trace.method == "sequential" and floats:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
+    if records.NOT_RECORDED in launch.varying:
+        return not_known(records.NOT_RECORDED)
     if decisive := [name for name in launch.varying if name not in trace.immaterial]:
         return not_known(f"not every launch was recorded, and what `{decisive[0]}` holds decides")
     if trace.unresolved and (trace.shape_kind != records.Access.READ).any():
-        return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")
+        return not_known(trace.unresolved[0])
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
     found = _found(trace)

@@ -336,14 +336,8 @@ _KNOWN: Mapping[str, Collection[str]] = {
     "rank": RANK, "counters": COUNTERS, "context": SECTIONS, "prompts": PROMPTS,
 }  # fmt: skip
 _DEFAULTS: Mapping[str, Any] = {
-    "name": "",
-    "summary": "",
-    "rank": list(RANK),
-    "counters": ["l2_hit_rate"],
-    "context": ["source", "launch", "bottleneck"],
-    "memory_analysis": False,
-    "temperature": 1.0,
-    "prompts": {part: [f"{part}.md"] for part in PROMPTS},
-    "documents": [],
+    "name": "", "summary": "", "rank": list(RANK), "counters": ["l2_hit_rate"],
+    "context": ["source", "launch", "bottleneck"], "memory_analysis": False, "temperature": 1.0,
+    "prompts": {part: [f"{part}.md"] for part in PROMPTS}, "documents": [],
     "budgets": asdict(Budgets()),
-}
+}  # fmt: skip

@@ -16,12 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from intelliperf_swizzle.dependence import find_dependence
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import (
+    NOT_RECORDED,
     Capture,
     DescriptorArgument,
     DtypeArgument,
@@ -566,7 +568,7 @@ except Exception: pass
     assert "named above" in (caught.value.hint or "")
 
 
-def test_a_kernel_that_is_refused_is_missing_beside_the_verdict(tmp_path: Path) -> None:
+def test_of_a_kernel_with_a_launch_that_is_refused_no_order_is_known(tmp_path: Path) -> None:
     text = """
 without_text = triton.jit(scale_kernel.fn)
 launch()
@@ -579,6 +581,7 @@ launch()
     assert [(launch.grid[0], launch.count) for launch in run.launches] == [(2, 2)]
     (caution,) = run.cautions
     assert "`scale_kernel` was not recorded: the text" in caution
+    assert find_dependence(trace(run.launches[0]), run.launches[0]).unknown == NOT_RECORDED
 
 
 def test_a_kernel_in_a_file_whose_name_is_not_utf8_is_the_users_to_mend(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import Launch, OtherSize
+from intelliperf_swizzle.report.words import message
 from intelliperf_swizzle.search.guard import _kept as guard
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
@@ -62,6 +63,24 @@ w = torch.zeros(256, dtype=torch.int32, device="cuda")
 turn[(32,)](x, torch.empty_like(x), w, 256, 256, 32, 16)
 """
 """Tiles share `w` from the 257th on; 256 are recorded."""
+
+
+TURNED = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def turn(x, y, w, M, N, S, FLAG: tl.constexpr, B: tl.constexpr):
+    pid = tl.program_id(0)
+    m = pid // tl.cdiv(N, B) * B + tl.arange(0, B)
+    n = pid % tl.cdiv(N, B) * B + tl.arange(0, B)
+    values = tl.load(x + m[:, None] * N + n[None, :])
+    tl.store(y + n[:, None] * M + m[None, :], tl.trans(values))
+    EFFECT
+
+x = torch.zeros(320, 320, device="cuda")
+w = torch.zeros(5000, dtype=torch.int32, device="cuda")
+turn[(400,)](x, torch.empty_like(x), w, 320, 320, 2, False, 16)
+"""
 
 
 def stencil(side: int) -> list[str]:
@@ -228,3 +247,34 @@ def test_floats_that_decide_a_branch_tell_launches_apart(tmp_path: Path) -> None
         "    kernel[(64,)](x, torch.full((1,), value, device='cuda'))\n"
     )
     assert sorted(one.count for one in launches_of(application)) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("effect", "tested"),
+    [
+        ("tl.store(w + pid % 4096, pid)", "num_pids == 400"),
+        ("tl.store(w + tl.minimum(pid, 4095), pid)", "num_pids == 400"),
+        ("tl.store(w + pid * S, pid)", "S == 2"),
+        ("if FLAG: tl.store(w + pid + 1, tl.load(w + pid) + 1)", "FLAG == 0"),
+        ("tl.store(w + pid, pid)", None),
+    ],
+    ids=["ring", "bound", "stride", "flag", "own"],
+)
+def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_the_patch(
+    tmp_path: Path, effect: str, tested: str | None
+) -> None:
+    """No size that is looked at has as many tiles, and no launch another value."""
+    (tmp_path / "application.py").write_text(TURNED.replace("EFFECT", effect))
+    run = optimize(
+        [sys.executable, "application.py"], target=TARGET, candidates=20, compute="never",
+        project_directory=str(tmp_path),
+    )  # fmt: skip
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert tested is None or tested in (run.best.proof.condition or "")
+    assert (run.best.proof.extent == "the recorded sizes") == (tested == "num_pids == 400")
+    assert run.independence is not None
+    assert (40, 1, 1) in run.independence.sizes
+    if tested == "S == 2":
+        assert run.independence.varied == ("FLAG",)
+        assert "and with other values of `FLAG`)" in message(run)

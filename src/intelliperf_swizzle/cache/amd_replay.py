@@ -236,17 +236,13 @@ def replay_in_rounds(
     l1_hits, written, _ = np.sum([one.totals for one in domains], axis=0).tolist()
     per_request, per_miss = domains[0].weights
     return Traffic(
-        requests=requested @ per_request,
-        misses=missed @ per_miss,
-        l2_bytes=int((requested @ traffic.bytes_per_line(target)).sum()),
-        l1_hit_lines=l1_hits,
+        requests=requested @ per_request, misses=missed @ per_miss,
+        l2_bytes=int((requested @ traffic.bytes_per_line(target)).sum()), l1_hit_lines=l1_hits,
         fill_lines=int(missed[:, np.arange(64) >> 4 != records.Access.WRITE].sum()),
-        llc_hit_lines=hits,
-        written_bytes=written * records.SECTOR_BYTES,
-        distinct_lines=len(stream.unit_line),
-        causes=_causes(domains, tensors),
+        llc_hit_lines=hits, written_bytes=written * records.SECTOR_BYTES,
+        distinct_lines=len(stream.unit_line), causes=_causes(domains, tensors),
         clocks=float(clocks.max()),
-    )
+    )  # fmt: skip
 
 
 def _waited(
@@ -345,19 +341,13 @@ def _domains(
 
     def one(d: int) -> tuple[Domain, float]:
         domain = Domain(
-            unit_lines=lines,
-            recent=np.empty((cus, max(1, l1_lines)), np.int32),
-            counts=np.zeros((cus, 2), np.int64),
-            l1_lines=l1_lines,
-            set_of=set_of,
+            unit_lines=lines, recent=np.empty((cus, max(1, l1_lines)), np.int32),
+            counts=np.zeros((cus, 2), np.int64), l1_lines=l1_lines, set_of=set_of,
             held=np.full((set_of.max(initial=0) + 1, target.l2_ways), -1, np.int64),
-            weights=weights,
-            causes=watch(*tensors, lines, 1, capacity),
-            requests=np.zeros(64, np.int64),
-            misses=np.zeros(64, np.int64),
-            totals=np.zeros(3, np.int64),
-            log=np.empty((3, logged[tiles[d]].sum()), np.int32),
-        )
+            weights=weights, causes=watch(*tensors, lines, 1, capacity),
+            requests=np.zeros(64, np.int64), misses=np.zeros(64, np.int64),
+            totals=np.zeros(3, np.int64), log=np.empty((3, logged[tiles[d]].sum()), np.int32),
+        )  # fmt: skip
         if in_time:
             return domain, replay_in_time(tiles[d], slots, refs, domain, clocks, stages)
         replay_domain(tiles[d], refs, domain, turns, d)

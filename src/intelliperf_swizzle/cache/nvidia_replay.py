@@ -71,20 +71,14 @@ def replay_two_sides(
     )
     l1_hits, remote, remote_missed, fetched, written, activated = chip.counts.tolist()
     return Traffic(
-        requests=chip.requests,
-        misses=chip.misses,
+        requests=chip.requests, misses=chip.misses,
         l2_bytes=int(chip.requests.sum()) * SECTOR_BYTES,
         l1_hit_lines=l1_hits * SECTOR_BYTES // LINE_BYTES,
-        fill_lines=fetched * SECTOR_BYTES // LINE_BYTES,
-        llc_hit_lines=0,
-        written_bytes=written * SECTOR_BYTES,
-        distinct_lines=len(stream.unit_line),
-        crossed_bytes=remote * SECTOR_BYTES,
-        crossed_misses=remote_missed,
-        row_activations=activated,
-        clocks=clocks,
-        causes=chip.causes.counted,
-    )
+        fill_lines=fetched * SECTOR_BYTES // LINE_BYTES, llc_hit_lines=0,
+        written_bytes=written * SECTOR_BYTES, distinct_lines=len(stream.unit_line),
+        crossed_bytes=remote * SECTOR_BYTES, crossed_misses=remote_missed,
+        row_activations=activated, clocks=clocks, causes=chip.causes.counted,
+    )  # fmt: skip
 
 
 def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rules:

@@ -32,19 +32,9 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.report.terminal import Quiet
 
 VERBS = (
-    "prove",
-    "score",
-    "explain",
-    "apply",
-    "report",
-    "mcp",
-    "patterns",
-    "targets",
-    "doctor",
-    "validate-model",
-    "install-hook",
-    "remove-hook",
-)
+    "prove", "score", "explain", "apply", "report", "mcp", "patterns", "targets", "doctor",
+    "validate-model", "install-hook", "remove-hook",
+)  # fmt: skip
 """Each is a function of its arguments that returns the exit code; without a verb, `optimize`."""
 
 

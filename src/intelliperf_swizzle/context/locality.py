@@ -102,18 +102,10 @@ def hardware_context(
     order = _Order(trace, target, stream_of(trace).touches, domain_of, resident)
     tensors = _tensors(order)
     return HardwareContext(
-        launch=launch,
-        launches=tuple(launches) or (launch,),
-        target=target,
-        baseline=baseline,
-        ceiling=ceiling,
-        tensors=tensors,
-        integer_inputs=tuple(integer_inputs(launch, tensors)),
-        reuse=_reuse(order),
-        wave=_wave(order, occupancy),
-        trace=trace,
-        sampled=order.touches.step,
-    )
+        launch=launch, launches=tuple(launches) or (launch,), target=target, baseline=baseline,
+        ceiling=ceiling, tensors=tensors, integer_inputs=tuple(integer_inputs(launch, tensors)),
+        reuse=_reuse(order), wave=_wave(order, occupancy), trace=trace, sampled=order.touches.step,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +162,7 @@ def _tensors(order: _Order) -> tuple[TensorUse, ...]:
 
 
 def _tensor(
-    order: _Order,
-    shared: Sequence[Mapping[int, float]],
-    number: int,
-    units: npt.NDArray[np.bool_],
+    order: _Order, shared: Sequence[Mapping[int, float]], number: int, units: npt.NDArray[np.bool_]
 ) -> TensorUse:
     trace, touches = order.trace, order.touches.only(units)
     unit, tile, lines = touches.unit, touches.tile, touches.lines

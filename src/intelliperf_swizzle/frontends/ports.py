@@ -257,7 +257,9 @@ class CodeComparer(Protocol):
 class Resizer(Protocol):
     """Makes launches that the application does not."""
 
-    def trace_each(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
+    def trace_each(
+        self, launches: Sequence[Launch], *, timeout_seconds: float = 600.0
+    ) -> Sequence[Trace | None]:
         """As `trace`, of several; None for what cannot be traced, or reaches outside of every
         tensor."""
 

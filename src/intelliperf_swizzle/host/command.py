@@ -31,19 +31,10 @@ TESTED = ("6bd1939", "a8ffd40", "172b698")
 """Commits of github.com/AMDResearch/intelliperf that this was tested with."""
 
 OPTIONS = (
-    "accordo_absolute_tolerance",
-    "build_command",
-    "in_place",
-    "instrument_command",
-    "kernel",
-    "num_attempts",
-    "output_file",
-    "project_directory",
-    "remaining",
-    "top_n",
-    "trace_path",
+    "accordo_absolute_tolerance", "build_command", "in_place", "instrument_command", "kernel",
+    "num_attempts", "output_file", "project_directory", "remaining", "top_n", "trace_path",
     "unittest_command",
-)
+)  # fmt: skip
 """What we read of the host's command line."""
 
 METHODS = {

@@ -23,25 +23,14 @@ INPUTS = ("pid", *AXES, "num_pids", *GRID, "program", "num_programs", "num_xcds"
 """Names that every launch binds; further names are the kernel's integer arguments."""
 
 ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
+    "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
+    "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
 COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
-}
+}  # fmt: skip
 """The operators of two numbers, and what computes each; of numbers and of arrays alike."""
 LOGIC = frozenset(("and", "or", "not"))
 CONDITIONS = LOGIC | COMPARISONS.keys()

@@ -7,8 +7,9 @@ from intelliperf_swizzle.records.attempts import (
     MissCauses, OtherSize, Sizes, Timing, Usage, Validation, Verdict, VerdictKind,
 )  # fmt: skip
 from intelliperf_swizzle.records.launches import (
-    Argument, Capture, Counter, DescriptorArgument, DtypeArgument, FunctionArgument, KernelSource,
-    Launch, SourceFunction, Storage, TensorArgument, TileLoop, as_text, load_launch, save_launch,
+    NOT_RECORDED, Argument, Capture, Counter, DescriptorArgument, DtypeArgument, FunctionArgument,
+    KernelSource, Launch, SourceFunction, Storage, TensorArgument, TileLoop, as_text, load_launch,
+    save_launch,
 )  # fmt: skip
 from intelliperf_swizzle.records.quantities import (
     LINE_BYTES, SECTOR_BYTES, Access, Certificate, Constants, Extent, Float64Array, Grid,

@@ -211,25 +211,11 @@ class Validation:
 
 
 VerdictKind: TypeAlias = Literal[
-    "better",
-    "fewer L2 misses",
-    "less imbalance",
-    "worse",
-    "no difference",
-    "within noise",
-    "not a swizzle",
-    "not a permutation",
-    "repeated",
-    "screened out",
-    "not patched",
-    "does not build",
-    "output differs",
-    "unit test failed",
-    "slower",
-    "unsafe order",
-    "not measured",
-    "not validated",
-]
+    "better", "fewer L2 misses", "less imbalance", "worse", "no difference", "within noise",
+    "not a swizzle", "not a permutation", "repeated", "screened out", "not patched",
+    "does not build", "output differs", "unit test failed", "slower", "unsafe order",
+    "not measured", "not validated",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

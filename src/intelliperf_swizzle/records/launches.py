@@ -305,12 +305,15 @@ class Launch:
 
     @property
     def constants(self) -> dict[str, int]:
-        """The integer arguments and constexprs by name, as the swizzle language sees them."""
+        """The integer arguments and constexprs by name, as the swizzle language sees them; a truth
+        value is 0 or 1."""
         return {
-            name: int(value)
-            for name, value in self.arguments.items()
-            if isinstance(value, int) and not isinstance(value, bool)
+            name: int(value) for name, value in self.arguments.items() if isinstance(value, int)
         }
+
+
+NOT_RECORDED = "a launch of it could not be recorded"
+"""In `Launch.varying`: anything may differ."""
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,8 @@ class Trace:
             programs do outside of a loop (`Launch.loop`), one for each: these stay.
         immaterial: names of arguments that decided no address, mask or branch: of scalars the
             value, of tensors what they hold. A launch that differs in these has the same trace.
-        unresolved: where in the source something outside of every tensor is accessed.
+        unresolved: why it is not known what is accessed: outside of every tensor, or as floats are
+            rounded.
         hands_over: whether programs may exchange data through atomics, in this launch or at another
             size.
         seen: where in the source stores, and loads of what is stored to, stand that are made,

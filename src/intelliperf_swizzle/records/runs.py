@@ -331,10 +331,14 @@ class Independence:
         launches: distinct launches, all of the kernel; of each, the accesses of all programs were
             compared.
         by_order: programs depend on each other, and keep their order; else none does.
+        sizes: grids of launches at other sizes in which no program depends on another,
+        varied: … and names of arguments at other values of which none does, each by itself.
     """
 
     launches: int
     by_order: bool
+    sizes: tuple[Grid, ...] = ()
+    varied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,10 @@ def _independence(known: records.Independence | None) -> str:
         if known.by_order
         else ("No program depends on another")
     )
-    return f" {means} (all accesses{which} compared)."
+    others = f", also at {count(len(known.sizes), 'other size')}" * bool(known.sizes)
+    names = ", ".join(f"`{name}`" for name in known.varied)
+    varied = f", and with other values of {names}" * bool(names)
+    return f" {means} (all accesses{which} compared{others}{varied})."
 
 
 def validation(seen: records.Validation | None) -> str:

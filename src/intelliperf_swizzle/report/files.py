@@ -149,24 +149,14 @@ def result(run: records.Run, *, initial: str, optimized: str | None) -> dict[str
     measured = run.best.measurement if run.best else None
     diff = run.best.diff if run.best and run.best.diff else ""
     whole = ResultFile(
-        version=__version__,
-        formula=run.formula,
-        success=optimized is not None,
-        kernel_name=run.kernel,
-        metric="l2_hr_pct",
+        version=__version__, formula=run.formula, success=optimized is not None,
+        kernel_name=run.kernel, metric="l2_hr_pct",
         metric_name=f"L2 hit rate (modelled, {run.target})" if run.modelled else "L2 hit rate",
-        metric_before=_percent(run.baseline),
-        metric_after=_percent(measured),
-        time_before_ms=run.baseline.time_ms,
-        time_after_ms=measured.time_ms if measured else None,
-        report_message=message(run),
-        bottleneck_report=bottleneck(run),
-        initial=initial,
-        optimized=optimized,
-        diff=diff,
-        diff_lines=tuple(diff.splitlines()),
-        swizzle=_own(run),
-    )
+        metric_before=_percent(run.baseline), metric_after=_percent(measured),
+        time_before_ms=run.baseline.time_ms, time_after_ms=measured.time_ms if measured else None,
+        report_message=message(run), bottleneck_report=bottleneck(run), initial=initial,
+        optimized=optimized, diff=diff, diff_lines=tuple(diff.splitlines()), swizzle=_own(run),
+    )  # fmt: skip
     fields: dict[str, Any] = encode(whole)
     return fields
 
@@ -181,13 +171,10 @@ def _own(run: records.Run) -> OwnPart:
     return OwnPart(
         schema=SCHEMA,
         launch=LargestLaunch(run.kernel, run.file, run.grid, run.constants, run.launches),
-        ceiling_l2_hit_rate=run.ceiling.l2_hit_rate,
-        ceiling_derivation=run.ceiling.derivation,
-        best=_named(run.best) if run.best else None,
-        established=establish(run),
-        sizes=run.sizes,
+        ceiling_l2_hit_rate=run.ceiling.l2_hit_rate, ceiling_derivation=run.ceiling.derivation,
+        best=_named(run.best) if run.best else None, established=establish(run), sizes=run.sizes,
         **{name: getattr(run, name) for name in SHARED},
-    )
+    )  # fmt: skip
 
 
 def _named(best: records.Attempt) -> NamedAttempt:

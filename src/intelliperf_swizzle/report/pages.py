@@ -67,17 +67,10 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.filters.update(percent=percent, size=size, milliseconds=milliseconds, code=_code)
     environment.globals.update(
-        describe=describe,
-        domain_colour=lambda domain: hexadecimal(domain_colour(domain)),
-        domains_image=domains_image,
-        mixed=hexadecimal(MIXED),
-        labels=_labels,
-        version=__version__,
-        why=why,
-        words=words,
-        permutation=permutation,
-        validation=validation,
-    )
+        describe=describe, domain_colour=lambda domain: hexadecimal(domain_colour(domain)),
+        domains_image=domains_image, mixed=hexadecimal(MIXED), labels=_labels, version=__version__,
+        why=why, words=words, permutation=permutation, validation=validation,
+    )  # fmt: skip
     return environment.get_template(name)
 
 

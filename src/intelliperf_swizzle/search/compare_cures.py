@@ -66,7 +66,8 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:
         return
     launch, trace = case.launch, case.traced.trace
     tiles = _work(trace)
-    names = [one for one in launch.constexprs if one in launch.constants.keys() - trace.immaterial]
+    numbers = [one for one in launch.constexprs if type(launch.arguments.get(one)) is int]
+    names = [one for one in numbers if one not in trace.immaterial]
     for name in _renumbering(language, launch, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
         traces = language.trace_each([_with_arguments(launch, {name: one}) for one in values])

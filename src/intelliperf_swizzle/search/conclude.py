@@ -44,34 +44,18 @@ def conclude(
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     notes = (*notes, *found.effort.notes, *(best.edit.notes if best else ()))
     return Run(
-        kernel=subject.kernel,
-        kernels=(replace(subject, baseline=evaluator.baseline).summary,),
-        formula=setup.formula.name,
-        target=setup.target.name,
-        profiler=evaluator.baseline.profiler,
-        proposer=proposer,
-        seed=setup.options.seed,
-        grid=largest.grid,
-        constants=largest.constants,
-        launches=len(subject.launches),
-        baseline=evaluator.baseline,
-        ceiling=subject.ceiling,
-        best=best.attempt if best else None,
-        attempts=history.attempts,
-        nothing_to_gain=hopeless,
-        notes=(*anyway, *recorded.notes, *subject.notes, *notes),
-        by_hand=found.by_hand,
-        interrupted=found.interrupted is not None,
-        usage=found.effort.usage,
-        history=str(history.path),
-        invocation=setup.invocation,
-        file=largest.source.entry.file,
-        predicted=evaluator.predicted if subject.is_traced else None,
-        cautions=subject.cautions,
-        domain_name=setup.target.domain_name,
-        accuracy=subject.accuracy(setup.target),
-        independence=known if subject.is_traced else None,
-    )
+        kernel=subject.kernel, kernels=(replace(subject, baseline=evaluator.baseline).summary,),
+        formula=setup.formula.name, target=setup.target.name, profiler=evaluator.baseline.profiler,
+        proposer=proposer, seed=setup.options.seed, grid=largest.grid, constants=largest.constants,
+        launches=len(subject.launches), baseline=evaluator.baseline, ceiling=subject.ceiling,
+        best=best.attempt if best else None, attempts=history.attempts, nothing_to_gain=hopeless,
+        notes=(*anyway, *recorded.notes, *subject.notes, *notes), by_hand=found.by_hand,
+        interrupted=found.interrupted is not None, usage=found.effort.usage,
+        history=str(history.path), invocation=setup.invocation, file=largest.source.entry.file,
+        predicted=evaluator.predicted if subject.is_traced else None, cautions=subject.cautions,
+        domain_name=setup.target.domain_name, accuracy=subject.accuracy(setup.target),
+        independence=(found.independence or known) if subject.is_traced else None,
+    )  # fmt: skip
 
 
 def draw(setup: Setup, subject: Subject, best: Screened | None) -> Picture:
@@ -79,10 +63,7 @@ def draw(setup: Setup, subject: Subject, best: Screened | None) -> Picture:
     largest = subject.traced[0]
     choices = axis_choices([largest.launch], row_lengths(largest.trace))
     return picture(
-        largest.launch,
-        largest.trace,
-        setup.target,
-        occupancy=largest.occupancy,
+        largest.launch, largest.trace, setup.target, occupancy=largest.occupancy,
         tile=best.proved.tiles()[0] if best else None,
         columns=next((choice[-1].extent for choice in choices if len(choice) == 2), None),
-    )
+    )  # fmt: skip

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,19 +14,24 @@ from functools import cached_property, partial
 from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
+from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search import stages
-from intelliperf_swizzle.search.elsewhere import Case, compare_at, other_sizes
+from intelliperf_swizzle.search.elsewhere import FEWEST_PROGRAMS, Case, compare_at, other_sizes
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import ahead
 
 _PLAIN = (records.Access.READ, records.Access.WRITE)
-
-
+FURTHER = 8
+"""Times as many blocks along a size where no other launch does all that a kernel may do."""
+VARIED_SECONDS = 30.0
+"""For launches with other arguments: a loop may not end with them."""
+ENOUGH_TILES = 64
+"""Of a launch at which other arguments than sizes are varied."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """Line accesses that are replayed at other sizes, as a multiple of the largest launch's, which may
 be so many at least."""
@@ -45,6 +51,7 @@ class SizeGuard:
         self._subject = subject
         self._progress = progress
         self._found: dict[int, stages.Guarded | None] = {}
+        self._looked: dict[records.Grid, None] = {}
         if setup.device is not None:  # while candidates are tried on the GPU
             # where it fails, it comes again
             ahead(lambda: [ahead(partial(getattr, one, "before")) for one in self._others])
@@ -66,13 +73,13 @@ class SizeGuard:
         passed = self._found.get(best.attempt.number)
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
-        known = next(_proofs(best, tied=True), records.Certificate())
+        known = next(_proofs(best, True), records.Certificate())
         guard = known.condition
         return _conditional(self._setup, self._subject, best, guard, known) if guard else None
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
-        subject = self._subject
-        for proof in _proofs(best, tied=self._tied):
+        subject, tied = self._subject, self._tied
+        for proof in _proofs(best, tied, () if tied else self._held):
             swizzle = best.proved.swizzle
             if proof.condition:
                 swizzle = parse(conditional(swizzle.text, swizzle.outputs, proof.condition))
@@ -99,6 +106,50 @@ class SizeGuard:
         return other_sizes(self._setup, self._subject)
 
     @property
+    def independence(self) -> records.Independence:
+        """What is known of how programs depend on each other, and in which launches."""
+        subject, varied = self._subject, {name for name, *_ in self._varied} - {*self._held}
+        apart = (one.launch.numbers for one in self._others
+                 if not find_dependence(one.traced.trace, one.launch))  # fmt: skip
+        sizes = tuple(dict.fromkeys((*apart, *self._looked)))
+        known = len(subject.launches), subject.has_dependences
+        return records.Independence(*known, sizes, tuple(sorted(varied)))
+
+    def _look(
+        self, launches: Sequence[records.Launch], seconds: float = 600.0
+    ) -> list[records.Trace | None]:
+        """Traces of launches that are made up; None of what nobody would launch."""
+        language = self._setup.language
+        if not launches or not isinstance(language, Resizer):
+            return [None] * len(launches)
+        traces = [*language.trace_each(launches, timeout_seconds=seconds)]
+        both = zip(launches, traces, strict=True)
+        apart = (one for one, trace in both if trace and not find_dependence(trace, one))
+        self._looked |= dict.fromkeys(one.numbers for one in apart)
+        return traces
+
+    @cached_property
+    def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
+        """A small launch with another value of one argument that other sizes leave alone."""
+        first, others = self._subject.traced[0], [one.launch for one in self._others]
+        apart = (one.launch for one in self._others if one.launch.tiles >= ENOUGH_TILES
+                 and not find_dependence(one.traced.trace, one.launch))  # fmt: skip
+        small = min(apart, key=lambda one: one.tiles, default=first.launch)
+        made = [
+            (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
+            for name in small.arguments.keys() - {*first.trace.immaterial}
+            if others and all(one.arguments[name] == small.arguments[name] for one in others)
+            for value in _values(small, name)
+        ]
+        traces = self._look([one for _, one in made], VARIED_SECONDS)
+        return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
+
+    @property
+    def _held(self) -> list[str]:
+        """Arguments at another value of which programs depend on each other."""
+        return sorted({name for name, one, trace in self._varied if find_dependence(trace, one)})
+
+    @property
     def _tied(self) -> bool:
         """Whether programs depend on each other, or may, at a size that is not recorded.
 
@@ -108,15 +159,34 @@ class SizeGuard:
         traces = [one.trace for one in self._subject.traced]
         tiles = self._subject.traced[0].launch.tiles
         larger = [one.traced for one in self._others if one.launch.tiles > tiles]
-        every = [*traces, *(one.trace for one in larger)]
-        seen = frozenset().union(*(one.seen for one in every))
         return (
             not larger
-            or any(one.unseen - seen for one in every)
             or any(one.hands_over for one in traces)
             or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
+            or self._misses([*traces, *(one.trace for one in larger)])
         )
+
+    def _misses(self, traces: Sequence[records.Trace]) -> bool:
+        """Whether something that may bring programs together is done at no size: not in these, nor
+        at larger ones, nor by twice the programs in twice the memory, if all do as much."""
+        first, language = self._subject.traced[0], self._setup.language
+        launch, lines = first.launch, 2 * first.trace.line_accesses
+        if not _unseen(traces) or launch.loop or not isinstance(language, Resizer):
+            return _unseen(traces)
+        made = language.resize(launch, lambda count: [FURTHER * count])
+        made = [one for one in made if one.tiles <= FEWEST_PROGRAMS]
+        larger = [(one, trace) for one, trace in zip(made, self._look(made), strict=True) if trace]
+        memory = {number: records.Storage(2 * one.bytes) for number, one in launch.storages.items()}
+        x, y, z = launch.grid
+        grids = ((2 * x, y, z), (x, 2 * y, z), (x, y, 2 * z)) * ("addresses" not in launch.options)
+        twice = [replace(launch, grid=one, storages=memory, count=1) for one in grids]
+        apart = [
+            trace for one, trace in zip(twice, self._look(twice), strict=True)
+            if trace and trace.line_accesses == lines and not find_dependence(trace, one)
+        ]  # fmt: skip
+        seen = [*traces, *(trace for _, trace in larger), *apart]
+        return any(find_dependence(trace, one) for one, trace in larger) or _unseen(seen)
 
     def _model(self, best: stages.Evaluated, swizzle: Swizzle) -> tuple[records.OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
@@ -132,7 +202,24 @@ class SizeGuard:
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certificate]:
+def _values(launch: records.Launch, name: str) -> list[int]:
+    """Other values of an argument than its own, at which a kernel may be launched as well.
+
+    Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided or
+    which is added in a loop.
+    """
+    value, text = launch.constants.get(name), launch.source.entry.text
+    if value is None or re.search(rf"arange\(0, {name}\b", text):
+        return []
+    if name in launch.constexprs:
+        return [1 - value if value in (0, 1) else 1]
+    used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
+    return [one for one in range(bool(used), 3) if value not in (one, 1)]
+
+
+def _proofs(
+    best: stages.Evaluated, tied: bool, held: Sequence[str] = ()
+) -> Iterator[records.Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
@@ -141,11 +228,20 @@ def _proofs(best: stages.Evaluated, *, tied: bool) -> Iterator[records.Certifica
     proof, subject = best.proved.certify(), best.proved.subject
     here = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied and not here:
+        values = ([f"{name} == {one.constants[name]}" for one in subject.launches] for name in held)
+        tests = [f"({' or '.join(dict.fromkeys(one))})" for one in values]
+        if needed := " and ".join(filter(None, (proof.condition, *tests))):
+            proof = records.Certificate("under a condition", needed)
         yield proof
     traced = subject.traced if tied or here else ()
     decisive = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
         yield records.Certificate("the recorded sizes", recorded)
+
+
+def _unseen(traces: Sequence[records.Trace]) -> bool:
+    seen = frozenset().union(*(one.seen for one in traces))
+    return any(one.unseen - seen for one in traces)
 
 
 def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:

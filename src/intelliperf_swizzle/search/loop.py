@@ -14,7 +14,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.readers import percent
-from intelliperf_swizzle.records import ByHand, Measurement
+from intelliperf_swizzle.records import ByHand, Independence, Measurement
 from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.stages import (
@@ -49,12 +49,14 @@ class Found:
         effort: what the proposers have to say.
         by_hand: what people use by hand, the unmodified kernel first; none beside a model alone.
         interrupted: the signal that has ended it.
+        independence: what is known of the kernel's programs; None if it was not traced.
     """
 
     best: Edited | None = None
     effort: Effort = field(default_factory=Effort)
     by_hand: tuple[ByHand, ...] = ()
     interrupted: Interrupted | None = None
+    independence: Independence | None = None
 
     def until(self, signal: Interrupted, *notes: str) -> Found:
         """The same where a signal has come."""
@@ -81,7 +83,8 @@ def search_kernel(
         best, effort = search(proposers, problem, attempts, evaluator, progress, guard)
         alone = proposers[0].name == "llm"
         by_hand = () if alone else tuple(_by_hand(problem, attempts, evaluator.baseline))
-        return Found(best, effort, by_hand)
+        known = guard.independence if best and subject.is_traced else None
+        return Found(best, effort, by_hand, independence=known)
 
     try:
         return interruptibly(found)

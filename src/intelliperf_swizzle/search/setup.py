@@ -78,15 +78,10 @@ class Setup:
     def record_request(self, folder: Path) -> RecordRequest:
         """The application, with its records in a folder."""
         return RecordRequest(
-            command=self.command,
-            cwd=self.project,
-            folder=folder,
-            target=self.target,
-            device=self.device,
-            limit_seconds=self.options.limit_seconds,
-            compute=self.options.compute,
-            build_command=self.options.build_command,
-        )
+            command=self.command, cwd=self.project, folder=folder, target=self.target,
+            device=self.device, limit_seconds=self.options.limit_seconds,
+            compute=self.options.compute, build_command=self.options.build_command,
+        )  # fmt: skip
 
     def build(self) -> None:
         """Runs the user's build command in the project directory, if there is one.
@@ -139,17 +134,12 @@ def prepare(
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
     language = language or choose_language(options, command, project, progress)
     setup = Setup(
-        options=options,
-        command=tuple(command),
-        project=project.resolve(),
+        options=options, command=tuple(command), project=project.resolve(),
         formula=load_formula(options.formula),
-        target=target or choose_target(options, progress, language.default_target),
-        device=None,
-        profiler=None,
-        language=language,
-        invocation=invocation,
+        target=target or choose_target(options, progress, language.default_target), device=None,
+        profiler=None, language=language, invocation=invocation,
         kept=Kept(None) if options.no_cache or isinstance(language, Builder) else kept_for_user(),
-    )
+    )  # fmt: skip
     return with_hardware(setup, progress)
 
 

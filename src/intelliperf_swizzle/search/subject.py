@@ -236,11 +236,6 @@ def describe(setup: Setup, subject: Subject) -> HardwareContext:
     """Kernel and GPU as a language model is told of them; by the largest launch."""
     largest = subject.traced[0]
     return hardware_context(
-        largest.launch,
-        largest.trace,
-        setup.target,
-        occupancy=largest.occupancy,
-        baseline=subject.baseline,
-        ceiling=subject.ceiling,
-        launches=subject.launches,
-    )
+        largest.launch, largest.trace, setup.target, occupancy=largest.occupancy,
+        baseline=subject.baseline, ceiling=subject.ceiling, launches=subject.launches,
+    )  # fmt: skip

@@ -104,17 +104,10 @@ _UNTIL, _MASK, _ASKERS = 1, 2, 3
 def idle(l2: L2, causes: Causes, cus: int, groups: int) -> Chip:
     """The chip before the first workgroup."""
     return Chip(
-        l2,
-        causes,
-        np.full((2, _UNDER_WAY, 4), -1.0),
-        np.full((groups, _MOST_MERGED, 4), -1.0),
-        np.zeros(cus),
-        np.zeros(cus, np.int64),
-        np.zeros((groups, 2)),
-        np.zeros(2, np.int64),
-        np.zeros(2, np.int64),
-        np.zeros(6, np.int64),
-    )
+        l2, causes, np.full((2, _UNDER_WAY, 4), -1.0), np.full((groups, _MOST_MERGED, 4), -1.0),
+        np.zeros(cus), np.zeros(cus, np.int64), np.zeros((groups, 2)), np.zeros(2, np.int64),
+        np.zeros(2, np.int64), np.zeros(6, np.int64),
+    )  # fmt: skip
 
 
 @loop

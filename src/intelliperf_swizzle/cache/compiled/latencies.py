@@ -112,20 +112,11 @@ def replay_in_time(
     cus = len(domain.recent)
     ends = np.zeros(slots, np.int64)
     run = _Replay(
-        refs,
-        domain,
-        clocks,
-        stages,
+        refs, domain, clocks, stages,
         Slots(tiles, np.zeros(1, np.int64), refs.tile_offset, ends.copy(), ends, ends.copy()),
-        np.zeros((slots, 3), np.int64),
-        np.zeros(slots),
-        np.zeros((slots, 2)),
-        np.zeros(cus),
-        np.zeros(cus),
-        np.zeros(1),
-        first_piece,
-        np.zeros(first_piece[-1]),
-    )
+        np.zeros((slots, 3), np.int64), np.zeros(slots), np.zeros((slots, 2)), np.zeros(cus),
+        np.zeros(cus), np.zeros(1), first_piece, np.zeros(first_piece[-1]),
+    )  # fmt: skip
     events = no_events(slots)
     for s in range(slots):
         push(events, float(s), s)

@@ -29,7 +29,7 @@ from intelliperf_swizzle.frontends.cpp.record.preparing import make, make_on_gpu
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
-from intelliperf_swizzle.records.launches import save_launch
+from intelliperf_swizzle.records.launches import NOT_RECORDED, save_launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
@@ -78,7 +78,7 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
     journal = _LaunchJournal(Journal(folder, LAUNCHES))
     ending = _run(request, program, folder, environment, journal, begun)
     kernels = read_kernels(folder)
-    launches = tuple(_launches(journal, kernels, folder))
+    launches = tuple(_launches(journal, kernels, folder, ending.exit_code == 0))
     if not launches:
         raise _no_launch(tools, journal, ending)
     return Capture(
@@ -176,9 +176,13 @@ def _form(new: Mapping[str, Any]) -> object:
 
 
 def _launches(
-    journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]], folder: Path
-) -> list[Launch]:
-    """The recorded launches; processes that launched the same are one."""
+    journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]], folder: Path,
+    whole: bool,
+) -> list[Launch]:  # fmt: skip
+    """The recorded launches; processes that launched the same are one.
+
+    Unless recorded as a `whole`, others may follow whose buffers hold something else.
+    """
     (folder / "launches").mkdir(exist_ok=True)
     by_key: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for name, event in journal.records.items():
@@ -198,6 +202,10 @@ def _launches(
             computed=any(journal.ran.get(name, {}).get("computed") for name in names),
             ordinal=len(launches),
         )
+        refused = any(launch.kernel in one for one in journal.refused)
+        if refused or not whole:
+            others = (NOT_RECORDED,) if refused else tuple(dict(launch.tensors()))
+            launch = replace(launch, varying=others)
         save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
         values = [_masked(one, event["buffers"]) for one in event["arguments"]]

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
+from intelliperf_swizzle.frontends.ssa import reached
 
 Number: TypeAlias = "Sum | tuple[Sum, ...]"
 """A value of all threads; vectors are tuples."""
@@ -98,6 +99,22 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
             if step.opcode == "addrspacecast"
         },
     )
+
+
+FOLDS = ("urem", "srem", "and", "udiv", "sdiv", "lshr", "ashr")
+
+
+def folds(program: Program, sites: Collection[int]) -> frozenset[int]:
+    """What may bring workgroups together at one size and not at a smaller one: steps that lead to
+    these accesses, as of `sw_touch`."""
+    steps = {step.id: step for block in program.steps.values() for step in block}
+    ends = [one.id for one in steps.values() if one.how == "sw_touch"
+            and isinstance(site := one.operands[4], Sum) and site.c in sites]  # fmt: skip
+    leading = reached(ends, lambda key: [
+        one for one in (*steps[key].operands, *steps[key].incoming.values())
+        if isinstance(one, int) and one in steps
+    ])  # fmt: skip
+    return frozenset(key for key in leading if steps[key].opcode in FOLDS)
 
 
 class _TermDecoder:

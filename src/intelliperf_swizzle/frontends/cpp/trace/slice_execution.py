@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from intelliperf_swizzle.frontends.cpp.code import llvm, native
 from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, DeviceKernel, recording_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate
+from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Launch, UInt8Array
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
@@ -184,11 +185,22 @@ def _array(address: int, count: int, kind: Any) -> Any:
     return np.frombuffer((ctypes.c_uint8 * size).from_address(address), kind)
 
 
-def rounding(text: str, symbol: str) -> str | None:
-    """An operation in a slice whose result a CPU and a GPU may round differently."""
+def rounding(text: str, symbol: str, sites: Collection[int] = ()) -> str | None:
+    """An operation in a slice whose result a CPU and a GPU may round differently.
+
+    With `sites`, one that leads to these accesses or to a branch.
+    """
     function = llvm.parse(text).get_function(symbol)
     known = {llvm.identity(one): one for block in function.blocks for one in block.instructions}
-    return next((str(one) for one in known.values() if _may_round(one, known)), None)
+    ends = [key for key, one in known.items() if not sites or one.opcode == "br"
+            or {*map(int, _SITE.findall(str(one)))} & {*sites}]  # fmt: skip
+    leading = reached(ends, lambda key: [
+        one for one in map(llvm.identity, known[key].operands) if one in known
+    ])  # fmt: skip
+    return next((str(known[key]) for key in leading if _may_round(known[key], known)), None)
+
+
+_SITE = re.compile(r"@sw_touch\(.*, i32 (\d+)\)")
 
 
 _EXACT_CALLS = re.compile(r"@llvm\.(fabs|floor|ceil|trunc|rint)\.")

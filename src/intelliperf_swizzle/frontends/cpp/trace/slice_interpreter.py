@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -49,6 +49,8 @@ class Interpreter:
         values: of the parameters.
         memory: what loads that decide read.
         update: is told what atomics do.
+        folds: as of `decoding.folds`.
+        folded: by their text, whether one of those that follow from a workgroup's number was.
         computed: int64[workgroups, 3]; `arithmetic.Counts` of those that were run last, for the
             lanes of each; 0 in slices that do not count.
     """
@@ -60,6 +62,8 @@ class Interpreter:
     values: Sequence[int]
     memory: DeviceMemory
     update: CurrentUpdate
+    folds: frozenset[int] = frozenset()
+    folded: dict[str, bool] = field(default_factory=dict)
 
     def run(
         self, programs: Int64Array, recorder: Observer, *, most_steps: int = _MOST_STEPS
@@ -115,6 +119,15 @@ class Interpreter:
             self._call(step, mask)
         elif step.opcode not in ("ret", "unreachable"):
             self._env[step.id] = self._compute(step)
+            if step.id in self.folds and not self.folded.get(step.text):
+                self._note(step)
+
+    def _note(self, step: Step) -> None:
+        """Notes of what follows from a workgroup's number whether it is folded."""
+        given, made = self._get(step.operands[0]), self._env[step.id]
+        if isinstance(given, Sum) and isinstance(made, Sum) and any(key[0] for key in given.terms):
+            unfolded = Sum(0) if step.opcode in ("udiv", "sdiv", "lshr", "ashr") else given
+            self.folded[step.text] = bool((made.array() != unfolded.array()).any())
 
     # --- control flow --------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_t
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
 from intelliperf_swizzle.frontends.cpp.record.record_program import FLOATS
-from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice
+from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate, Interpreter
@@ -92,7 +92,8 @@ def execute_slice(launch: records.Launch, kernel: DeviceKernel, reason: str) -> 
         f"{launch.kernel} accesses what floating-point arithmetic says"
         f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
     )
-    return replace(trace, cautions=(caution,))
+    decides = rounding(kernel.slice.text, kernel.code.symbol, kernel.slice.conflicting)
+    return replace(trace, cautions=(caution,), unresolved=(caution,) if decides else ())
 
 
 class _Tracing:
@@ -125,10 +126,10 @@ class _Tracing:
     def _interpreter(self, text: str) -> Interpreter:
         launch, kernel = self._launch, self._kernel
         variables = {name: at for name, (at, _) in kernel.variables.items()}
+        program = decode_slice(text, kernel.code.symbol, variables)
         return Interpreter(
-            decode_slice(text, kernel.code.symbol, variables), launch.grid,
-            launch.options["block"], kernel.code.wave_lanes, self._values, self._memory,
-            self._update,
+            program, launch.grid, launch.options["block"], kernel.code.wave_lanes, self._values,
+            self._memory, self._update, folds(program, kernel.slice.conflicting),
         )  # fmt: skip
 
     def _recorder(self) -> TraceRecorder:
@@ -161,6 +162,9 @@ class _Tracing:
                 "launch itself writes"
             )
         every, unseen = conflicts(self._kernel.slice, self._kernel.code.symbol, recorder.sites)
+        folded = self._runner.folded if isinstance(self._runner, Interpreter) else {}
+        unseen |= {f"{self._kernel.code.symbol}: {one}" for one in folded if not folded[one]}
+        every |= {f"{self._kernel.code.symbol}: {one}" for one in folded}
         trace = replace(
             trace, tile_arithmetic=self._arithmetic(trace), waves=launch.options["num_warps"],
             hands_over=self._kernel.slice.hands_over,

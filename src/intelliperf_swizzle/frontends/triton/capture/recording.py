@@ -35,7 +35,7 @@ from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.records import Capture, Launch
-from intelliperf_swizzle.records.launches import load_launch, save_launch
+from intelliperf_swizzle.records.launches import NOT_RECORDED, load_launch, save_launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
@@ -187,8 +187,11 @@ def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
         )
         for ordinal, (record, path) in enumerate(zip(told.records, paths, strict=True))
     ]
-    for at, one in enumerate(launches if not whole else ()):
-        launches[at] = replace(one, varying=(*one.varying, *dict(one.tensors())))
+    refused = {name for text in told.refusals for name in re.findall(r"`(\w+)`", text)}
+    for at, one in enumerate(launches):
+        others = (NOT_RECORDED,) if one.kernel in refused else tuple(dict(one.tensors()))
+        if one.kernel in refused or not whole:
+            launches[at] = replace(one, varying=(*one.varying, *others))
     launches = with_other_users(launches, told.uses)
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)

@@ -28,11 +28,7 @@ from intelliperf_swizzle.frontends.triton.ir.render import (
     live_arguments,
     render_module,
 )
-from intelliperf_swizzle.records import (
-    KernelSource,
-    Launch,
-    TensorArgument,
-)
+from intelliperf_swizzle.records import KernelSource, Launch, TensorArgument
 
 HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
 

@@ -285,6 +285,29 @@ def conflicting(kernel: Kernel) -> list[Op]:
     return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
 
 
+_FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
+          "maxsi", "maxui", "select", "cmpi")  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def folds(kernel: Kernel) -> frozenset[Op]:
+    """What may bring programs together at one size and not at a smaller one: operations that lead
+    from a program's number to its `conflicting` accesses."""
+    own, sources = of_the_program(kernel), Sources(kernel)
+    wanted = [value for op in conflicting(kernel) for place, value in enumerate(op.operands)
+              if place in ACCESSES[op.name]]  # fmt: skip
+    leading = reached(wanted, lambda one: (*sources.before(one), *sources.deciding(one)))
+
+    def may(op: Op) -> bool:
+        kind = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:]
+        if op.name == "arith.cmpi":  # sizes are compared at all sizes
+            return any(kernel.constant(one) is not None for one in op.operands)
+        folding = op.name == "scf.if" or op.name.removeprefix("arith.") in _FOLDS
+        return folding and (op.name[6:], kind) not in (("andi", ["i1"]), ("trunci", ["i32"]))
+
+    return frozenset(op for op in kernel.made(leading) if may(op) and {*op.results} & own)
+
+
 @lru_cache(maxsize=64)
 def deciding_floats(kernel: Kernel) -> frozenset[str] | None:
     """The arguments of whose floats an access, a mask or a branch depends; None = not known."""

@@ -204,7 +204,7 @@ def _argument(source: Any, name: str, head: str) -> int | tuple[str, str] | None
     """An argument that is compiled in, or its value in the IR and its type; None if no integer."""
     value = source.constants.get((source.fn.arg_names.index(name),))
     if value is not None:
-        return value if type(value) is int else None
+        return int(value) if isinstance(value, int) else None
     found = re.search(rf'(%[\w$.-]+): (i32|i64)\b[^%]*?loc\("{re.escape(name)}"', head)
     return (found[1], found[2]) if found else None
 

@@ -180,10 +180,7 @@ def splice(
     after, functions = _rewritten(source, changes, before)
     diff = unified_diff({str(path): before}, {str(path): after}, root)
     return Edit(
-        functions=functions,
-        files={str(path): after},
-        before={str(path): before},
-        diff=diff,
+        functions=functions, files={str(path): after}, before={str(path): before}, diff=diff
     )
 
 

@@ -17,6 +17,7 @@ from intelliperf_swizzle.frontends.triton.ir.flow import (
     address_slice,
     conflicting,
     everything,
+    folds,
 )
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
@@ -149,11 +150,14 @@ def _trace(
         notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
-    ops = conflicting(kernel)
-    unseen = frozenset(kernel.line(op) for op in ops if op not in live.now.made)
+    places: dict[Op | tuple[Op, int], str] = {op: kernel.line(op) for op in conflicting(kernel)}
+    for op in folds(kernel):
+        places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}" for side in range(2)}
+    unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
+    unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
-        trace, unresolved=tuple(recorder.unresolved), hands_over=accessed_by(kernel).hands_over,
-        seen=frozenset(map(kernel.line, ops)) - unseen, unseen=unseen,
+        trace, hands_over=accessed_by(kernel).hands_over,
+        seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
     )  # fmt: skip
 
 

@@ -110,12 +110,12 @@ class Now:
         update: the atomic operation.
         op: the access to memory.
         values: of the kernel, so far.
-        made: accesses of which some lane of some program took part.
+        made: accesses of which some lane of some program took part; outcomes of `flow.folds`.
     """
 
     update: Update = field(default_factory=lambda: Update("", False))
     op: Op | None = None
-    made: set[Op | None] = field(default_factory=set)
+    made: set[Op | tuple[Op, int] | None] = field(default_factory=set)
     values: Mapping[str, Block] = field(default_factory=dict)
 
     def where(self, kernel: Kernel) -> str:

@@ -169,6 +169,16 @@ def on_lanes(p: Programs, function: Function, blocks: Sequence[Block], element: 
     return Block((rounded(function(*arrays), element),), element, shape)
 
 
+def outcomes(name: str, given: Sequence[Array], made: Array) -> tuple[bool, bool]:
+    """Whether what is made differs from each of the last two that it is made of; of a comparison,
+    whether it is true and false, and of a quotient whether there is more than 0."""
+    if name == "arith.cmpi":
+        return bool(made.any()), not made.all()
+    if name.startswith(("arith.div", "arith.shr")):
+        return (bool(made.any()),) * 2
+    return bool((made != given[-2:][0]).any()), bool((made != given[-1]).any())
+
+
 def libdevice(symbol: str) -> Operation | None:
     """A function of `libdevice` or `ocml` by its symbol; None if it is not known here."""
     name = re.sub(r"^__(nv|ocml)_|_f(16|32|64)$", "", symbol)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
@@ -25,6 +25,7 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
     NotKnownError,
     Programs,
     TooWideError,
+    align,
     choose,
     tensor_of,
     unknown,
@@ -35,6 +36,7 @@ from intelliperf_swizzle.frontends.triton.walk.operations import (
     Type,
     constant,
     libdevice,
+    outcomes,
     reduction,
 )
 from intelliperf_swizzle.records import Int64Array
@@ -109,6 +111,7 @@ class Plan:
         self, kernel: Kernel, executed: Slice, tiles: tuple[Op, str] | None = None
     ) -> None:
         self.kernel, self.executed, self.tiles = kernel, executed, tiles
+        self.folds = folds(kernel)
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
         self.constants: dict[str, Block] = {}
@@ -253,6 +256,7 @@ class Walker:
         for region, part in enumerate((outer & truth, outer & ~truth)):
             if not part.any():
                 continue
+            self.accesses.now.made.add((op, region))
             if region == len(op.regions):
                 break
             programs.active = outer if part.all() else part
@@ -356,6 +360,16 @@ class Walker:
             return
         found = operation(self.programs, op, blocks, kinds[0])
         self._bind(op.results, [found] if isinstance(found, Block) else found)
+        if op in self.plan.folds and not {(op, 0), (op, 1)} <= self.accesses.now.made:
+            self._note(op)
+
+    def _note(self, op: Op) -> None:
+        """Notes which outcomes there are of one of `flow.folds`."""
+        active, rank = self.programs.active, len(self.plan.types[op.results[0]][1])
+        lanes = [align(self.values[name].data, rank) for name in (*op.operands, *op.results)]
+        *given, made = (one[active] if len(one) == len(active) else one for one in lanes)
+        for side, found in enumerate(outcomes(op.name, given, made)):
+            self.accesses.now.made |= {(op, side)} if found else set()
 
     def _combine(self, op: Op) -> None:
         """A reduction or a scan."""
