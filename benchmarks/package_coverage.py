@@ -32,8 +32,8 @@ from harness.command import DOCUMENTS, Table
 from harness.render import generated, page, table
 
 HERE = Path(__file__).parent
-OPTIONS = ("--proposer", "offline", "--top_n", "1000", "--limit_seconds", "1800", "--seconds",
-           "3600")  # fmt: skip
+OPTIONS = ("--proposer", "offline", "--top_n", "1000", "--candidates", "64", "--limit_seconds",
+           "1800", "--seconds", "3600")  # fmt: skip
 NOT_SEARCHED = ("nothing to gain", "too little time to save", "not searched")
 """Verdicts of kernels that were not searched; a note that says `not searched` is one, too."""
 
