@@ -154,7 +154,16 @@ def render(record: Record) -> dict[str, str]:
             *([f"Made with commit {record['commit']}."] if "commit" in record else []),
             *record.get("remarks", ()),
             table(
-                "kernel|arm|runs|L2 hit rate, %|points|verdict|calls|tokens|“none”".split("|"),
+                [
+                    "kernel",
+                    "arm",
+                    "L2 hit rate, %",
+                    "points",
+                    "verdict",
+                    "calls",
+                    "tokens",
+                    "“none”",
+                ],
                 [_row(own) for own in _by_arm(runs)],
             ),
             "The rate is the highest of all evaluated permutations, be the verdict what it is; "
@@ -191,7 +200,7 @@ def _row(runs: Some) -> list[object]:
     best = sorted(run["best"]["l2_hit_rate"] for run in runs)
     low, high = percent(best[0]), percent(best[-1])
     return [
-        *(runs[0]["kernel"], runs[0]["arm"], len(runs)),
+        *(runs[0]["kernel"], runs[0]["arm"]),
         f"{percent(before)} → {low if low == high else f'{low} to {high}'}",
         points(fmean(best) - before),
         ", ".join(dict.fromkeys(run["verdict"] or "–" for run in runs)),

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
 
     from accuracy import FolderOfMeasurements, ModelAccuracy, compare_each
     from accuracy.tables import as_table, table
-    from intelliperf_swizzle.disk import kept_for_user, write_whole
+    from intelliperf_swizzle.disk import user_cache, write_whole
     from intelliperf_swizzle.hardware import load_target
     from intelliperf_swizzle.stopping import interruptibly
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
 
     def compare() -> None:
         measured = FolderOfMeasurements(options.folder)
-        for so_far in compare_each(measured, target, progress, kept_for_user()):
+        for so_far in compare_each(measured, target, progress, user_cache()):
             known[:] = [so_far]
             if options.output_file:
                 text = json.dumps(as_table(so_far), indent=1, ensure_ascii=False)

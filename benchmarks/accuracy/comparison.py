@@ -19,7 +19,7 @@ from accuracy.configuration import Configuration
 from accuracy.measured import MeasuredPair, UnusableError
 from accuracy.order_table import digest_of
 from intelliperf_swizzle.children import cores
-from intelliperf_swizzle.disk import Kept, temporary_folder
+from intelliperf_swizzle.disk import DiskCache, temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.progress import Progress
@@ -92,12 +92,12 @@ class ModelAccuracy:
 
 def compare(measurements: Measurements, target: Target, progress: Progress) -> ModelAccuracy:
     """Replays every measured pair; the last of `compare_each`."""
-    [last] = deque(compare_each(measurements, target, progress, Kept(None)), 1)
+    [last] = deque(compare_each(measurements, target, progress, DiskCache(None)), 1)
     return last
 
 
 def compare_each(
-    measurements: Measurements, target: Target, progress: Progress, kept: Kept
+    measurements: Measurements, target: Target, progress: Progress, kept: DiskCache
 ) -> Iterator[ModelAccuracy]:
     """Replays every measured pair; after each configuration, what is known so far.
 
@@ -181,7 +181,7 @@ def _outcome(
     readings: Sequence[MeasuredPair],
     target: Target,
     progress: Progress,
-    kept: Kept,
+    kept: DiskCache,
 ) -> tuple[ComparedConfiguration, list[str]]:
     begun = time.monotonic()
     chosen, skipped = [], []
@@ -199,7 +199,7 @@ def _outcome(
         order = configuration.orders[name].astype(np.int64)
         try:
             text = configuration.text_under(order) if kept.folder else ""
-            [modelled] = kept.call(
+            [modelled] = kept.get_or_compute(
                 "accuracy", (text, target), lambda: configuration.replay(order, target)
             )
             return modelled

@@ -43,7 +43,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
+from intelliperf_swizzle.propose import CandidateBatch, Problem, ProposerReport
 from intelliperf_swizzle.propose.nest import axis_choices, neighbours, plain
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Candidate, Measurement
@@ -209,7 +209,7 @@ def main() -> None:
 
 class _Proposer:
     name = "offline"
-    effort = Effort()
+    effort = ProposerReport()
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts

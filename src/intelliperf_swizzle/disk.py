@@ -216,7 +216,7 @@ _VARIABLES = ("AMDGCN", "LLVM", "MLIR", "NUMBA", "PTXAS", "TRITON")
 Value = TypeVar("Value")
 
 
-class Kept:
+class DiskCache:
     """Results in a folder, a file each.
 
     Args:
@@ -228,7 +228,7 @@ class Kept:
         self.folder = folder
         self.limit_bytes = limit_bytes
 
-    def call(
+    def get_or_compute(
         self,
         kind: str,
         decided_by: object,
@@ -294,11 +294,11 @@ OFF = "INTELLIPERF_SWIZZLE_NO_CACHE"
 """The variable of `--no_cache`; it also holds where there is no command line."""
 
 
-def kept_for_user(environment: Mapping[str, str] | None = None) -> Kept:
+def user_cache(environment: Mapping[str, str] | None = None) -> DiskCache:
     """What is kept for this user; nothing if that is off."""
     environment = os.environ if environment is None else environment
     off = environment.get(OFF, "0").lower() not in ("", "0", "false", "no")
-    return Kept(None if off else cache_folder(environment) / "kept")
+    return DiskCache(None if off else cache_folder(environment) / "kept")
 
 
 def digest(decided_by: object) -> str:

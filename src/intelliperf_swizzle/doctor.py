@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle import __version__, hardware
-from intelliperf_swizzle.disk import kept_for_user
+from intelliperf_swizzle.disk import user_cache
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
 from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, devices, unknown
@@ -193,7 +193,7 @@ def _intelliperf() -> Finding:
 
 
 def _cache(environment: Mapping[str, str]) -> Finding:
-    kept = kept_for_user(environment)
+    kept = user_cache(environment)
     if kept.folder is None:
         return Finding("cache", "off: nothing is kept")
     used = f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from intelliperf_swizzle import mapping
-from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
+from intelliperf_swizzle.disk import DiskCache, temporary_folder, user_cache
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import Pattern, load_pattern
 from intelliperf_swizzle.frontends.ports import RecordRequest, examiner
@@ -132,7 +132,7 @@ def prove_source(
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     gpu = loaded_target(target)
     progress, language = progress or Silent(), examiner()
-    kept = Kept(None) if no_cache else kept_for_user()
+    kept = DiskCache(None) if no_cache else user_cache()
     with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
         request = RecordRequest(command, folder, records, gpu, limit_seconds=limit_seconds)

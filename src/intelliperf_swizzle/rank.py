@@ -273,7 +273,7 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [one for family in kept.values() for one in family]
 
 
-def within_reach(
+def could_still_win(
     waiting: Sequence[Attempt], measured: Sequence[Attempt], rank: Sequence[str] = RANK
 ) -> list[Attempt]:
     """Those of the screened attempts that can turn out better than all that are measured.

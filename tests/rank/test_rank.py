@@ -11,12 +11,12 @@ import pytest
 
 from intelliperf_swizzle.rank import (
     contenders,
+    could_still_win,
     distinct,
     finalists,
     judge,
     order,
     shortest,
-    within_reach,
 )
 from intelliperf_swizzle.records import (
     Attempt,
@@ -68,11 +68,11 @@ def test_what_cannot_win_any_more_is_out_of_reach() -> None:
         replace(attempt(number, 0.0), measurement=None, screened_l2_hit_rate=rate)
         for number, rate in enumerate((0.79, 0.786, 0.784), 3)
     ]
-    assert [one.number for one in within_reach(waiting, measured)] == [3, 4]
-    assert within_reach(waiting, measured[:1]) == [], "none has exceeded it"
+    assert [one.number for one in could_still_win(waiting, measured)] == [3, 4]
+    assert could_still_win(waiting, measured[:1]) == [], "none has exceeded it"
     worse = [replace(one, verdict=Verdict("slower", "")) for one in measured]
-    assert within_reach(waiting, worse) == waiting
-    assert within_reach(waiting, measured, ("time", "l2_hit_rate")) == waiting
+    assert could_still_win(waiting, worse) == waiting
+    assert could_still_win(waiting, measured, ("time", "l2_hit_rate")) == waiting
 
 
 def test_measured_time_decides_before_modelled_time() -> None:

@@ -20,11 +20,11 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 from intelliperf_swizzle.frontends.triton.ir.render import RULE
 from intelliperf_swizzle.frontends.triton.language import TRITON
-from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen
+from intelliperf_swizzle.frontends.triton.tile_loops.candidates import LoopScan
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import Owners, evaluate, parse
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
-from intelliperf_swizzle.search.elsewhere import _refuse_other_counts
+from intelliperf_swizzle.search.elsewhere import _check_other_counts
 
 TARGET = load_target("mi300x")
 TURNED = "pid = (num_pids - 1 - pid + program * 0) * 3 % num_pids"
@@ -40,7 +40,7 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
 
 
 @pytest.fixture(scope="module")
-def seen(launches: dict[str, Launch]) -> dict[str, Seen]:
+def seen(launches: dict[str, Launch]) -> dict[str, LoopScan]:
     found, error = call_each(
         "intelliperf_swizzle.frontends.triton.tile_loops.find:find_here",
         (list(launches.values()), None),
@@ -51,13 +51,13 @@ def seen(launches: dict[str, Launch]) -> dict[str, Seen]:
     return dict(zip(launches, found, strict=True))
 
 
-def looped(name: str, launches: dict[str, Launch], seen: dict[str, Seen]) -> Launch:
+def looped(name: str, launches: dict[str, Launch], seen: dict[str, LoopScan]) -> Launch:
     assert seen[name].loop, seen[name].reasons
     return replace(launches[name], loop=seen[name].loop)
 
 
 @pytest.fixture(scope="module")
-def traces(launches: dict[str, Launch], seen: dict[str, Seen]) -> dict[str, Trace]:
+def traces(launches: dict[str, Launch], seen: dict[str, LoopScan]) -> dict[str, Trace]:
     """Of each launch with a loop, its tiles."""
     made = TRITON.trace_each([looped(name, launches, seen) for name in (*TAKEN, *READ)])
     return {name: one for name, one in zip((*TAKEN, *READ), made, strict=True) if one is not None}
@@ -88,7 +88,7 @@ def validation(launch: Launch, trace: Trace, changed: Edit, tile: Int64Array) ->
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, Seen]) -> None:
+def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, LoopScan]) -> None:
     loop = seen[name].loop
     assert loop is not None, seen[name].reasons
     count = "(last + 1)" if name == "up to the last" else "tiles"
@@ -106,7 +106,7 @@ def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, Seen]) -> None
 
 @pytest.mark.parametrize("name", READ)
 def test_a_count_that_is_read_is_that_of_its_group(
-    name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
+    name: str, launches: dict[str, Launch], seen: dict[str, LoopScan], traces: dict[str, Trace]
 ) -> None:
     launch = looped(name, launches, seen)
     assert launch.loop
@@ -121,7 +121,7 @@ def test_a_count_that_is_read_is_that_of_its_group(
 
 
 def test_a_run_longer_than_proofs_reach_is_renumbered_in_pieces(
-    tmp_path: Path, seen: dict[str, Seen]
+    tmp_path: Path, seen: dict[str, LoopScan]
 ) -> None:
     launch = replace(loop_launch(tmp_path, READ["tiles of all"]), loop=seen["tiles of all"].loop)
     text = edit(launch, "pid = num_pids - 1 - pid").functions[launch.source.kernel]
@@ -145,12 +145,12 @@ def test_a_count_that_the_launch_itself_writes_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_mapping_must_hold_for_every_count_that_may_be_read(
-    launches: dict[str, Launch], seen: dict[str, Seen]
+    launches: dict[str, Launch], seen: dict[str, LoopScan]
 ) -> None:
     launch = looped("tiles of all", launches, seen)
 
     def refused(text: str) -> str:
-        verdict = _refuse_other_counts(parse(text), [launch], TARGET)
+        verdict = _check_other_counts(parse(text), [launch], TARGET)
         return verdict.reason if verdict else ""
 
     assert refused("pid = num_pids - 1 - pid") == ""
@@ -159,7 +159,7 @@ def test_a_mapping_must_hold_for_every_count_that_may_be_read(
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_why_tiles_keep_their_order(name: str, seen: dict[str, Seen]) -> None:
+def test_why_tiles_keep_their_order(name: str, seen: dict[str, LoopScan]) -> None:
     assert seen[name].loop is None
     assert any(KEPT[name][1] in reason for reason in seen[name].reasons), seen[name].reasons
 
@@ -177,7 +177,7 @@ def test_a_count_that_fits_by_chance_is_not_taken(tmp_path: Path) -> None:
     "name", ["while", "a helper that returns early", "epilogue", "up to the last"]
 )
 def test_renumbered_tiles_write_the_same_bytes(
-    name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
+    name: str, launches: dict[str, Launch], seen: dict[str, LoopScan], traces: dict[str, Trace]
 ) -> None:
     launch = looped(name, launches, seen)
     outcome = validation(launch, traces[name], edit(launch), mapping(launch, TURNED))
@@ -186,7 +186,7 @@ def test_renumbered_tiles_write_the_same_bytes(
 
 
 def test_the_compiler_is_given_the_text_of_the_patch(
-    launches: dict[str, Launch], seen: dict[str, Seen]
+    launches: dict[str, Launch], seen: dict[str, LoopScan]
 ) -> None:
     changed = edit(looped("epilogue", launches, seen))
     [rule] = changed.rules
@@ -229,7 +229,7 @@ def test_a_program_is_replayed_tile_after_tile(
 
 
 def test_another_mapping_than_the_proved_one_is_refused(
-    launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
+    launches: dict[str, Launch], seen: dict[str, LoopScan], traces: dict[str, Trace]
 ) -> None:
     launch = looped("epilogue", launches, seen)
     tile = mapping(launch, TURNED)
@@ -253,7 +253,7 @@ def test_other_changes_of_the_text_are_refused(
     new: str,
     reason: str,
     launches: dict[str, Launch],
-    seen: dict[str, Seen],
+    seen: dict[str, LoopScan],
 ) -> None:
     launch = looped("epilogue", launches, seen)
     right = edit(launch)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from intelliperf_swizzle.dependence import Dependence
-from intelliperf_swizzle.disk import Kept
+from intelliperf_swizzle.disk import DiskCache
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, Target
@@ -282,7 +282,7 @@ class SourceExaminer(Recorder, Protocol):
         *,
         sweep: bool = False,
         timeout_seconds: float = 600.0,
-        kept: Kept | None = None,
+        kept: DiskCache | None = None,
     ) -> tuple[RemapVerdict, ...]:
         """For each launch, whether its own source computes each of its tiles exactly once.
 

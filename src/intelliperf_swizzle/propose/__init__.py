@@ -36,7 +36,7 @@ class CandidateBatch:
 
 
 @dataclass(frozen=True)
-class Effort:
+class ProposerReport:
     """What a proposer has to say.
 
     Attributes:
@@ -47,9 +47,9 @@ class Effort:
     notes: tuple[str, ...] = ()
     usage: Usage | None = None
 
-    def __add__(self, other: Effort) -> Effort:
+    def __add__(self, other: ProposerReport) -> ProposerReport:
         usage = self.usage if other.usage is None else (self.usage or Usage()) + other.usage
-        return Effort((*self.notes, *other.notes), usage)
+        return ProposerReport((*self.notes, *other.notes), usage)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Proposer(Protocol):
     name: str
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> ProposerReport:
         """What it has to say, so far."""
 
     def propose(self, problem: Problem) -> Iterator[CandidateBatch]:

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from intelliperf_swizzle.formulas import Pattern, load_pattern, patterns
-from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
+from intelliperf_swizzle.propose import CandidateBatch, Problem, ProposerReport
 from intelliperf_swizzle.propose.nest import (
     Nest,
     axis_choices,
@@ -57,9 +57,9 @@ class OfflineProposer:
     _numbers: set[int] = field(default_factory=set)
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> ProposerReport:
         """Nothing to say."""
-        return Effort()
+        return ProposerReport()
 
     def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """Patterns, then neighbours of the best nests, until the budget is spent."""

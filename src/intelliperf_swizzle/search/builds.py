@@ -47,7 +47,7 @@ def compile_variants(
     gpu = setup.target
     for launch in variants(launches):
         try:
-            builds[compiled_as(launch)] = setup.kept.call(
+            builds[compiled_as(launch)] = setup.kept.get_or_compute(
                 "build",
                 (records.as_text(launch), gpu.backend, gpu.arch, gpu.warp_size),
                 functools.partial(setup.language.build, launch, gpu),
@@ -147,7 +147,7 @@ def _trace(launch: records.Launch, setup: Setup) -> records.Trace:
         made = setup.language.trace(launch)
         return made, stream_of(made)
 
-    return adopt(*setup.kept.call("trace", records.as_text(launch), make))
+    return adopt(*setup.kept.get_or_compute("trace", records.as_text(launch), make))
 
 
 def _rates(
@@ -170,7 +170,7 @@ def _rates(
 
     measuring = None if setup.device and not traced[0].trace.is_unknown else setup.profiler
     each = [(records.as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
-    return model() if measuring else setup.kept.call("rates", (each, setup.target), model)
+    return model() if measuring else setup.kept.get_or_compute("rates", (each, setup.target), model)
 
 
 NO_MODEL = (

@@ -20,7 +20,7 @@ from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
-from intelliperf_swizzle.search.elsewhere import Case
+from intelliperf_swizzle.search.elsewhere import WhatIf
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited
 from intelliperf_swizzle.search.subject import Subject
@@ -39,11 +39,11 @@ PROBES = (1, 128)
 """Programs that are traced, one after the other, to see what an argument does."""
 
 
-def case_of(setup: Setup, subject: Subject) -> tuple[Case, bool]:
+def case_of(setup: Setup, subject: Subject) -> tuple[WhatIf, bool]:
     """The largest launch by itself, and whether it is the only one."""
     largest = subject.traced[0]
     alone = len(subject.traced) == largest.launch.count == 1
-    return Case(setup, largest, _modelled(subject.baseline) if alone else None), alone
+    return WhatIf(setup, largest, _modelled(subject.baseline) if alone else None), alone
 
 
 def begin_parameters(setup: Setup, subject: Subject) -> Callable[[], Sequence[records.Cure]] | None:
@@ -54,7 +54,7 @@ def begin_parameters(setup: Setup, subject: Subject) -> Callable[[], Sequence[re
     return ahead(lambda: [*find_parameters(case, subject)])
 
 
-def find_parameters(case: Case, subject: Subject) -> Iterator[records.Cure]:
+def find_parameters(case: WhatIf, subject: Subject) -> Iterator[records.Cure]:
     """Other values of constexprs that change which program computes which tile, and no more.
 
     The tiles are the same, with the same accesses and arithmetic, in another order.
@@ -121,7 +121,7 @@ def _with_arguments(launch: records.Launch, values: Mapping[str, int]) -> record
     return replace(launch, arguments={**launch.arguments, **values}, ttir=None)
 
 
-def find_paddings(case: Case, subject: Subject, best: Edited | None) -> Iterator[records.Cure]:
+def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterator[records.Cure]:
     """Rows a line longer, and two, of matrices whose lines crowd channels; also with the swizzle.
 
     An argument is the length of rows if, with a larger value, programs make as many accesses, to

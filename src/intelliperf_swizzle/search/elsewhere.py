@@ -26,7 +26,7 @@ from intelliperf_swizzle.search.subject import Subject, owners_of, with_rest
 
 
 @dataclass(frozen=True)
-class Case:
+class WhatIf:
     """A launch on the model, by itself.
 
     Attributes:
@@ -77,7 +77,7 @@ def prove_on(
     return tuple(proofs)
 
 
-def _refuse_other_counts(
+def _check_other_counts(
     swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
 ) -> records.Verdict | None:
     """The refusal of a swizzle that is no permutation of some count which memory may hold."""
@@ -102,7 +102,7 @@ def refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> reco
 
     One permutation at a time, for all launches on which the swizzle is the same.
     """
-    if refusal := _refuse_other_counts(swizzle, subject.launches, target):
+    if refusal := _check_other_counts(swizzle, subject.launches, target):
         return refusal
     for launches in subject.alike(swizzle.names):
         proofs = prove_on(swizzle, launches[:1], target)
@@ -156,13 +156,13 @@ def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
     return [one for one in looped[1:] if one.loop]
 
 
-def other_sizes(setup: Setup, subject: Subject) -> list[Case]:
+def other_sizes(setup: Setup, subject: Subject) -> list[WhatIf]:
     """The largest launch at other sizes, as far as somebody may launch these."""
     first, language = subject.traced[0], setup.language
     launches = _other_launches(setup, subject)
     traces = language.trace_each(launches) if isinstance(language, Resizer) else ()
     return [
-        Case(setup, TracedLaunch(launch, trace, first.occupancy))
+        WhatIf(setup, TracedLaunch(launch, trace, first.occupancy))
         for launch, trace in zip(launches, traces, strict=True)
         if trace is not None and _idle(trace) <= _idle(first.trace)
     ]
@@ -179,7 +179,7 @@ def _idle(trace: records.Trace) -> int:
     return int((np.diff(trace.tile_offset) == 0).sum())
 
 
-def compare_at(swizzle: Swizzle, case: Case) -> records.OtherSize | None:
+def compare_at(swizzle: Swizzle, case: WhatIf) -> records.OtherSize | None:
     """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = prove_on(swizzle, [case.launch], case.setup.target)
     numbers, before = case.launch.numbers, case.before

@@ -110,7 +110,7 @@ class OnModel:
         waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
         new = {one.number for one in waiting}
         done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
-        while (waiting := self._within_reach(waiting, done)) and not (done and spent(0.6)):
+        while (waiting := self._could_still_win(waiting, done)) and not (done and spent(0.6)):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
             for one in wave:
@@ -120,12 +120,12 @@ class OnModel:
                 setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
-    def _within_reach(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
+    def _could_still_win(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
         """Those that can still win; all of them where a profiler decides."""
         if self._setup.profiler:
             return waiting
         attempts = [one.attempt for one in done]
-        reach = rank.within_reach(waiting, attempts, self._setup.formula.rank)
+        reach = rank.could_still_win(waiting, attempts, self._setup.formula.rank)
         numbers = {one.number for one in reach} | self._always
         return [one for one in waiting if one.number in numbers]
 

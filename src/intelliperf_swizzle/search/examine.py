@@ -186,7 +186,7 @@ def _with_loops(
         return [one.loop for one in looped], reasons
 
     decided_by = ([as_text(one) for one in launches], setup.options.renumber)
-    loops, reasons = setup.kept.call("loops", decided_by, find)
+    loops, reasons = setup.kept.get_or_compute("loops", decided_by, find)
     both = zip(launches, loops, strict=True)
     return [replace(launch, loop=loop) for launch, loop in both], reasons
 
@@ -259,7 +259,7 @@ def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subje
     if not untraced or not subject.is_traced:
         return subject
     progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
-    found = setup.kept.call(
+    found = setup.kept.get_or_compute(
         "dependences",
         [(as_text(one), one.count) for one in untraced],
         lambda: setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS),

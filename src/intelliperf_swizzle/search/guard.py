@@ -20,7 +20,7 @@ from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search import stages
-from intelliperf_swizzle.search.elsewhere import FEWEST_PROGRAMS, Case, compare_at, other_sizes
+from intelliperf_swizzle.search.elsewhere import FEWEST_PROGRAMS, WhatIf, compare_at, other_sizes
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import ahead
@@ -102,7 +102,7 @@ class SizeGuard:
         return None
 
     @cached_property
-    def _others(self) -> list[Case]:
+    def _others(self) -> list[WhatIf]:
         return other_sizes(self._setup, self._subject)
 
     @property

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.propose import Effort, Problem, Proposer
+from intelliperf_swizzle.propose import Problem, Proposer, ProposerReport
 from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.readers import percent
 from intelliperf_swizzle.records import ByHand, Independence, Measurement
@@ -53,14 +53,14 @@ class Found:
     """
 
     best: Edited | None = None
-    effort: Effort = field(default_factory=Effort)
+    effort: ProposerReport = field(default_factory=ProposerReport)
     by_hand: tuple[ByHand, ...] = ()
     interrupted: Interrupted | None = None
     independence: Independence | None = None
 
     def until(self, signal: Interrupted, *notes: str) -> Found:
         """The same where a signal has come."""
-        effort = Effort((f"{signal}; --resume goes on", *notes)) + self.effort
+        effort = ProposerReport((f"{signal}; --resume goes on", *notes)) + self.effort
         return replace(self, effort=effort, interrupted=signal)
 
 
@@ -90,7 +90,7 @@ def search_kernel(
         return interruptibly(found)
     except Interrupted as signal:
         best = next(filter(None, map(guard.at_once, evaluator.confirmed)), None)
-        effort = sum((proposer.effort for proposer in proposers), Effort())
+        effort = sum((proposer.effort for proposer in proposers), ProposerReport())
         later = (LATER,) if best and not isinstance(best, Evaluated) else ()
         return Found(best, effort).until(signal, *later)
 
@@ -118,7 +118,7 @@ def search(
     evaluator: Evaluator,
     progress: Progress,
     guard: Guard,
-) -> tuple[Evaluated | None, Effort]:
+) -> tuple[Evaluated | None, ProposerReport]:
     """Has each proposer in turn offer candidates, and finds the best of all that holds.
 
     Args:
@@ -135,7 +135,7 @@ def search(
     Raises:
         ModelError: a language model cannot be reached, and no other proposer has searched.
     """
-    best, effort = None, Effort()
+    best, effort = None, ProposerReport()
     for attempt in attempts.reported:
         _confirm(evaluator, attempts.edit(attempts.promising([attempt], 0.0)), guard)
     for proposer in proposers:
@@ -155,7 +155,7 @@ def search(
         except ModelError as error:
             if proposer is proposers[0]:
                 raise
-            effort += Effort((f"{error.fact}; searched offline",))
+            effort += ProposerReport((f"{error.fact}; searched offline",))
         else:
             effort += proposer.effort
         always = {one.number for one in attempts.take(by_hand(problem).values() if paced else ())}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from intelliperf_swizzle.disk import Kept, kept_for_user
+from intelliperf_swizzle.disk import DiskCache, user_cache
 from intelliperf_swizzle.edit import run_build
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import Formula, load_formula
@@ -58,7 +58,7 @@ class Setup:
     language: KernelLanguage
     invocation: str = ""
     share: float = 1.0
-    kept: Kept = field(default_factory=lambda: Kept(None))
+    kept: DiskCache = field(default_factory=lambda: DiskCache(None))
 
     @property
     def script(self) -> str:
@@ -138,7 +138,7 @@ def prepare(
         formula=load_formula(options.formula),
         target=target or choose_target(options, progress, language.default_target), device=None,
         profiler=None, language=language, invocation=invocation,
-        kept=Kept(None) if options.no_cache or isinstance(language, Builder) else kept_for_user(),
+        kept=DiskCache(None) if options.no_cache or isinstance(language, Builder) else user_cache(),
     )  # fmt: skip
     return with_hardware(setup, progress)
 

@@ -182,8 +182,8 @@ def _check_mentions(
 
     A template may name it, of which there is no kernel now, or another program of the project.
     """
-    own = {(function.file, line) for function in functions
-           for line in range(body.first_line, body.first_line + body.text.count("\n"))}  # fmt: skip
+    own = {(one.file, line) for one in functions
+           for line in range(one.first_line, one.first_line + one.text.count("\n"))}  # fmt: skip
     for path, text in texts if helpers else ():
         for helper in helpers:
             name = re.escape(helper.name)

@@ -14,7 +14,7 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.errors import ModelError, SlowModelError
 from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem, Proposer
+from intelliperf_swizzle.propose import CandidateBatch, Problem, Proposer, ProposerReport
 from intelliperf_swizzle.propose.llm import prompt
 from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
@@ -67,9 +67,9 @@ class LanguageModelProposer:
     _earlier: Usage = field(default_factory=Usage)
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> ProposerReport:
         """Notes of the conversation so far, and what its calls took."""
-        return self._conversation.effort if self._conversation else Effort()
+        return self._conversation.effort if self._conversation else ProposerReport()
 
     def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """The iterations that are left; those of a resumed history count.
@@ -146,9 +146,9 @@ class _Conversation:
         self.usage = sum((one.candidate.usage or Usage() for one in self.own_attempts()), Usage())
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> ProposerReport:
         """Notes, and what the calls took."""
-        return Effort((*self.notes, _spent(self.usage)), self.usage)
+        return ProposerReport((*self.notes, _spent(self.usage)), self.usage)
 
     def own_attempts(self) -> list[Attempt]:
         """The model's attempts by number."""

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -230,6 +231,7 @@ def _in_time(seconds: float, work: Callable[[], _Answer]) -> _Answer:
 def _dspy() -> Any:
     """DSPy, imported when it is first needed; LiteLLM's price list is not fetched for it."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    warnings.filterwarnings("ignore", "Items? .* `ReadOnly`", UserWarning)  # of LiteLLM's types
     try:
         import dspy
     except ImportError:

@@ -187,7 +187,7 @@ def _leaves(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _fields(name: str, value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The names of the items of named tuples, by the names of these: `p`, `p.inner`."""
+    """The names of the items of named tuples, by the names of these, a nested one after a dot."""
     if isinstance(value, tuple):
         names = getattr(value, "_fields", ())
         yield from [(name, names)] if names else []

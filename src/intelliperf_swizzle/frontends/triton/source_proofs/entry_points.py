@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.children import call_each
-from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
+from intelliperf_swizzle.disk import DiskCache, temporary_folder, user_cache
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
@@ -43,7 +43,7 @@ def prove_launches(
     *,
     sweep: bool = False,
     timeout_seconds: float = 600.0,
-    kept: Kept | None = None,
+    kept: DiskCache | None = None,
 ) -> tuple[RemapVerdict, ...]:
     """For each launch, whether its own source computes each of its tiles exactly once.
 
@@ -56,7 +56,7 @@ def prove_launches(
         timeout_seconds: for all of them.
         kept: verdicts of earlier runs, which take the place of new ones.
     """
-    return (kept or Kept(None)).call(
+    return (kept or DiskCache(None)).get_or_compute(
         "remap",
         ([(as_text(launch), launch.count) for launch in launches], sweep),
         lambda: _prove(launches, sweep, timeout_seconds),
@@ -146,7 +146,7 @@ def prove_calls(
             launches.append(_record_call(kernel, extents, given, place, len(launches)))
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
-        return prove_launches(launches, kept=kept_for_user())
+        return prove_launches(launches, kept=user_cache())
 
 
 def _record_call(

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.errors import SpliceError
-from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen, find_candidates
+from intelliperf_swizzle.frontends.triton.tile_loops.candidates import LoopScan, find_candidates
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.records import Launch
 
@@ -40,7 +40,7 @@ def with_loops(
             return plain, ()
     except SpliceError:
         return plain, ()
-    seen: list[Seen]
+    seen: list[LoopScan]
     seen, _ = call_each(
         "intelliperf_swizzle.frontends.triton.tile_loops.find:find_here",
         (plain, name),

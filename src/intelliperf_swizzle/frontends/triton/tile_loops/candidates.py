@@ -33,7 +33,7 @@ class CandidateLoop:
 
 
 @dataclass(frozen=True)
-class Seen:
+class LoopScan:
     """What came of the loops of a launch.
 
     Attributes:

@@ -21,7 +21,7 @@ from intelliperf_swizzle.frontends.triton.ir.loops import JudgedLoop, judge_loop
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import (
     CandidateLoop,
-    Seen,
+    LoopScan,
     find_candidates,
 )
 from intelliperf_swizzle.frontends.triton.tile_loops.names import find_names, line_in_text
@@ -111,21 +111,21 @@ def _runs(kernel: Kernel, judged: JudgedLoop, value: Any) -> Iterator[tuple[int,
         base = end
 
 
-def find_here(request: tuple[Sequence[Launch], str | None], folder: Path) -> Iterator[Seen]:
+def find_here(request: tuple[Sequence[Launch], str | None], folder: Path) -> Iterator[LoopScan]:
     """Looks at each launch; a name says which variable is to be taken."""
     launches, name = request
     for launch in launches:
         yield _look_at(launch, name)
 
 
-def _look_at(launch: Launch, name: str | None) -> Seen:
+def _look_at(launch: Launch, name: str | None) -> LoopScan:
     candidates = {candidate.line: candidate for candidate in find_candidates(launch)}
     if not candidates:
-        return Seen()
+        return LoopScan()
     try:
         kernel = kernel_of(launch)
     except TraceError:  # its trace says so
-        return Seen()
+        return LoopScan()
     found: list[TileLoop] = []
     reasons: list[str] = []
     for judged in judge_loops(kernel):
@@ -136,7 +136,7 @@ def _look_at(launch: Launch, name: str | None) -> Seen:
         elif outcome:
             place = kernel.line(judged.op)
             reasons.append(f"tiles of the loop at {place} cannot be renumbered: {outcome}")
-    return Seen(max(found, key=lambda loop: loop.tiles, default=None), tuple(reasons))
+    return LoopScan(max(found, key=lambda loop: loop.tiles, default=None), tuple(reasons))
 
 
 def _outcome(

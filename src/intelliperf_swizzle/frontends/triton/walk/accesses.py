@@ -131,7 +131,7 @@ def update_of(operation: str, element: Element, used: bool) -> Update:
 
 
 @dataclass
-class Poll:
+class SpinLoad:
     """The last load or compare-and-swap, if it was of a single word.
 
     Attributes:
@@ -170,7 +170,7 @@ class Accesses:
     now: Now
     compute: bool = True
     value_loads: dict[int, int] = field(default_factory=dict, init=False)
-    _poll: Poll | None = field(default=None, init=False)
+    _poll: SpinLoad | None = field(default=None, init=False)
 
     def touch(self, kind: Access, pointer: Block, mask: Block | None) -> int:
         """Record an access; its number in the batch."""
@@ -196,13 +196,14 @@ class Accesses:
             return found
         number = self.touch(Access.READ, pointer, mask)
         block = self._read(pointer, mask, other, number) if wanted else None
+        self._watch(pointer, mask, block, number)
+        return block
+
+    def _watch(self, pointer: Block, mask: Block | None, read: Block | None, number: int) -> None:
         self._poll = None
         if pointer.single:
-            self._poll = Poll(
-                _word(pointer, mask), self.programs.active,
-                block or unknown(pointer.element.target, pointer.shape, ORDER), number,
-            )  # fmt: skip
-        return block
+            block = read or unknown(pointer.element.target, pointer.shape, ORDER)
+            self._poll = SpinLoad(_word(pointer, mask), self.programs.active, block, number)
 
     def _read(self, pointer: Block, mask: Block | None, other: Block | None, number: int) -> Block:
         element, shape = pointer.element.target, pointer.shape
@@ -310,10 +311,7 @@ class Accesses:
             block = unknown(element, shape, ORDER)
             if expected is not None:
                 block = Block(terms_of(expected, len(shape)), element, shape, expected.why)
-            single = pointer.single
-            self._poll = (
-                Poll(_word(pointer, None), self.programs.active, block, number) if single else None
-            )
+            self._watch(pointer, None, block, number)
         return block
 
     def change(
