@@ -30,7 +30,7 @@ from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.terminal import show, summary
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA: Final = 8
+SCHEMA: Final = 9
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
@@ -71,7 +71,7 @@ class OwnPart:
         established: What is known, each with its extent.
     """
 
-    schema: Literal[8]
+    schema: Literal[9]
     target: str
     domain_name: str
     profiler: str
