@@ -72,8 +72,9 @@ def cpp_programs() -> str:
         "modelled, for an MI300X or an H200. `python benchmarks/cpp_programs.py FOLDER` runs in "
         "the folder of each `intelliperf-swizzle -b BUILD --candidates 20 --num_attempts 2 "
         "--unittest_command CHECK -- COMMAND`, where CHECK is the command, that may print no "
-        "`fail`, with ten minutes for each. Most launches of such sizes take less time than "
-        "launching does (5 µs each), which is no gain, so no patch was made.",
+        "`fail`, with ten minutes for each, half an hour for the last forty-four. Most launches of "
+        "such sizes take less time than launching does (5 µs each), which is no gain, so no patch "
+        "was made but for one.",
         "## The first twenty",
         f"{first}: floydwarshall, gabor, lud and reverse2D after what refused them first was "
         "mended, laplace and upsample with libomp-22-dev installed, convolution1D on a smaller "
