@@ -236,7 +236,7 @@ class Launch:
         loop: whose tiles are renumbered; None = the programs are.
         ttir: path of the text of what Triton made of it; None if that is to be compiled.
         varying: arguments whose values are not known, since it stands for launches with others.
-        fields: of named tuples among the arguments, the names of their items; a nested one after a dot.
+        fields: of named tuples among the arguments, their items' names, a nested one's after a dot.
     """
 
     kernel: str

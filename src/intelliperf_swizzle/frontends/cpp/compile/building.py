@@ -106,9 +106,7 @@ def built(
         SwizzleError: the build failed.
         CaptureError: there is no device code, or none with bitcode.
     """
-    command = recipe.command
-    place, files, notes = Path(recipe.project), [], []
-    builds = recipe.builds
+    place, files, notes, builds = Path(recipe.project), [], [], recipe.builds
     if builds:
         place = folder / PROJECT
         copy_project(Path(recipe.project), place, edit)
@@ -117,7 +115,7 @@ def built(
             files = _build(recipe, place, toolchain, toolchain.build_environment(ran))
         except SwizzleError as error:
             hinted = _with_hint(error, toolchain)
-            made = " ".join(moved_command(command, Path(recipe.project), place))
+            made = " ".join(moved_command(recipe.command, Path(recipe.project), place))
             words = re.findall(r"[^\s;&|'\"]+", made)  # a shell's, too
             programs = programs_of(words, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
@@ -130,14 +128,15 @@ def built(
             copied = place_in_copy(Path(file), Path(recipe.project), place)
             if copied is None or copied.read_bytes() != text.encode():
                 raise BuildError(f"the build makes {file} anew: a patch of it is lost")
-    moved = tuple(moved_command(command, Path(recipe.project), place))
+    moved = tuple(moved_command(recipe.command, Path(recipe.project), place))
     files = files or device_files(moved, place, recipe.language, below=builds)
     if not files:
         other, target = ("CUDA", "h200") if recipe.language == "HIP" else ("HIP", "mi300x")
         hint = f"{toolchain.name_of_compiler} builds one" if builds else _REBUILD
         if any(programs_of(moved, place, other)):
             hint = f"it has {other}'s: --target {target}"
-        raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
+        asked = " ".join(recipe.command)
+        raise CaptureError(f"`{asked}` names no program with device code", hint=hint)
     objects, without = _read(files, recipe.arch)
     if not objects:
         raise CaptureError(
