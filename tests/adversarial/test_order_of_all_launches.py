@@ -18,7 +18,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.establish import validation
-from intelliperf_swizzle.search import builds
+from intelliperf_swizzle.search import builds, examine
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")
@@ -165,7 +165,7 @@ def test_launches_of_many_types_are_accepted(stages: Stage) -> None:
 def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
     stages: Stage, mocker: MockerFixture
 ) -> None:
-    mocker.patch.object(builds, "DEPENDENCE_SECONDS", 0.0)
+    mocker.patch.object(examine, "DEPENDENCE_SECONDS", 0.0)
     with stages(SEEDS) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"
