@@ -111,7 +111,7 @@ def test_arguments_are_recorded_in_signature_order_with_what_tuners_chose(styles
     assert tuned.constexprs == ("BLOCK",)
     assert tuned.options["num_warps"] == 2
     assert (even.arguments["EVEN"], uneven.arguments["EVEN"]) == (True, False)
-    assert even.constants == {"n": 256, "BLOCK": 32}
+    assert even.constants == {"n": 256, "BLOCK": 32, "EVEN": 1}
     assert applied.arguments["SIDE"] == 16, "a default value is an argument"
     assert applied.arguments["DTYPE"] == DtypeArgument("fp32")
     function = applied.arguments["FUNCTION"]

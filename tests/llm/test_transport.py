@@ -97,6 +97,14 @@ def test_an_unreadable_answer_is_one_call_and_has_a_reason(endpoint, text, says)
     assert candidate(reply, "llm 1", 1).flaw == reply.unreadable
 
 
+def test_an_answer_that_was_cut_off_says_so(endpoint, capfd):
+    endpoint.script = ["[[ ## reasoning ## ]]\n" + "so " * 2000]
+    asked = model(endpoint.url, [])
+    reply = replace(asked, answer_tokens=10)(QUESTION, 0, 20)
+    assert "lacks critiques, idea, rationale, swizzle; it was cut off after" in reply.unreadable
+    assert "WARNING" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("failure", [Status(429), Status(500), Status(503), Cut()])
 def test_what_may_pass_is_asked_again(endpoint, failure):
     endpoint.script = [failure, failure, GOOD]

@@ -64,7 +64,7 @@ def find_parameters(case: WhatIf, subject: Subject) -> Iterator[records.Cure]:
     misses = sum(cause.other_domain + cause.capacity + cause.conflict for cause in causes)
     if misses < LEAST_CAUSE * requests or not isinstance(language, Resizer):
         return
-    launch, trace = case.launch, case.traced.trace
+    launch, trace = case.traced.launch, case.traced.trace
     tiles = _work(trace)
     numbers = [one for one in launch.constexprs if type(launch.arguments.get(one)) is int]
     names = [number for number in numbers if number not in trace.immaterial]
@@ -127,7 +127,7 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
     An argument is the length of rows if, with a larger value, programs make as many accesses, to
     as many lines, and no lines differ but those of matrices with rows of that length.
     """
-    launch, trace, language = case.launch, case.traced.trace, case.setup.language
+    launch, trace, language = case.traced.launch, case.traced.trace, case.setup.language
     least = LEAST_CAUSE * (subject.baseline.l2_requests or 0)
     crowded = {one.names[0] for one in subject.baseline.causes or () if one.conflict >= least}
     rows = {

@@ -39,11 +39,6 @@ class WhatIf:
     traced: TracedLaunch
     known: records.Measurement | None = None
 
-    @property
-    def launch(self) -> records.Launch:
-        """The launch."""
-        return self.traced.launch
-
     @cached_property
     def before(self) -> records.Measurement:
         """The unmodified launch."""
@@ -181,8 +176,8 @@ def _idle(trace: records.Trace) -> int:
 
 def compare_at(swizzle: Swizzle, case: WhatIf) -> records.OtherSize | None:
     """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
-    proofs = prove_on(swizzle, [case.launch], case.setup.target)
-    numbers, before = case.launch.numbers, case.before
+    proofs = prove_on(swizzle, [case.traced.launch], case.setup.target)
+    numbers, before = case.traced.launch.numbers, case.before
     if isinstance(proofs, records.Witness):
         return records.OtherSize(numbers, before.l2_hit_rate, None, None, loses=True)
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):

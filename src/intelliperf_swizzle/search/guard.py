@@ -109,8 +109,8 @@ class SizeGuard:
     def independence(self) -> records.Independence:
         """What is known of how programs depend on each other, and in which launches."""
         subject, varied = self._subject, {name for name, *_ in self._varied} - {*self._held}
-        apart = (other.launch.numbers for other in self._others
-                 if not find_dependence(other.traced.trace, other.launch))  # fmt: skip
+        apart = (other.traced.launch.numbers for other in self._others
+                 if not find_dependence(other.traced.trace, other.traced.launch))  # fmt: skip
         sizes = tuple(dict.fromkeys((*apart, *self._looked)))
         known = len(subject.launches), subject.has_dependences
         return records.Independence(*known, sizes, tuple(sorted(varied)))
@@ -131,14 +131,14 @@ class SizeGuard:
     @cached_property
     def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
         """A small launch with another value of one argument that other sizes leave alone."""
-        first, others = self._subject.traced[0], [one.launch for one in self._others]
-        apart = (one.launch for one in self._others if one.launch.tiles >= ENOUGH_TILES
-                 and not find_dependence(one.traced.trace, one.launch))  # fmt: skip
+        first, others = self._subject.traced[0], [one.traced for one in self._others]
+        apart = (one.launch for one in others if one.launch.tiles >= ENOUGH_TILES
+                 and not find_dependence(one.trace, one.launch))  # fmt: skip
         small = min(apart, key=lambda one: one.tiles, default=first.launch)
         made = [
             (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
             for name in small.arguments.keys() - {*first.trace.immaterial}
-            if others and all(other.arguments[name] == small.arguments[name] for other in others)
+            if others and all(one.launch.arguments[name] == small.arguments[name] for one in others)
             for value in _values(small, name)
         ]
         traces = self._look([one for _, one in made], VARIED_SECONDS)
@@ -158,7 +158,7 @@ class SizeGuard:
         """
         traces = [one.trace for one in self._subject.traced]
         tiles = self._subject.traced[0].launch.tiles
-        larger = [other.traced for other in self._others if other.launch.tiles > tiles]
+        larger = [other.traced for other in self._others if other.traced.launch.tiles > tiles]
         return (
             not larger
             or any(trace.hands_over for trace in traces)

@@ -181,6 +181,8 @@ class Model:
                 self.sleep(pause)
                 continue
             text, usage = _last_call(lm, self.clock() - started)
+            if unreadable and (usage.output_tokens or 0) >= lm.kwargs["max_tokens"]:
+                unreadable += f"; it was cut off after {usage.output_tokens} tokens: be brief"
             return Reply(fields, text, unreadable, usage)
         raise AssertionError  # the last round returns or raises
 
@@ -239,6 +241,7 @@ def _dspy() -> Any:
             "a language model needs DSPy, which is not installed",
             hint="pip install 'intelliperf-swizzle[llm]'",
         ) from None
+    dspy.disable_logging()  # an answer that was cut off: we say it, to the model too
     return dspy
 
 
