@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A recorded launch at other sizes.
+"""A recorded launch at other sizes, or with another value of an argument.
 
 The grid is explained by sizes and blocks among the arguments (`cdiv(M, BLOCK_M) * cdiv(N,
 BLOCK_N)`). Then one size is changed, and with it the grid, the tensors, and their strides.
@@ -248,3 +248,18 @@ def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) ->
         end = view.offset_bytes + (last + 1) * view.item_bytes
         needed[view.storage] = max(needed[view.storage], end)
     return {number: Storage(size) for number, size in needed.items()}
+
+
+def other_values(launch: Launch, name: str) -> list[int]:
+    """Other values of an argument than its own, at which a kernel may be launched as well.
+
+    Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided or
+    which is added in a loop.
+    """
+    value, text = launch.constants.get(name), launch.source.entry.text
+    if value is None or re.search(rf"arange\(0, {name}\b", text):
+        return []
+    if name in launch.constexprs:
+        return [1 - value if value in (0, 1) else 1]
+    used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
+    return [one for one in range(bool(used), 3) if value not in (one, 1)]

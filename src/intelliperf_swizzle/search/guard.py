@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,6 +14,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer
+from intelliperf_swizzle.frontends.resizing import other_values
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import recorded_condition
@@ -139,7 +139,7 @@ class SizeGuard:
             (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
             for name in small.arguments.keys() - {*first.trace.immaterial}
             if others and all(one.launch.arguments[name] == small.arguments[name] for one in others)
-            for value in _values(small, name)
+            for value in other_values(small, name)
         ]
         traces = self._look([one for _, one in made], VARIED_SECONDS)
         return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
@@ -200,21 +200,6 @@ class SizeGuard:
         with ThreadPoolExecutor(cores()) as pool:
             found = filter(None, pool.map(partial(compare_at, swizzle), cases))
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
-
-
-def _values(launch: records.Launch, name: str) -> list[int]:
-    """Other values of an argument than its own, at which a kernel may be launched as well.
-
-    Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided or
-    which is added in a loop.
-    """
-    value, text = launch.constants.get(name), launch.source.entry.text
-    if value is None or re.search(rf"arange\(0, {name}\b", text):
-        return []
-    if name in launch.constexprs:
-        return [1 - value if value in (0, 1) else 1]
-    used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
-    return [one for one in range(bool(used), 3) if value not in (one, 1)]
 
 
 def _proofs(
