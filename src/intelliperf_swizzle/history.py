@@ -195,7 +195,7 @@ def _check_replaceable(path: Path) -> None:
             _header(first)
     except RecordError as error:
         raise HistoryError(
-            f"{path} is not a history and would be overwritten", hint=_ELSEWHERE
+            f"{path} is not a history of this version ({error.fact}): it stays", hint=_ELSEWHERE
         ) from error
 
 

@@ -91,7 +91,7 @@ def stencil(side: int) -> list[str]:
 def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> None:
     run = optimize(
         stencil(512), target=TARGET, candidates=60, compute="never",
-        project_directory=str(tmp_path),
+        project_directory=str(tmp_path), report_dir=str(tmp_path / "out"),
     )  # fmt: skip
     assert run.best is not None
     assert run.sizes is not None
