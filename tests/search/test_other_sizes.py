@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intelliperf_swizzle import optimize, score
+from intelliperf_swizzle import Run, optimize, score
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
@@ -123,16 +123,21 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
 
 
+def optimized(application: str, folder: Path) -> Run:
+    """A short search on an application, in a folder of the test."""
+    (folder / "application.py").write_text(application)
+    return optimize(
+        [sys.executable, "application.py"], target=TARGET, candidates=20, compute="never",
+        project_directory=str(folder), report_dir=str(folder / "out"),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("application", [GATHER, PERSISTENT], ids=["table", "persistent"])
 def test_what_may_depend_at_another_size_is_swizzled_for_the_recorded_values(
     tmp_path: Path, application: str
 ) -> None:
     """Contents decide accesses, so no larger launch is looked at; or in one, tiles share `w`."""
-    (tmp_path / "application.py").write_text(application)
-    run = optimize(
-        [sys.executable, "application.py"], target=TARGET, candidates=20, compute="never",
-        project_directory=str(tmp_path),
-    )  # fmt: skip
+    run = optimized(application, tmp_path)
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "the recorded sizes"
@@ -264,11 +269,7 @@ def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_th
     tmp_path: Path, effect: str, tested: str | None
 ) -> None:
     """No size that is looked at has as many tiles, and no launch another value."""
-    (tmp_path / "application.py").write_text(TURNED.replace("EFFECT", effect))
-    run = optimize(
-        [sys.executable, "application.py"], target=TARGET, candidates=20, compute="never",
-        project_directory=str(tmp_path),
-    )  # fmt: skip
+    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
     assert run.best is not None
     assert run.best.proof is not None
     assert tested is None or tested in (run.best.proof.condition or "")

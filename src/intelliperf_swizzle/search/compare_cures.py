@@ -271,7 +271,7 @@ def compare_cures(
         return None
     if subject.baseline.bound_by_arithmetic or subject.baseline.only_compulsory:
         return records.Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
-    progress.phase(f"comparing cures for {subject.kernel} (model)")
+    progress.phase(f"comparing alternatives for {subject.kernel} (model)")
     arguments = tuple(parameters() if parameters else find_parameters(case, subject))
     found = [*arguments]
     if best:
