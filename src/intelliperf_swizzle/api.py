@@ -102,7 +102,7 @@ def score(
     """Prove and measure one swizzle on an application's kernel.
 
     Args:
-        swizzle: its text, the name of a pattern, or a parsed swizzle.
+        swizzle: its text, a pattern or its name, or a parsed swizzle.
         command: the application, as an argument list.
         target: the GPU; by default the one present, else an MI300X, modelled.
         progress: told of each step.

@@ -15,6 +15,7 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -183,13 +184,19 @@ def unified_diff(before: Mapping[str, str], after: Mapping[str, str], root: Path
 
     Above it, the packages and their versions, if it is for what pip has installed.
     """
-    own = {Path(path).relative_to(root).parts[0] for path in after}
-    known = metadata.distributions(path=[str(root)]) if root.name in INSTALLED else ()
-    whose = [one for one in known if own & {file.parts[0] for file in one.files or ()}]
-    return "".join(f"{one.name} {one.version}\n" for one in whose) + "".join(
+    own = frozenset(Path(path).relative_to(root).parts[0] for path in after)
+    return _packages(root, own) + "".join(
         "".join(_diff_of(before[path], after[path], Path(path).relative_to(root).as_posix()))
         for path in sorted(after)
     )
+
+
+@lru_cache
+def _packages(root: Path, own: frozenset[str]) -> str:
+    """The installed packages that have some of these files or folders, a line each."""
+    known = metadata.distributions(path=[str(root)]) if root.name in INSTALLED else ()
+    whose = [one for one in known if own & {file.parts[0] for file in one.files or ()}]
+    return "".join(f"{one.name} {one.version}\n" for one in whose)
 
 
 def _diff_of(before: str, after: str, name: str) -> Iterator[str]:
@@ -213,9 +220,9 @@ def quoted(name: str) -> str:
 def patch_root(file: str, roots: Sequence[Path]) -> Path:
     """The first folder that a file lies in, links followed: a patch's names are relative to it.
 
-    Of a file that pip has installed, or of a checkout, below such a folder, too, it is the one of
-    all packages, or of the checkout. Any other belongs to a package, and the folder is the one that
-    the package lies in; or it stands alone, and the folder is its own.
+    For a file that pip has installed it is the folder of all packages, and for one in a checkout
+    the checkout, unless one of the folders lies inside of that. Any other file belongs to a
+    package, and the folder is the one that the package lies in; or it is the file's own.
 
     Raises:
         SpliceError: the file's name is not UTF-8.
@@ -232,7 +239,7 @@ def patch_root(file: str, roots: Sequence[Path]) -> Path:
         if root in path.parents and not (home and root in home.parents):
             return root
     folder = home or path.resolve().parent
-    while (folder / "__init__.py").exists():
+    while not home and (folder / "__init__.py").exists():
         folder = folder.parent
     return folder
 

@@ -195,7 +195,7 @@ def _check_replaceable(path: Path) -> None:
             _header(first)
     except RecordError as error:
         raise HistoryError(
-            f"{path} is not a history of this version ({error.fact}): it stays", hint=_ELSEWHERE
+            f"{path} is not a history of this version ({error.fact}), so it stays", hint=_ELSEWHERE
         ) from error
 
 
@@ -204,7 +204,7 @@ def _check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
         header = _header(line)
     except RecordError as error:
         raise HistoryError(
-            f"{path}:1 is not a line of a history of this version: {error.fact}", hint=_ANEW
+            f"{path}:1 is not a line of a history of this version: {error.fact}", hint=_ELSEWHERE
         ) from error
     version = header.run.get("version")
     if version != identity.get("version"):

@@ -19,7 +19,7 @@ from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.readers import grid_of, refuse_reserved
+from intelliperf_swizzle.readers import count, grid_of, refuse_reserved
 from intelliperf_swizzle.records import Launch, Proof, RemapVerdict, Witness
 
 AnySwizzle: TypeAlias = "str | Pattern | Swizzle"
@@ -67,7 +67,7 @@ def prove(
     """Is a swizzle a permutation of a launch's tiles?
 
     Args:
-        swizzle: its text, the name of a pattern, or a parsed swizzle.
+        swizzle: its text, a pattern or its name, or a parsed swizzle.
         grid: programs of the launch, along up to three axes.
         target: gives the number of XCDs.
         sizes: also prove it for other sizes, up to some seconds: for the proof's `extent`.
@@ -81,6 +81,14 @@ def prove(
         LanguageError: the text is no swizzle, or reads a name that is not given.
         UsageError: there is no such pattern or target, or no such grid.
     """
+    return prove_with(swizzle, grid, constants, target, sizes)
+
+
+def prove_with(
+    swizzle: AnySwizzle, grid: int | Sequence[int], constants: Mapping[str, int],
+    target: AnyTarget = DEFAULT_TARGET, sizes: bool = True,
+) -> Proof | Witness:  # fmt: skip
+    """The same; constants may have the names of our parameters, too."""
     name, text, parameters = close_swizzle(swizzle, constants)
     parsed = parse(text)
     refuse_unread(name, constants, parameters | parsed.names, parameters)
@@ -140,8 +148,7 @@ def prove_source(
         for note in recorded.cautions:
             progress.note(note)
         launches = launches_of(recorded.launches, file, kernel)
-        noun = "launch" if len(launches) == 1 else "launches"
-        progress.phase(f"looking at {len(launches)} {noun}")
+        progress.phase(f"looking at {count(len(launches), 'launch', 'launches')}")
         return language.prove_launches(launches, sweep=sweep, kept=kept)
 
 

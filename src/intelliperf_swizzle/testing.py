@@ -29,7 +29,7 @@ def assert_swizzle_is_permutation(
     `assert_swizzle_is_permutation("xcd-contiguous", range(1, 500))`
 
     Args:
-        swizzle: its text, the name of a pattern, or a parsed swizzle.
+        swizzle: its text, a pattern or its name, or a parsed swizzle.
         grids: lengths of linear grids, or tuples of two or three extents; an integer is one grid.
         target: gives the number of XCDs.
         constants: integer arguments of the kernel, and parameters of the pattern, by name.

@@ -408,10 +408,11 @@ def test_what_writes_integers_is_computed_beyond_the_budget(tmp_path: Path) -> N
     text = """
 @triton.jit
 def rounding_kernel(x, y, turns):
-    value = tl.load(x + tl.program_id(0))
+    at = tl.program_id(0) * 8 + tl.arange(0, 8)
+    value = tl.load(x + at)
     for turn in range(turns):
         value = value * 0.5 + turn
-    tl.store(y + tl.program_id(0), value.to(tl.int8))
+    tl.store(y + at, value.to(tl.int8))
 
 integers = torch.zeros(4000, device="cuda", dtype=torch.int32)
 slow_kernel[8,](integers, 3000)

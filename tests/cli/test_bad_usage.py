@@ -84,6 +84,14 @@ def test_bad_usage_is_one_error_and_exit_code_2(
     assert shown.out == ""
 
 
+@pytest.mark.parametrize("name", ["target", "grid", "swizzle", "sizes"])
+def test_an_argument_of_the_kernel_may_have_the_name_of_one_of_ours(name: str) -> None:
+    assert (
+        main(["prove", f"pid = (pid + {name}) % num_pids", "--grid", "8", "--set", f"{name}=3"])
+        == 0
+    )
+
+
 SECONDS = ("limit_seconds", "validation_seconds")
 COUNTS = (
     "samples", "max_tokens", "max_seconds", "candidates", "measure", "top_n", "num_attempts",

@@ -28,6 +28,7 @@ from printed import compiled
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
+from intelliperf_swizzle.frontends.triton.ir.flow import folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.records import Launch
 
@@ -123,6 +124,21 @@ def test_every_operation_is_read_once_and_every_operand_is_defined(texts: Sequen
         assert not [v for op in every(kernel) for v in op.operands if v not in known]
         printed = re.findall(r'^ +(?:%\S+(?:, %\S+)* = )?"?([a-z_]+\.[a-z_.]+)', text, re.M)
         assert Counter(printed) == Counter(op.name for op in every(kernel))
+
+
+def test_what_folds_a_number_is_seen_in_a_function_that_is_called(tmp_path: Path) -> None:
+    text = """
+@triton.jit(noinline=True)
+def slot():
+    return tl.program_id(0) % 4096
+
+
+@triton.jit
+def ring(x):
+    tl.store(x + slot(), tl.load(x + slot()) + 1)
+"""
+    launch = launch_of(write_kernel(tmp_path, text), "ring", (8,), {"x": ("int32", (4096,))})
+    assert {op.name for op in folds(Kernel.parse(*compiled([launch])))} == {"arith.remsi"}
 
 
 def test_types_agree_wherever_the_text_tells_them_twice(texts: Sequence[str]) -> None:

@@ -41,6 +41,13 @@ def test_an_installed_package_gets_a_patch_with_its_version(tmp_path: Path) -> N
     assert diff.startswith("my-kernels 1.2\n--- a/mine/ops/kernels.py\n")
 
 
+def test_a_checkout_that_is_a_package_is_the_root(tmp_path: Path) -> None:
+    file = kernel_in(tmp_path / "nodes" / "node")
+    (file.parent / "__init__.py").touch()
+    subprocess.run(["git", "init", "-q", file.parent], check=True)
+    assert patch_root(str(file), [tmp_path]) == file.parent
+
+
 @pytest.mark.parametrize("project", [".", "elsewhere"])
 def test_an_editable_install_gets_a_patch_for_its_checkout(tmp_path: Path, project: str) -> None:
     file = kernel_in(tmp_path / "checkout" / "src" / "mine")

@@ -151,6 +151,8 @@ def test_a_condition_is_tested_once() -> None:
     assert conditional(once, ("pid",), "N == 4").count("where(") == 2
     other = "own_pid = 3\npid = where(num_pids == 8, pid, own_pid)"
     assert conditional(other, ("pid",), "num_pids == 8").count("where(") == 2
+    hiding = conditional("M = pid // 2\npid = pid % 2 + 2 * M", ("pid",), "N == 4")
+    assert parse(conditional(hiding, ("pid",), "M == 8")).names == {"pid", "N", "M"}
 
 
 @pytest.mark.parametrize(("rows", "renumbers"), [(7, True), (2, False)])

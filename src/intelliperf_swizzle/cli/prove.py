@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from intelliperf_swizzle.cli import (
     PROGRAM,
@@ -83,14 +82,13 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     from intelliperf_swizzle.mapping import refusal
-    from intelliperf_swizzle.proofs import loaded_target, prove
+    from intelliperf_swizzle.proofs import loaded_target, prove_with
     from intelliperf_swizzle.records import Witness
     from intelliperf_swizzle.report.words import proved
 
     target, extents = loaded_target(options.target), grid(options.grid)
-    settings: dict[str, Any] = settings_of(options.set)
     pattern = swizzle_of(options.swizzle)
-    verdict = prove(pattern, extents, target=target, **settings)
+    verdict = prove_with(pattern, extents, settings_of(options.set), target)
     if not isinstance(verdict, Witness):
         print(proved(pattern.name, verdict, target.domain_count))
         return 0

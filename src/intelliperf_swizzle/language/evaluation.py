@@ -431,7 +431,7 @@ def _foldable(name: str, left: syntax.Number, right: syntax.Number) -> bool:
     """Whether two constants have a value that every target agrees on."""
     if name in ("//", "%") and (left.value < 0 or right.value < 1):
         return False
-    if name in ("<<", ">>") and (left.value < 0 or not 0 <= right.value <= 30):
+    if name in ("<<", ">>") and (left.value < 0 or not 0 <= right.value <= LARGEST_SHIFT):
         return False
     return abs(_FOLD[name](left.value, right.value)) <= LARGEST
 

@@ -150,9 +150,8 @@ def conditional(text: str, outputs: Sequence[str], condition: str, own: str = "o
     """
     hidden = assigned_names(parse(text).statements) & {*re.findall(r"\w+", condition)}
     kept = "".join(f"{own}_{name} = {name}\n" for name in (*outputs, *sorted(hidden)))
-    for name in hidden:
-        condition = re.sub(rf"\b{name}\b", f"{own}_{name}", condition)
-    chosen = "".join(f"\n{name} = where({condition}, {name}, {own}_{name})" for name in outputs)
+    tested = re.sub(rf"\b({'|'.join(hidden) or '(?!)'})\b", rf"{own}_\1", condition)
+    chosen = "".join(f"\n{name} = where({tested}, {name}, {own}_{name})" for name in outputs)
     bare = text.strip().removeprefix(kept).removesuffix(chosen)
     if f"{own}_" in bare:
         return conditional(text, outputs, condition, f"{own}_")

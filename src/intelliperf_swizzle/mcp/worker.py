@@ -22,6 +22,7 @@ from intelliperf_swizzle.codec import dumps, encode, loads
 from intelliperf_swizzle.edit import patch_root
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.proofs import prove_with
 from intelliperf_swizzle.records import Measurement, Witness
 from intelliperf_swizzle.report.files import read_run
 from intelliperf_swizzle.report.pages import markdown
@@ -44,7 +45,7 @@ def answer(verb: str, arguments: dict[str, Any], progress: Lines) -> dict[str, A
         arguments["output_file"] = f"{arguments['report_dir']}/optimize.json"
     bound = {**arguments.pop("constants", {}), **arguments.pop("parameters", {})}
     if verb == "prove":
-        verdict = intelliperf_swizzle.prove(**arguments, **bound)
+        verdict = prove_with(**arguments, constants=bound)
         witness = list(describe(verdict)) if isinstance(verdict, Witness) else []
         known = {name: getattr(verdict, name, None) for name in ("extent", "condition")}
         return {"holds": not witness, "witness": witness, **known}

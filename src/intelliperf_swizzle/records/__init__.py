@@ -3,8 +3,8 @@
 """The nouns that rooms hand to each other; frozen, with the unit in the field's name."""
 
 from intelliperf_swizzle.records.attempts import (
-    ARITHMETIC_MARGIN, FAR_ABOVE, Attempt, ByHand, Candidate, Ceiling, Interval, Level, Measurement,
-    MissCauses, OtherSize, Sizes, Timing, Usage, Validation, Verdict, VerdictKind,
+    Attempt, ByHand, Candidate, Ceiling, Interval, Level, Measurement,
+    MissCauses, OtherSize, Sizes, Timing, Usage, Validation, Verdict,
 )  # fmt: skip
 from intelliperf_swizzle.records.launches import (
     NOT_RECORDED, Argument, Capture, Counter, DescriptorArgument, DtypeArgument, FunctionArgument,
@@ -12,7 +12,7 @@ from intelliperf_swizzle.records.launches import (
     save_launch,
 )  # fmt: skip
 from intelliperf_swizzle.records.quantities import (
-    LINE_BYTES, SECTOR_BYTES, Access, Certificate, Constants, Extent, Float64Array, Grid,
+    LINE_BYTES, SECTOR_BYTES, Access, Certificate, Constants, Float64Array, Grid,
     Int32Array, Int64Array, MappedLaunch, Proof, Rate, RemapKind, RemapVerdict, Segment, SizesTried,
     Trace, UInt8Array, Witness, launched_axes,
 )  # fmt: skip

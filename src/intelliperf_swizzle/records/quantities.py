@@ -197,7 +197,7 @@ class Trace:
         shape_sectors: uint8[...]; which of the line's four sectors are touched, bit 0 = first.
         shape_kind: uint8[shapes]; `Access`.
         segments: the address space, by increasing first line.
-        method: `batched`, or `sequential` where the plain interpreter had to be used.
+        method: `batched`, or `sequential` where programs had to be executed one by one.
         notes: sentences for the report (why not batched, …).
         cautions: what makes it doubtful, a sentence each; for beside the verdict.
         shared_writes: names of tensors of which programs of this launch read, or store over, what

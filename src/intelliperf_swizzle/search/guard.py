@@ -79,7 +79,7 @@ class SizeGuard:
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject, tied = self._subject, self._tied
-        for proof in _proofs(best, tied, () if tied else self._held):
+        for proof in _proofs(best, tied, () if tied or subject.has_dependences else self._held):
             swizzle = best.proved.swizzle
             if proof.condition:
                 swizzle = parse(conditional(swizzle.text, swizzle.outputs, proof.condition))
@@ -144,12 +144,12 @@ class SizeGuard:
         traces = self._look([one for _, one in made], VARIED_SECONDS)
         return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
 
-    @property
+    @cached_property
     def _held(self) -> list[str]:
         """Arguments at another value of which programs depend on each other."""
         return sorted({name for name, one, trace in self._varied if find_dependence(trace, one)})
 
-    @property
+    @cached_property
     def _tied(self) -> bool:
         """Whether programs depend on each other, or may, at a size that is not recorded.
 
@@ -211,7 +211,8 @@ def _proofs(
     and in which order they come, is not known of sizes that were not looked at.
     """
     proof, subject = best.proved.certify(), best.proved.subject
-    here = subject.has_dependences
+    known = all(name in one.constants for one in subject.launches for name in held)
+    here = subject.has_dependences or not known
     if proof.extent != "the recorded sizes" and not tied and not here:
         values = ([f"{name} == {one.constants[name]}" for one in subject.launches] for name in held)
         tests = [f"({' or '.join(dict.fromkeys(value))})" for value in values]
@@ -219,8 +220,8 @@ def _proofs(
             proof = records.Certificate("under a condition", needed)
         yield proof
     traced = subject.traced if tied or here else ()
-    decisive = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
-    if recorded := recorded_condition(best.proved.swizzle, subject.launches, decisive):
+    read = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
+    if recorded := recorded_condition(best.proved.swizzle, subject.launches, {*held, *read}):
         yield records.Certificate("the recorded sizes", recorded)
 
 

@@ -48,14 +48,14 @@ def optimize_kernel(
         try:
             if not found.interrupted:
                 best = found.best
-                picture = interruptibly(lambda: draw(setup, subject, best))
+                if subject.is_traced:
+                    picture = interruptibly(lambda: draw(setup, subject, best))
                 cures = interruptibly(
                     lambda: compare_cures(setup, subject, best, progress, parameters)
                 )
         except Interrupted as signal:
             found = found.until(signal)
-        name = plan.name_proposers(proposers)
-        run = conclude(setting, recorded, name, evaluator, history, found)
+        run = conclude(setting, recorded, plan.name_proposers(proposers), evaluator, history, found)
         run = replace(run, picture=picture, cures=cures)
         edit = found.best.edit if found.best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, found.interrupted)

@@ -49,7 +49,8 @@ class Found:
         effort: what the proposers have to say.
         by_hand: what people use by hand, the unmodified kernel first; none beside a model alone.
         interrupted: the signal that has ended it.
-        independence: what is known of the kernel's programs; None if it was not traced.
+        independence: what is known of the kernel's programs; None where only recorded launches
+            were looked at.
     """
 
     best: Edited | None = None
@@ -83,7 +84,7 @@ def search_kernel(
         best, effort = search(proposers, problem, attempts, evaluator, progress, guard)
         alone = proposers[0].name == "llm"
         by_hand = () if alone else tuple(_by_hand(problem, attempts, evaluator.baseline))
-        known = guard.independence if best and subject.is_traced else None
+        known = guard.independence if best and not subject.has_dependences else None
         return Found(best, effort, by_hand, independence=known)
 
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from signal import SIGALRM
 
+from intelliperf_swizzle import stopping
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
@@ -19,13 +20,6 @@ from intelliperf_swizzle.search.examine import examine_kernels, record_applicati
 from intelliperf_swizzle.search.kernel import optimize_kernel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.stopping import (
-    Interrupted,
-    begin_part,
-    defer_signals,
-    interruptibly,
-    limit,
-)  # fmt: skip
 
 
 def optimize_as_asked(
@@ -68,14 +62,14 @@ def optimize(
     """
     progress = progress or Silent()
     results: dict[Subject, Result] = {}
-    interrupted: Interrupted | None = None
-    limit(setup.options.seconds)
+    interrupted: stopping.Interrupted | None = None
+    stopping.limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
-        subjects, rows = interruptibly(lambda: examine_kernels(recorded, setup, progress))
+        subjects, rows = stopping.interruptibly(lambda: examine_kernels(recorded, setup, progress))
         searches = plan.plan_searches(subjects, setup)
         try:
             for number, one in enumerate(searches, 1):
-                begin_part(len(searches) - number + 1)
+                stopping.begin_part(len(searches) - number + 1)
                 if len(searches) > 1:
                     progress.note(f"kernel {number} of {len(searches)}: {one.subject.kernel}")
                 try:
@@ -86,8 +80,8 @@ def optimize(
                 results[one.subject], interrupted = result, result.interrupted
                 if interrupted:
                     break
-            defer_signals()
-        except Interrupted as signal:
+            stopping.defer_signals()
+        except stopping.Interrupted as signal:
             interrupted = signal
     failures = [result for result in results.values() if isinstance(result, SwizzleError)]
     if len(failures) == len(results):

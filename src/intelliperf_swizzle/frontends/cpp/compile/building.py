@@ -134,7 +134,7 @@ def built(
         other, target = ("CUDA", "h200") if recipe.language == "HIP" else ("HIP", "mi300x")
         hint = f"{toolchain.name_of_compiler} builds one" if builds else _REBUILD
         if any(programs_of(moved, place, other)):
-            hint = f"it has {other}'s: --target {target}"
+            hint = f"its device code is of {other}: --target {target}"
         asked = " ".join(recipe.command)
         raise CaptureError(f"`{asked}` names no program with device code", hint=hint)
     objects, without = _read(files, recipe.arch)
@@ -204,12 +204,12 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{compiler}`"
     elif here:
-        hint = f"it is `{here}`: include it by that name"
+        hint = f"`{wanted}` is here as `{here}`: include it by that name"
     elif package:
-        hint = f"{package}: `{wanted}`"
+        hint = f"for `{wanted}`: {package}"
     elif wanted.startswith("helper_"):
-        hint = f"`{wanted}`: git clone https://github.com/NVIDIA/cuda-samples, its Common in $CPATH"
-    elif "omp" in wanted:
+        hint = f"git clone https://github.com/NVIDIA/cuda-samples, and add its Common to CPATH"
+    elif re.match(r"[gi]?omp(?![a-z])", wanted):
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
     elif toolchain.has_vendors or not missing or wanted.startswith("."):
         return error
@@ -256,7 +256,7 @@ def _install(header: str, language: str) -> str | None:
     package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
     if package is None or language == "CUDA":
         return package and f"pip install {package}"
-    return f"sudo apt install {package} hipcc, of ROCm's repository, and /opt/rocm/bin on the path"
+    return f"sudo apt install {package} hipcc, from ROCm's repository; add /opt/rocm/bin to PATH"
 
 
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip", ".hh", ".inl", ".inc")

@@ -48,7 +48,7 @@ class DeviceKernel:
         types: of its parameters, as LLVM has them; `byref` of those passed by reference.
         instance: its name with its template arguments.
         prints: whether it may call `printf`, which does nothing here.
-        foreign: what it uses that no CPU has; None if it can be executed on one.
+        foreign: why it cannot be executed on a CPU; None if it can.
     """
 
     code: KernelCode
@@ -232,7 +232,7 @@ class _Preparation:
                 if what := foreign.get(kernel.name):
                     at = map(debug.place, re.findall(rf".*\b{re.escape(what)}\b.*", str(kernel)))
                     place = next((f" ({place})" for place in at if place), "")
-                    self._foreign[kernel.name] = f"`{what}`{place}"
+                    self._foreign[kernel.name] = f"`{what}`{place} is the GPU's alone"
             if len(foreign) < len(parameters):
                 path = self._request.folder / "objects" / f"{len(self._objects)}.o"
                 module, machine = native.host_module(host)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import VARIABLES, size_of
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, programs_of
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
@@ -202,9 +202,11 @@ def _launches(
             computed=any(journal.ran.get(name, {}).get("computed") for name in names),
             ordinal=len(launches),
         )
-        refused = any(launch.kernel in one for one in journal.refused)
+        part = re.compile(rf"(?<!\d){len(launch.kernel)}{re.escape(launch.kernel)}")
+        refused = any(one == launch.kernel or part.search(one) for one in journal.refused)
         if refused or not whole:
-            others = (NOT_RECORDED,) if refused else tuple(dict(launch.tensors()))
+            hidden = kernel.slice.contents is None or VARIABLES in kernel.slice.contents
+            others = (NOT_RECORDED,) if refused or hidden else tuple(dict(launch.tensors()))
             launch = replace(launch, varying=others)
         save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
@@ -304,9 +306,7 @@ def _computed(
             symbol = journal.records[name]["kernel"]
             kernel = kernels[symbol][1]
             source = kernel.source
-            reason = "its code for the CPU cannot be loaded"
-            if kernel.foreign:
-                reason = f"{kernel.foreign} is the GPU's alone"
+            reason = kernel.foreign or "its code for the CPU cannot be loaded"
             if event["why"] == "budget":
                 left = f"which is more than is left of {_BUDGET_SECONDS:g} s; see --compute"
                 reason = f"about {event['seconds']:.1f} s, {left}"

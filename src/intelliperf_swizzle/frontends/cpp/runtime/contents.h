@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// What buffers hold, by its hash, in the folder of a recording; on a stand-in and on a GPU.
+// The tables of a recording's folder, and what buffers hold by its hash; on stand-in and GPU.
 #pragma once
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,13 +16,10 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <fstream>
-#include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
-#include <vector>
 #include <unordered_map>
 #include <vector>
 

@@ -8,10 +8,12 @@
 // before, and the program makes its own launch and goes on.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
-//   order.txt      a line each, words as `read_order` takes them; or, where launches are written
-//   kernels.txt, globals.txt  down, what of, as for `standin.h`
-//   journal.jsonl  is written: what is being done and what came of it, as `frontends/trials` reads
-//   it launches.jsonl, contents/  are written, as by `standin.h`
+//   order.txt      a line each, words as `read_order` takes them
+//   kernels.txt, globals.txt
+//                  where launches are written down: of what, as for `standin.h`
+//   journal.jsonl  is written: what is being done and what came of it, as `frontends/trials`
+//                  reads it
+//   launches.jsonl, contents/  are written, as by `standin.h`
 // SWIZZLE_TRIAL_STOP names a folder: the first launch of a kernel from a library below it ends the
 // process. Needs no header of a vendor: what is called is looked up by name in what the program has
 // loaded. Source: CUDA Runtime API, CUDA Driver API, HIP Runtime API (public documentation).

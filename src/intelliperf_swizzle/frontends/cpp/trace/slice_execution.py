@@ -148,7 +148,8 @@ class SliceExecution:
         text = native.positioned(str(sliced), [function])
         host, foreign = native.host_text(text, {symbol: native.parameters_of(function)})
         if foreign:
-            why = f"{kernel.slice.executed}, by `{foreign[symbol]}`, which no CPU has"
+            what = kernel.slice.executed or "what is accessed is decided"
+            why = f"{what}, by `{foreign[symbol]}`, which no CPU has"
             raise TraceError(f"{self._launch.kernel} cannot be traced: {why}")
         names = _SHARED.findall(host)
         module, machine = native.host_module(_SHARED.sub(r"@\1 = global", host))
@@ -185,14 +186,14 @@ def _array(address: int, count: int, kind: Any) -> Any:
     return np.frombuffer((ctypes.c_uint8 * size).from_address(address), kind)
 
 
-def rounding(text: str, symbol: str, sites: Collection[int] = ()) -> str | None:
+def rounding(text: str, symbol: str, sites: Collection[int] | None = None) -> str | None:
     """An operation in a slice whose result a CPU and a GPU may round differently.
 
     With `sites`, one that leads to these accesses or to a branch.
     """
     function = llvm.parse(text).get_function(symbol)
     known = {llvm.identity(one): one for block in function.blocks for one in block.instructions}
-    ends = [key for key, one in known.items() if not sites or one.opcode == "br"
+    ends = [key for key, one in known.items() if sites is None or one.opcode == "br"
             or {*map(int, _SITE.findall(str(one)))} & {*sites}]  # fmt: skip
     leading = reached(ends, lambda key: [
         one for one in map(llvm.identity, known[key].operands) if one in known

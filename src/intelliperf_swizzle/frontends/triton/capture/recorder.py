@@ -36,7 +36,7 @@ from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 PROBE_SECONDS = 0.5
 """A launch runs this long before it is asked whether the budget suffices."""
-_ROUNDED = re.compile(r"arith\.fpto[su]i .*\bx?i8\b")
+_ROUNDED = re.compile(r"arith\.fpto[su]i .*[x ]i8\b")
 MOST_PROBES = 4
 """A kernel that was stopped so often on a grid is not begun again there, unless it may write
 integers: each launch of a long loop may have a seed of its own."""
@@ -178,13 +178,14 @@ class Budget:
         """
         kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
-        integers = not written(bound.ttir, live).isdisjoint(live.integers)
-        integers = integers and not _ROUNDED.search(bound.ttir or "")
-        hopeless = self._stopped[place] >= MOST_PROBES and not integers
+        numbers = written(bound.ttir, live).intersection(live.integers)
+        if _ROUNDED.search(bound.ttir or ""):
+            numbers -= {one.storage for _, one in live.launch.tensors() if one.item_bytes == 1}
+        hopeless = self._stopped[place] >= MOST_PROBES and not numbers
         if self._settings.compute == "never" or hopeless or bound.ttir is None:
             return Execution(computed=False, seconds=None)
         left = math.inf if self._settings.compute == "always" else self._seconds_left
-        most = (self._settings.deadline - time.monotonic()) / 2 if integers else 0.0
+        most = (self._settings.deadline - time.monotonic()) / 2 if numbers else 0.0
         stopwatch = _Stopwatch(max(left, most))
         try:
             execute(bound.ttir, live, stopwatch.ask)

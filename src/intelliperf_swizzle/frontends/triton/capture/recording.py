@@ -187,7 +187,7 @@ def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
         )
         for ordinal, (record, path) in enumerate(zip(told.records, paths, strict=True))
     ]
-    refused = {name for text in told.refusals for name in re.findall(r"`(\w+)`", text)}
+    refused = {name for text in told.refusals for name in re.findall(r"`(\w+)`", text)[:1]}
     for at, one in enumerate(launches):
         others = (NOT_RECORDED,) if one.kernel in refused else tuple(dict(one.tensors()))
         if one.kernel in refused or not whole:

@@ -16,15 +16,15 @@ def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
     """The kernel of a launch, as it was recorded; compiled from its text if that is edited.
 
     Raises:
-        TraceError: it cannot be compiled.
+        TraceError: it cannot be compiled, or its IR cannot be read.
     """
-    if launch.ttir and not edits:
-        return Kernel.parse(Path(launch.ttir).read_text(encoding="utf-8"))
     try:
+        if launch.ttir and not edits:
+            return Kernel.parse(Path(launch.ttir).read_text(encoding="utf-8"))
         from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of  # it needs Triton
 
         return Kernel.parse(ttir_of(launch, edits=edits))
-    except Exception as error:  # whatever Triton raises of a kernel
+    except Exception as error:  # whatever Triton raises of a kernel; IR of an unknown form
         words = " ".join(str(error).split())[-_MOST_WORDS:]  # the cause stands last
         raise TraceError(f"{launch.kernel} cannot be compiled: {words}") from error
 

@@ -127,7 +127,7 @@ def of_the_program(kernel: Kernel) -> set[str]:
             readers.setdefault(one, []).append(value)
     own = (
         result
-        for op in kernel.ops()
+        for op in kernel.every()
         if op.name in ("tt.get_program_id", "tt.call") or asks_where_it_runs(op)
         for result in op.results
     )

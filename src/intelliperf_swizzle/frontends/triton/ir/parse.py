@@ -175,7 +175,7 @@ class Kernel:
             raise ValueError(f"a TTIR module with an operation of unknown form: {error}") from error
 
     def every(self) -> Iterator[Op]:
-        """The operations of all functions, which are the first of these."""
+        """All functions, and the operations in each: a function comes before its own."""
         return (op for function in self.functions.values() for op in function.walk())
 
     def ops(self) -> Iterator[Op]:

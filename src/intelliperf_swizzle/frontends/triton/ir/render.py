@@ -34,7 +34,7 @@ RULE = "rule"
 """In place of a function's key: the edit is made when the kernel is compiled (`overlay.runtime`),
 and its text is a rule of it, JSON."""
 _RUNTIME = "intelliperf_swizzle.frontends.triton.overlay.runtime"
-_LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Load)
+_LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Load)
 _KEPT_JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline")
 
 

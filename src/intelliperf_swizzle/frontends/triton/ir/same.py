@@ -316,8 +316,8 @@ class _Pair:
             if a is None or b is None:
                 raise self._other(user, other)
             if a.name == b.name == "tt.call":
-                called = (one.kernel.functions for one in (self._original, self._edited))
-                self.compare(next(called)[a.symbol], next(called)[b.symbol])
+                before, after = self._original.kernel.functions, self._edited.kernel.functions
+                self.compare(before[a.symbol], after[b.symbol])
             if self._original.key(a) != self._edited.key(b):
                 raise self._other(a, b)
             pairs = zip(a.operands, b.operands, strict=True)

@@ -292,7 +292,7 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
     named = {read.axis: read.named for read in reads if read.named}
     if any(read.named != named.get(read.axis, "") for read in reads):
         raise SpliceError(
-            f"{where(function, 1)}: the same axis is read by its number and by a name"
+            f"{where(function, 1)}: the same axis is read in two ways", hint="make it a literal"
         )
     plain = {o: f"{language}.program_id({named.get(axis, axis)})" for axis, o in outputs.items()}
     lines = [*code.lines, *naming]

@@ -22,7 +22,7 @@ from intelliperf_swizzle.mapping.permutation import sample_tiles
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
 
 ACCESS_SECONDS = 3e-4
-"""What Triton's interpreter takes for a load or store of one program with the arithmetic around it,
+"""What the execution of a load or store of one program takes with the arithmetic around it,
 and `LINE_SECONDS` more for each cache line of it: a GEMM 1024³ of 64³ tiles (8448 accesses of 64
 lines) takes 5.6 s, a softmax 4096² (8192 accesses of 128 lines) 5.8 s."""
 LINE_SECONDS = 4e-6
