@@ -208,7 +208,7 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     elif package:
         hint = f"for `{wanted}`: {package}"
     elif wanted.startswith("helper_"):
-        hint = f"git clone https://github.com/NVIDIA/cuda-samples, and add its Common to CPATH"
+        hint = "git clone https://github.com/NVIDIA/cuda-samples, and add its Common to CPATH"
     elif re.match(r"[gi]?omp(?![a-z])", wanted):
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
     elif toolchain.has_vendors or not missing or wanted.startswith("."):
