@@ -101,8 +101,7 @@ class _Tracing:
         self._launch, self._kernel = launch, kernel
         block: records.Grid = tuple(launch.options["block"])
         self._values, by_reference = _values(launch, kernel.types)
-        buffers = _buffers(launch, kernel)
-        self._buffers = buffers
+        self._buffers = buffers = _buffers(launch, kernel)
         self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
         self._update = CurrentUpdate(kernel.slice.updates)
         self._begin = np.array([buffer.begin for buffer in buffers], np.int64)
@@ -111,15 +110,13 @@ class _Tracing:
             records.Segment(buffer.names, buffer.begin // records.LINE_BYTES, buffer.bytes)
             for buffer in buffers
         )
-        self._execution: SliceExecution | None = None
+        self._runner: Interpreter | SliceExecution
         if executed:
-            numbers = (value % (1 << 64) for value in self._values)
             passed = [
-                by_reference.get(number, value.to_bytes(8, "little"))
-                for number, value in enumerate(numbers)
+                by_reference.get(number, (value % (1 << 64)).to_bytes(8, "little"))
+                for number, value in enumerate(self._values)
             ]
-            self._execution = SliceExecution(kernel, launch, passed, buffers, self._update)
-            self._runner: Interpreter | SliceExecution = self._execution
+            self._runner = SliceExecution(kernel, launch, passed, buffers, self._update)
         else:
             self._runner = self._interpreter(kernel.slice.text)
 
@@ -186,20 +183,19 @@ class _Tracing:
             return None
         each = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
         lanes = (accesses * each).astype(np.int64)
-        nothing = np.zeros_like(lanes)
-        return np.stack((nothing, nothing, lanes), axis=1) if lanes.any() else None
+        return np.stack((0 * lanes, 0 * lanes, lanes), axis=1) if lanes.any() else None
 
     def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
-        if self._execution is None:
+        if isinstance(self._runner, Interpreter):
             return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
-        return writes_any(trace, self._execution.read)
+        return writes_any(trace, self._runner.read)
 
     def _reads_its_own(self) -> bool:
         """Whether no thread loads from where it has stored before, or another one stores."""
         held = [buffer for buffer in self._buffers if buffer.contents is not None]
         threads = math.prod(self._launch.options["block"])
         if (
-            self._execution is not None
+            isinstance(self._runner, SliceExecution)
             or sum(one.bytes for one in held) > _MOST_WATCHED
             or self._launch.programs * threads >= 1 << 31
         ):
