@@ -30,16 +30,9 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
-from intelliperf_swizzle.frontends.trials import Trial
+from intelliperf_swizzle.frontends.trials import Trial, processes
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
-from intelliperf_swizzle.frontends.trials.processes import (
-    Begun,
-    Known,
-    Limits,
-    fresh_folder,
-    try_out,
-)
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, TensorArgument, Trace
 
@@ -133,17 +126,17 @@ class CppOnGpu:
 
     def _try_out(self, programs: Mapping[int, gpu_builds.GpuProgram]) -> dict[int, Trial]:
         counts = [launch.count for launch, _ in self.traced]
-        limits = Limits(self._device.product, self.request.limit_seconds)
+        limits = processes.Limits(self._device.product, self.request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
-        return try_out(lambda known: self._start(code, known), counts, code, limits)
+        return processes.try_out(lambda known: self._start(code, known), counts, code, limits)
 
-    def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Begun:
+    def _start(self, code: Mapping[int, Sequence[Path]], known: processes.Known) -> processes.Begun:
         """The program with what is to be tried, in a fresh folder for what it says.
 
         Raises:
             ValidationError: it cannot be started.
         """
-        self._journal = folder = fresh_folder(self._folder)
+        self._journal = folder = processes.fresh_folder(self._folder)
         lines = [
             f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
             f"tolerance {self.tolerance!r}",
