@@ -315,7 +315,7 @@ def test_what_may_bring_programs_together_at_another_size_is_known_from_the_ir(
     application = tmp_path / "application.py"
     application.write_text(
         "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(y, n):\n"
-        f"    p = tl.program_id(0)\n    tl.store(y + {address}, p)\n\n"
+        f"    p = tl.program_id(0)\n    tl.store(y + ({address}), p)\n\n"
         "kernel[(64,)](torch.zeros(1 << 16, dtype=torch.int32, device='cuda'), 8)\n"
     )
     (launch,) = launches_of(application)
