@@ -103,7 +103,7 @@ def _change(run: records.Run) -> records.Change | None:
     )
 
 
-def stated(found: records.Established) -> list[str]:
+def phrase(found: records.Established) -> list[str]:
     """What was proved, and what was validated and was not: a line each."""
     test = f" Your test passed: `{found.unit_test}`." if found.unit_test else ""
     missing = f" Not established: {', '.join(found.missing)}." if found.missing else ""

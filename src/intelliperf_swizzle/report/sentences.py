@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import quoted
 from intelliperf_swizzle.readers import count, factor, milliseconds, percent, size
-from intelliperf_swizzle.report.establish import PROVED, establish, headline, recommended, stated
+from intelliperf_swizzle.report.establish import PROVED, establish, headline, phrase, recommended
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -56,7 +56,7 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
     return [
         f"{subject}; {headline(found.change)} with `{run.best.candidate.name}`."
         f"{_time(run.best.measurement)}{accuracy(run)}",
-        *stated(found),
+        *phrase(found),
         f"Patch: {patch_command(run, patch)}" if run.best.diff else NO_PATCH,
     ]
 
