@@ -41,8 +41,6 @@ from intelliperf_swizzle.records import (
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
 
-LINES_VARIABLE = "SWIZZLE_HIP_LINES"
-"""Names a file for the lines that executed workgroups touch: native execution's trace."""
 _WORD = 16
 """Hexadecimal digits of a pointer."""
 _BUDGET_SECONDS = 20.0
