@@ -4,27 +4,32 @@
 // launch touches into the file NATIVE_LINES, as rows of 64-bit numbers: the launch, the workgroup,
 // how many there are, and these, each with its kind in the lowest two bits.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace {
-std::map<std::pair<int64_t, int64_t>, std::set<int64_t>> touched;
-int64_t launches = 0;
+using Groups = std::map<int64_t, std::set<int64_t>>;
+std::map<int64_t, Groups> touched;
+Groups current;  // of the launch that is executed
 
 struct AtEnd {
   ~AtEnd() {
     if (touched.empty()) return;
     FILE* file = fopen(getenv("NATIVE_LINES"), "wb");
-    for (const auto& [where, lines] : touched) {
-      const int64_t head[] = {where.first, where.second, (int64_t)lines.size()};
-      fwrite(head, 8, 3, file);
-      for (int64_t line : lines) fwrite(&line, 8, 1, file);
-    }
+    for (const auto& [launch, groups] : touched)
+      for (const auto& [group, lines] : groups) {
+        const int64_t head[] = {launch, group, (int64_t)lines.size()};
+        fwrite(head, 8, 3, file);
+        for (int64_t line : lines) fwrite(&line, 8, 1, file);
+      }
     fclose(file);
   }
 } at_end;
@@ -44,21 +49,21 @@ void sw_move(const void* address, int64_t bytes, int32_t kind) {
   const auto at = (uint64_t)address;
   if (at < 15ull << 30 || at >= 256ull << 30 || bytes <= 0) return;  // of the workgroup alone
   const int64_t number = group[0] + (int64_t)grid[0] * (group[1] + (int64_t)grid[1] * group[2]);
-  auto& lines = touched[{launches, number}];
+  auto& lines = current[number];
   for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++)
     lines.insert(line << 2 | kind);
 }
 
-struct Extent {
-  uint32_t x, y, z;
-};
-#define LAUNCH(name)                                                                      \
-  int name(const void* kernel, Extent grid, Extent block, void** arguments, size_t shared, \
-           void* stream) {                                                                \
-    const int error = next(#name, name)(kernel, grid, block, arguments, shared, stream);  \
-    launches += !error;                                                                   \
-    return error;                                                                         \
+// The stand-in says that a launch is over, and its number: `{"event": "ran", "id": "123-4", …`.
+ssize_t write(int file, const void* data, size_t bytes) {
+  static const auto real = next("write", write);
+  static const char begins[] = "{\"event\": \"ran\", \"id\": \"";
+  if (bytes > sizeof begins && !memcmp(data, begins, sizeof begins - 1)) {
+    const std::string text((const char*)data + sizeof begins - 1, bytes - sizeof begins + 1);
+    auto& over = touched[std::stoll(text.substr(text.find('-') + 1))];
+    for (auto& [group, lines] : current) over[group] = std::move(lines);
+    current.clear();
   }
-LAUNCH(hipLaunchKernel)
-LAUNCH(cudaLaunchKernel)
+  return real(file, data, bytes);
+}
 }

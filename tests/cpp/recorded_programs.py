@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import subprocess
 import tempfile
@@ -15,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.frontends.cpp.language import HIP
-from intelliperf_swizzle.frontends.cpp.record.device_code import LAUNCHES
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
@@ -71,14 +69,11 @@ def record(
     capture = language.record(request)
     nothing = np.zeros(0, np.int64)
     native = {one.ordinal: dict.fromkeys(range(one.tiles), nothing) for one in capture.launches}
-    journal = request.folder / LAUNCHES
-    events = map(json.loads, journal.read_text("utf-8").splitlines())
-    ran = [int(one["id"].rpartition("-")[2]) for one in events if one["event"] == "ran"]
     words = np.fromfile(lines, np.int64)
     at = 0
     while at < len(words):
         launch, tile, count = (int(one) for one in words[at : at + 3])
-        native.setdefault(ran[launch], {})[tile] = words[at + 3 : at + 3 + count]
+        native.setdefault(launch, {})[tile] = words[at + 3 : at + 3 + count]
         at += 3 + count
     return Recorded(project, capture, native)
 
