@@ -12,9 +12,9 @@ from pathlib import Path
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.cpp.compile.building import TOOLCHAINS, names_program, sources
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import APT, find_gap
 from intelliperf_swizzle.frontends.cpp.gpu_trials import CppOnGpu
-from intelliperf_swizzle.frontends.cpp.record import capture, read_build
+from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
+from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
 from intelliperf_swizzle.frontends.cpp.trace import find_dependences, resize, trace, trace_each
 from intelliperf_swizzle.frontends.cpp.validate import validate
@@ -56,7 +56,7 @@ class Cpp:
         """The clang++ that is found, tried on ten lines."""
         try:
             toolchain = self.tools.find(environment)
-            return Compiler(str(toolchain), find_gap(toolchain, environment), APT)
+            return Compiler(str(toolchain), toolchain.gap(environment), toolchain.install)
         except SwizzleError as error:
             return Compiler(None, error.fact, error.hint)
 

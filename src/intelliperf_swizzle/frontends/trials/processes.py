@@ -260,11 +260,9 @@ def _by_candidate(
 
 # --- what trials mean ---------------------------------------------------------------------------
 
-CONFIDENCE = 0.95
 
-
-def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """The median and its interval from order statistics, which needs no distribution.
+def median_interval(samples: Sequence[float]) -> Interval:
+    """The median and its interval of 95 % confidence from order statistics, which needs no distribution.
 
     Of n samples the k-th smallest and the k-th largest enclose the true median with probability
     1 - 2 P(Binomial(n, 1/2) < k). Source: H. A. David, Order Statistics, 2.5.
@@ -274,7 +272,7 @@ def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) ->
     rank, outside = 0, 0.0
     while rank < count // 2:
         outside += math.comb(count, rank) / 2**count
-        if 2 * outside > 1 - confidence:
+        if 2 * outside > 1 - 0.95:
             break
         rank += 1
     first = max(rank - 1, 0)

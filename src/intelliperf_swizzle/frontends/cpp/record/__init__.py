@@ -1,6 +1,3 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
 """A program run on a stand-in for the runtime, which writes down its launches."""
-
-from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
-from intelliperf_swizzle.frontends.cpp.record.record_program import capture

@@ -34,8 +34,6 @@ KEYS = "keys.json"
 """By what a process makes each launch again is known, by ordinal: the stand-in's hash; its index of
 the launches of this kernel with this grid, block and shared memory; and the bytes of each argument
 as hexadecimal, with dots for those of a pointer, which are others on a GPU."""
-FLOATS = {"float": "f", "double": "d", "half": "e"}
-"""How `struct` calls LLVM's types."""
 OF = ".of."
 """In a name: the file and translation unit follow, where another one has that name, too."""
 GLOBALS = 15 << 30

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.child_processes import Ending, start, watch_to_end
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import VARIABLES, size_of
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES, size_of
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, programs_of
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
@@ -283,8 +283,8 @@ def _argument(
             return address or None
     if re.match(r"i\d+$", kind):
         return int.from_bytes(raw, "little", signed=True)
-    if kind in device_code.FLOATS:
-        value: float = struct.unpack(device_code.FLOATS[kind], raw)[0]
+    if kind in FLOATS:
+        value: float = struct.unpack(FLOATS[kind], raw)[0]
         return value
     return text
 

@@ -14,13 +14,17 @@ import numpy as np
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
-from intelliperf_swizzle.frontends.cpp.record.device_code import FLOATS, DeviceKernel, read_kernel
+from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
-from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate, Interpreter
-from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
+    CurrentUpdate,
+    Interpreter,
+    Sum,
+)
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 from intelliperf_swizzle.trace.sharing import (
