@@ -262,7 +262,7 @@ def _by_candidate(
 
 
 def median_interval(samples: Sequence[float]) -> Interval:
-    """The median and its interval of 95 % confidence from order statistics, which needs no distribution.
+    """The median and its 95 % interval from order statistics, which needs no distribution.
 
     Of n samples the k-th smallest and the k-th largest enclose the true median with probability
     1 - 2 P(Binomial(n, 1/2) < k). Source: H. A. David, Order Statistics, 2.5.
