@@ -11,31 +11,36 @@ executed on the CPU in one process on the same memory, must leave the same bytes
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle import children, records
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit import Edit, moved_command
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError, ValidationError
-from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
 from intelliperf_swizzle.frontends.cpp.record import device_code
-from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, recipe_of
-from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS, LAUNCHES
+from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, run_again
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_place
 from intelliperf_swizzle.frontends.cpp.trace import trace
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.mapping.permutation import sample_tiles
+from intelliperf_swizzle.records import (
+    Access,
+    Int32Array,
+    Int64Array,
+    Launch,
+    MappedLaunch,
+    Trace,
+    Validation,
+)
 
 
 def validate(
-    mapped: Sequence[records.MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
-) -> records.Validation:
+    mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
+) -> Validation:
     """Compares a kernel with its swizzled form; as of `frontends.ports.KernelLanguage.validate`.
 
     Each tile starts from the same memory in both kernels, and all of them come in the order of
@@ -55,7 +60,7 @@ def validate(
         if difference is None:
             compared, difference = compare_bytes(mapped, folder, budget_seconds / len(mapped))
     tiles = sum(one.launch.programs for one in mapped)
-    return records.Validation(
+    return Validation(
         method="all-tiles" if sum(compared) == tiles else "traces-reads-and-sample",
         launches=len(mapped),
         tiles_compared=sum(compared),
@@ -68,7 +73,7 @@ def validate(
 # --- what reads the number ------------------------------------------------------------------------
 
 
-def _stray_read(launch: records.Launch, edit: Edit, folder: Path) -> str | None:
+def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
     """A read of the number that the launch gives, outside of the inserted lines; in words.
 
     Of every kernel of the program, so that none but this one reads it in them.
@@ -91,7 +96,7 @@ def _stray_read(launch: records.Launch, edit: Edit, folder: Path) -> str | None:
 # --- what is accessed -----------------------------------------------------------------------------
 
 
-def _trace_difference(mapped: Sequence[records.MappedLaunch], folder: Path) -> str | None:
+def _trace_difference(mapped: Sequence[MappedLaunch], folder: Path) -> str | None:
     kernels = device_code.read_kernels(folder)
     for one in mapped:
         original = device_code.read_kernel(one.launch)
@@ -119,7 +124,7 @@ _LIMIT_SECONDS = 240.0
 
 
 def compare_bytes(
-    mapped: Sequence[records.MappedLaunch], folder: Path, seconds: float
+    mapped: Sequence[MappedLaunch], folder: Path, seconds: float
 ) -> tuple[list[int], str | None]:
     """How many tiles of each launch were compared, and the first difference in words.
 
@@ -140,7 +145,7 @@ def compare_bytes(
             raise ValidationError(
                 f"`{one.launch.kernel}` cannot be executed on the CPU: {kernel.foreign}"
             )
-    keys = [key for key, *_ in json.loads((recording / KEYS).read_text("utf-8"))]
+    keys = [key for key, *_ in json.loads((recording / device_code.KEYS).read_text("utf-8"))]
     with temporary_folder("compare") as place:
         rows = [f"{seconds}"]
         for one in mapped:
@@ -153,7 +158,7 @@ def compare_bytes(
             (place / name).symlink_to(recording / name)
         (place / "edited.so").symlink_to(folder / "kernels.so")
         (place / "contents").mkdir()
-        ended = _run(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
+        ended = run_again(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
         found = _answers(place)
     compared = []
     for one in mapped:
@@ -170,25 +175,13 @@ def compare_bytes(
     return compared, None
 
 
-def _run(recording: Path, place: Path, limit_seconds: float) -> children.Ended:
-    recipe = recipe_of(recording)
-    project = recording / PROJECT
-    toolchain = recipe.toolchain.find(os.environ)
-    environment = toolchain.run_environment(os.environ) | {
-        "SWIZZLE_HIP_FOLDER": str(place),
-        "SWIZZLE_HIP_COMPARE": str(place),
-    }
-    command = moved_command(recipe.command, Path(recipe.project), project)
-    return children.run(command, cwd=project, environment=environment, limit_seconds=limit_seconds)
-
-
 def _answers(place: Path) -> dict[str, Mapping[str, int]]:
     """What the stand-in says of each launch that it compared, by the launch's hash."""
-    events = Journal(place, LAUNCHES).unread()
+    events = Journal(place, device_code.LAUNCHES).unread()
     return {event["key"]: event for event in events if event["event"] == "compared"}
 
 
-def _where(one: records.MappedLaunch, answer: Mapping[str, int]) -> str:
+def _where(one: MappedLaunch, answer: Mapping[str, int]) -> str:
     address = answer["differs_at"]
     begins = one.launch.options["addresses"]
     for name, tensor in one.launch.tensors():
@@ -203,9 +196,7 @@ _PIECE = 1 << 22
 """Accesses that are compared at once."""
 
 
-def access_difference(
-    original: records.Trace, edited: records.Trace, tile: records.Int64Array
-) -> str | None:
+def access_difference(original: Trace, edited: Trace, tile: Int64Array) -> str | None:
     """Where programs touch something else than their tiles did, in words.
 
     Args:
@@ -244,7 +235,7 @@ def access_difference(
     return None
 
 
-def _pieces(offset: records.Int64Array) -> Iterator[tuple[int, int]]:
+def _pieces(offset: Int64Array) -> Iterator[tuple[int, int]]:
     """Ranges of programs with not many more than `_PIECE` accesses together."""
     first, programs = 0, len(offset) - 1
     while first < programs:
@@ -254,22 +245,22 @@ def _pieces(offset: records.Int64Array) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _numbers_of_shapes(original: records.Trace, edited: records.Trace) -> records.Int32Array:
+def _numbers_of_shapes(original: Trace, edited: Trace) -> Int32Array:
     """For each shape of the edited trace its number in the original one, -1 if it is new."""
     numbers = {key: number for number, key in enumerate(_shapes(original))}
     return np.array([numbers.get(key, -1) for key in _shapes(edited)], np.int32)
 
 
-def _shapes(trace: records.Trace) -> Iterator[tuple[object, ...]]:
+def _shapes(trace: Trace) -> Iterator[tuple[object, ...]]:
     parts = (trace.shape_line, trace.shape_sectors, trace.shape_late, trace.shape_passes)
     for number, kind in enumerate(trace.shape_kind.tolist()):
         own = slice(trace.shape_offset[number], trace.shape_offset[number + 1])
         yield kind, *(None if part is None else part[own].tobytes() for part in parts)
 
 
-def _words(trace: records.Trace, access: int) -> str:
+def _words(trace: Trace, access: int) -> str:
     line, shape = int(trace.access_base[access]), int(trace.access_shape[access])
-    kind = records.Access(int(trace.shape_kind[shape])).name.lower()
+    kind = Access(int(trace.shape_kind[shape])).name.lower()
     [segment] = trace.segment_of(np.array([line]))
     within = line - trace.segments[segment].first_line
     names = "`, `".join(trace.segments[segment].names)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Replay
-from intelliperf_swizzle.frontends.trials import Trial, processes
+from intelliperf_swizzle.frontends.trials import processes
+from intelliperf_swizzle.frontends.trials.journal import Trial
 from intelliperf_swizzle.frontends.triton.capture.recording import start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_order
