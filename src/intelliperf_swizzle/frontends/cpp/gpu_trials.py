@@ -162,14 +162,11 @@ class CppOnGpu:
         tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = gpu_builds.preloaded(
-            self._shim, {**self._environment, **program.variables, **folders}
-        )
-        place = program.folder
+        given = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
+        loaded = gpu_builds.preloaded(self._shim, given)
         try:
             with (folder / LOG).open("wb") as log:
-                child = Child(program.command, cwd=place, environment=variables, output=log)
+                child = Child(program.command, cwd=program.folder, environment=loaded, output=log)
         except OSError as error:
             raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
         return folder, child

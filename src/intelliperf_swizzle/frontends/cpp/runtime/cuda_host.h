@@ -22,12 +22,6 @@ EXTREMES(float)
 EXTREMES(double)
 #undef EXTREMES
 
-namespace swizzle {
-template <typename T>
-struct Same {
-  typedef T type;
-};
-}  // namespace swizzle
 #define LOAD(name)                                     \
   template <typename T>                                \
   __attribute__((device)) inline T name(const T* at) { \
@@ -35,7 +29,7 @@ struct Same {
   }
 #define STORE(name)                                                                        \
   template <typename T>                                                                    \
-  __attribute__((device)) inline void name(T* at, typename swizzle::Same<T>::type value) { \
+  __attribute__((device)) inline void name(T* at, __remove_cv(T) value) { \
     *at = value;                                                                           \
   }
 LOAD(__ldca)
