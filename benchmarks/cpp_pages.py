@@ -13,6 +13,7 @@ device functions are known is in `records/device_functions.json` (`device_functi
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -64,7 +65,8 @@ def device_functions() -> str:
     for language, found in records.items():
         reasons: dict[str, list[str]] = {}
         for name, why in found.items():
-            reasons.setdefault(why or KNOWN, []).append(f"`{name}`")
+            told = re.sub(r"it uses `llvm\S+`, which", "it uses an intrinsic that", why or KNOWN)
+            reasons.setdefault(told, []).append(f"`{name}`")
         known = reasons.pop(KNOWN, [])
         rows = sorted(reasons.items(), key=lambda one: -len(one[1]))
         parts += [
@@ -78,9 +80,10 @@ def device_functions() -> str:
         "# Device functions",
         "Which device functions of CUDA and HIP the tool knows, of those that the headers we have "
         "declare, with numbers, vectors and pointers as parameters. `python benchmarks/"
-        "device_functions.py` calls each in a kernel of its own; one is known if its kernel is "
-        "traced and can be executed on the CPU. Where a kernel has another one, the refusal or a "
-        "note names what it is to the compiler, and its line.",
+        "device_functions.py` calls each in a kernel of its own, of overloads one, not of `char` "
+        "where there is another. It is known if the kernel is traced and can be executed on the "
+        "CPU. Of a kernel with another one the refusal, or a note, names what that is to the "
+        "compiler, and its line.",
         *parts,
     )
 

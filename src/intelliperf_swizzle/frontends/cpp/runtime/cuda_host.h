@@ -35,6 +35,7 @@ EXTREMES(double)
 LOAD(__ldca)
 LOAD(__ldlu)
 STORE(__stwb)
+STORE(__stwt)
 STORE(__stcg)
 STORE(__stcs)
 #undef LOAD
