@@ -35,7 +35,6 @@ EXTREMES(double)
 LOAD(__ldca)
 LOAD(__ldlu)
 STORE(__stwb)
-STORE(__stwt)
 STORE(__stcg)
 STORE(__stcs)
 #undef LOAD
