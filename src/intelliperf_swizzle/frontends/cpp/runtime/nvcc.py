@@ -268,8 +268,8 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
         common += ["-ivfsoverlay", overlaid(Path(source).absolute(), read, kept)]
     if asked.phase == "host":
         return subprocess.call([*common, "--cuda-host-only", *asked.host, source, *to])
-    known = [one for one in asked.architectures if one <= NEWEST] or [NEWEST]
-    architecture = max(75, *known)  # CUDA 13 knows none before
+    # CUDA 13 knows none before 75
+    architecture = max(75, *([one for one in asked.architectures if one <= NEWEST] or [NEWEST]))
     # in the names of CUB's kernels; clang's own is the oldest
     common += ["-U__CUDA_ARCH_LIST__", f"-D__CUDA_ARCH_LIST__={10 * architecture}"]
     status = subprocess.call([
