@@ -27,10 +27,10 @@ EXTREMES(double)
   __attribute__((device)) inline T name(const T* at) { \
     return *at;                                        \
   }
-#define STORE(name)                                                                        \
-  template <typename T>                                                                    \
+#define STORE(name)                                                       \
+  template <typename T>                                                   \
   __attribute__((device)) inline void name(T* at, __remove_cv(T) value) { \
-    *at = value;                                                                           \
+    *at = value;                                                          \
   }
 LOAD(__ldca)
 LOAD(__ldlu)
