@@ -152,10 +152,8 @@ class CppOnGpu:
         tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = gpu_builds.preloaded(
-            self._shim, {**self._environment, **program.variables, **folders}
-        )
+        given = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
+        variables = gpu_builds.preloaded(self._shim, given)
         try:
             return folder, start(program.command, folder, program.folder, variables)
         except OSError as error:
