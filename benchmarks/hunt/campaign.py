@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from hunt.gates import Offers, Verdict
 
 LIMIT_SECONDS = 150.0
-"""An application that takes longer, all its texts together, has hung the worker."""
+"""An application that takes longer, all its texts together, has hung the worker; on a machine with
+more to do than it has cores, so many times as long."""
 
 UNSEEN = {"OTHER": "wrong at another size", "SPLIT": "wrong in another configuration"}
 """Harm in a run that the tool has not seen, by the variable that asks for the run."""
@@ -281,7 +282,9 @@ class Campaign:
         in_a_row, until = 0, time.monotonic() + seconds
         lines = list(read(self._record))
         count = sum(len(line.get("pairs", ())) for line in lines)
-        done = {line.get("seed") for line in lines}
+        done = {
+            line.get("seed") for line in lines if not line.get("failed", "").startswith("worker")
+        }
         seeds = (seed for seed in range(first_seed, sys.maxsize) if seed not in done)
         workers = [_Worker(self._context, self._arguments) for _ in range(self._jobs)]
         try:
@@ -344,7 +347,8 @@ class _Worker:
                 line: dict[str, Any] = self._pipe.recv()
                 self._seed = None
                 return line
-            if time.monotonic() - self._since < LIMIT_SECONDS:
+            crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+            if time.monotonic() - self._since < LIMIT_SECONDS * crowd:
                 return None
         dead = "took too long" if self._process.is_alive() else "died"
         return {"seed": seed, "failed": f"worker {dead}"}

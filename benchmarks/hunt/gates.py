@@ -35,6 +35,7 @@ from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.frontends import child_processes
 from intelliperf_swizzle.frontends.triton.capture import describe, recorder, recording, unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
@@ -346,7 +347,7 @@ def _start(
     from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
     settings: AgentSettings = load_settings(folder)
-    (folder / recording.LOG).touch()
+    (folder / child_processes.LOG).touch()
     assert settings.gpu is not None
     sys.path.insert(0, str(cwd))
     exit_code = 0
@@ -364,7 +365,7 @@ def _start(
         for function in at_exit:
             function()
     except Exception:
-        (folder / recording.LOG).write_text(traceback.format_exc())
+        (folder / child_processes.LOG).write_text(traceback.format_exc())
         exit_code = 1
     finally:
         atexit.register = register

@@ -71,6 +71,8 @@ The same Triton applications and texts, judged by the gates of 13f502c (with tha
 That is few applications, so most kinds are there once or not at all; what of each was tried:
 
 {old_kinds}
+
+Kinds and effects of the record above that were never tried there, {never} {took}
 """
 
 
@@ -83,6 +85,7 @@ def page(triton: Path, hip: Path, old: Path) -> str:
         both=_share([*pairs_of(triton), *pairs_of(hip)]),
         triton_makers=makers(triton), triton=_section(triton, table, holes, refusals),
         hip_makers=makers(hip), hip=_section(hip, table, holes, refusals), missing=missing(triton),
+        never=never_tried(pairs_of(old), pairs_of(triton)), took=took_too_long(old),
         old=_share(pairs_of(old)), old_holes=holes(pairs_of(old)), old_kinds=kinds(pairs_of(old)),
     )  # fmt: skip
     return aged(filled)
@@ -144,13 +147,21 @@ def makers(record: Path) -> str:
 
 def missing(record: Path) -> str:
     """How many applications between others were not judged."""
-    done = {line["seed"] for line in read(record) if "seed" in line}
+    done = {line["seed"] for line in read(record) if "pairs" in line}
     left = max(done) + 1 - len(done)
     return (
         f"Of {max(done) + 1:,} Triton applications {left} were not judged: the machine of b082805c "
-        "had another NumPy, and no patch for functions that other kernels use. Those of them that "
-        "later commits judged were drawn at random."
+        "had another NumPy (283 of its applications fail there unchanged), and "
+        "b082805c made no patch for functions that other kernels use. They are drawn like the "
+        "others; those of them that later commits judged were the first, or drawn at random."
     )
+
+
+def never_tried(pairs: Sequence[Pair], every: Sequence[Pair]) -> str:
+    """Traits and effects of all applications that no judged one has."""
+    tried = {one for pair in pairs for one in (*pair.traits, pair.effect)}
+    others = {one for pair in every for one in (*pair.traits, pair.effect)} - tried
+    return f"{len(others)} of {len(others | tried)}: {', '.join(sorted(others))}."
 
 
 def kinds(pairs: Sequence[Pair]) -> str:
@@ -162,6 +173,12 @@ def kinds(pairs: Sequence[Pair]) -> str:
         accepted = sum(one.accepted for one in harmful)
         rows.append((trait, len({one.seed for one in with_it}), len(harmful), accepted))
     return _rows(("kind", "applications", "harmful pairs", "accepted"), rows)
+
+
+def took_too_long(record: Path) -> str:
+    """Applications of a record that nothing is known of for their time."""
+    late = sum(line.get("failed", "").startswith("worker") for line in read(record))
+    return f"{late} applications took the old tool more than the limit of 150 s."
 
 
 def left_out(record: Path) -> str:
