@@ -125,13 +125,13 @@ class WatchedLauncher:
         if getattr(_now, "trials", 0):
             execute()
             return
-        kernel, given = self._kernel.src.fn, getattr(_now, "given", None)
+        kernel, named = self._kernel.src.fn, getattr(_now, "given", None)
         options = self._options
-        if given is not None:
+        if named is not None:
             known = {*kernel.arg_names, "grid", "warmup"}
-            options = {name: value for name, value in given.items() if name not in known}
+            options = {name: value for name, value in named.items() if name not in known}
         grid = int(x), int(y), int(z)
-        call = Call(kernel, tuple(self._values(args)), options, grid, given or {})
+        call = Call(kernel, tuple(self._values(args)), options, grid, named or {})
         empty = 0 in (x, y, z)  # Triton launches nothing then, and says nothing
         self._launch(BoundCall(call, empty, self._kernel.hash, self._ttir), execute)
 
