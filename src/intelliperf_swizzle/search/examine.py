@@ -248,11 +248,11 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
         for each in map(launch.with_config, launch.tuned):
             with suppress(TraceError, ProfileError):
                 if time.monotonic() < ends:
-                    measured = examine_kernel([each], setup, Silent())
-                    times[launch.in_words([each.config])] = measured.time_ms
+                    words = launch.in_words([each.config])
+                    times[words] = examine_kernel([each], setup, Silent()).time_ms
         ranked = (f"{one} {times[one]:.3g} ms" for one in sorted(times, key=times.__getitem__))
-        how += f"; by modelled time: {', '.join(ranked)}; not ranked: "
-        how += str(len(launch.tuned) - len(times))
+        without = len(launch.tuned) - len(times)
+        how += f"; by modelled time: {', '.join(ranked)}; not ranked: {without}"
     shown = launch.in_words(dict.fromkeys(one.config for one in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
     note += f"{how}; a patch leaves those of other constexprs as they are"

@@ -162,9 +162,10 @@ def arguments_without_addresses(launch: Launch) -> dict[str, Argument]:
     def replaced(value: Argument) -> Argument:
         if isinstance(value, tuple):
             return tuple(map(replaced, value))
-        for number, one in launch.storages.items() if type(value) is int else ():
-            if one.address is not None and 0 <= value - one.address < one.bytes:
-                return ("address", number, value - one.address)
+        if type(value) is int:
+            for number, one in launch.storages.items():
+                if one.address is not None and 0 <= value - one.address < one.bytes:
+                    return ("address", number, value - one.address)
         return value
 
     return {name: replaced(value) for name, value in launch.arguments.items()}

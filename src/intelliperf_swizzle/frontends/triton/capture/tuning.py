@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from types import FunctionType
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
-
-Configs: TypeAlias = tuple[Mapping[str, Any], ...]
 
 VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
 """Of the application: kernels are compiled in it, and launched by Triton's launcher."""
@@ -73,16 +71,15 @@ def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[...,
     return launched
 
 
-def choices(call: Call) -> dict[str, Configs]:
+def choices(call: Call) -> dict[str, Any]:
     """`configs` and `tuned` of a launch: with each configuration that its tuner would time,
     constexprs, what heuristics make of them, options, and `grid`."""
     if (tuner := _tuners.get(python_function(call.kernel))) is None:
         return {}
-    tuned: Configs = ()
+    found = {"configs": tuple(_constants(one.all_kwargs()) for one in tuner.configs)}
     with suppress(Exception):  # code of the application's
-        tuned = tuple(_tuned(tuner, call.kernel, {**tuner.nargs, **call.given}))
-    configs = (_constants(one.all_kwargs()) for one in tuner.configs)
-    return {"configs": tuple(configs), "tuned": tuned}
+        found["tuned"] = tuple(_tuned(tuner, call.kernel, {**tuner.nargs, **call.given}))
+    return found
 
 
 def _tuned(tuner: Any, kernel: object, given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
