@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import Child, prepare
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
+from intelliperf_swizzle.frontends import child_processes
+from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
@@ -34,8 +35,7 @@ from intelliperf_swizzle.frontends.triton.capture.tuning import VARIABLES
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.records import Capture, Launch
-from intelliperf_swizzle.records.launches import NOT_RECORDED, load_launch, save_launch
+from intelliperf_swizzle.records import NOT_RECORDED, Capture, Launch, load_launch, save_launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
@@ -278,6 +278,7 @@ def start(
     """
     search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
     caches = folder.parent if on_gpu else folder
+    without = {name: environment.get(name, "1") for name in _WITHOUT_GPU}
     hooked = {
         **{name: text for name, text in environment.items() if name != "TRITON_INTERPRET"},
         FOLDER_VARIABLE: str(folder),
@@ -287,15 +288,10 @@ def start(
         "TRITON_CACHE_DIR": str(caches / "triton-cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "torch-cache"),
         **VARIABLES,
-        **(
-            {"TRITON_CACHE_AUTOTUNING": "1"}
-            if on_gpu
-            else {name: environment.get(name, "1") for name in _WITHOUT_GPU}
-        ),
+        **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else without),
     }
     try:
-        with (folder / LOG).open("wb") as log:
-            return Child(command, cwd=cwd, environment=hooked, output=log)
+        return child_processes.start(command, folder, cwd, hooked)
     except (OSError, ValueError) as error:
         gone = isinstance(error, FileNotFoundError)
         said = f"there is no program `{command[0]}`"
