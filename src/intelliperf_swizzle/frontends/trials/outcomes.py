@@ -89,7 +89,18 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
         if kind == "does not build" or kind == "not validated":
             return GpuOutcome((kind, text))
         return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
-    validation = _validation(trial, tiles, tolerance)
+    compared = [tiles[task] for task in trial.checks]
+    loose = any(check.loose for check in trial.checks.values())
+    validation = Validation(
+        method="gpu",
+        launches=len(compared),
+        tiles_compared=sum(compared),
+        tiles=sum(tiles),
+        same_bits=trial.difference is None,
+        rule="tolerance" if loose else "bits",
+        tolerance=tolerance if loose else None,
+        difference=trial.difference,
+    )
     if not validation.same_bits:
         return GpuOutcome(("output differs", trial.difference or ""), validation)
     if len(trial.checks) < len(tiles):
@@ -100,18 +111,3 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
     if trial.timing is None:
         return GpuOutcome(("not measured", trial.note or "no times were taken"), validation)
     return GpuOutcome(None, validation, trial.timing)
-
-
-def _validation(trial: Trial, tiles: Sequence[int], tolerance: float) -> Validation:
-    compared = [tiles[task] for task in trial.checks]
-    loose = any(check.loose for check in trial.checks.values())
-    return Validation(
-        method="gpu",
-        launches=len(compared),
-        tiles_compared=sum(compared),
-        tiles=sum(tiles),
-        same_bits=trial.difference is None,
-        rule="tolerance" if loose else "bits",
-        tolerance=tolerance if loose else None,
-        difference=trial.difference,
-    )
