@@ -3,6 +3,8 @@
 """What the plain command makes of the kernels of public packages, without a GPU.
 
     python benchmarks/package_coverage.py [PACKAGE ...]   # into records/coverage.json
+    python benchmarks/package_coverage.py PACKAGE --part 3/16 --parts FOLDER   # a part of it, here
+    python benchmarks/package_coverage.py --parts FOLDER  # the record of what lies there
     python benchmarks/package_coverage.py --render        # docs/results/coverage.md from it
 
 Each package is installed with pip into an environment of its own, layered over this one, in which a
@@ -92,44 +94,91 @@ def run(name: str) -> dict[str, Any]:
     package = PACKAGES[name]
     with tempfile.TemporaryDirectory() as folder:
         python = python_with(package.wanted, Path(folder) / "environment")
-        found = look_at(package, python, Path(folder))
-        return {"commit": _commit(), "installed": [*package.wanted], **found}
+        return record_of(package, [look_at(package, python, Path(folder))])
 
 
-def look_at(package: Package, python: Path, folder: Path) -> dict[str, Any]:
-    """What the plain command finds in a package's script, run by a Python that has the package."""
+def look_at(
+    package: Package,
+    python: Path,
+    folder: Path,
+    part: str = "0/1",
+    options: Sequence[str] = OPTIONS,
+) -> dict[str, Any]:
+    """What the plain command finds in a package's script, run by a Python that has the package.
+
+    Args:
+        package: whose script.
+        python: that has it.
+        folder: for results.
+        part: which of how many parts of the script's calls.
+        options: of the command.
+    """
     result, failures = folder / "result.json", folder / "failures.txt"
-    tool = [sys.executable, "-m", "intelliperf_swizzle", "--target", package.target, *OPTIONS]
+    options = ("--target", package.target, *options)
+    tool = [sys.executable, "-m", "intelliperf_swizzle", *options]
     script = ["-o", result, "--report_dir", folder / "out", "--", python,
               HERE / "packages" / package.script]  # fmt: skip
-    given = {**os.environ, **dict(package.environment), "FAILED_CALLS": str(failures)}
+    given = {**os.environ, **dict(package.environment), "FAILED_CALLS": str(failures),
+             "CALLS_PART": part}  # fmt: skip
     begun, before = time.monotonic(), _cpu_seconds()
     ended = subprocess.run([*map(str, tool), *map(str, script)], cwd=HERE, env=given,
                            capture_output=True, text=True)  # fmt: skip
     seconds = round(time.monotonic() - begun)
     read = json.loads(result.read_text()) if result.exists() else {"swizzle": {}}
     rows = read["swizzle"].get("kernels", [])
-    traced = [one for one in rows if one["baseline_l2_hit_rate"] is not None]
-    others = Counter(why for one in traced if (why := _not_searched(one)))
     cautions = [one.splitlines() for one in read["swizzle"].get("cautions", ())]
     return {
-        "options": f"--target {package.target} {' '.join(OPTIONS)}",
+        "commit": os.environ.get("COMMIT") or _commit(),
+        "options": " ".join(options),
         "ended": ended.returncode,
         "said": [] if rows else ended.stderr.splitlines()[-3:],
         "failed_calls": failures.read_text().splitlines() if failures.exists() else [],
-        "kernels": len(rows),
-        "launches": sum(one["launches"] for one in rows),
         "not_recorded": [" ".join(dict.fromkeys((one[0], one[-1]))) for one in cautions
                          if "is not recorded" in one[0]],
-        "not_traced": {_called(one): one["note"] for one in rows if one not in traced},
-        "not_searched": dict(others),
-        "searched": len(traced) - others.total(),
-        "gained": {_called(one): [one["baseline_l2_hit_rate"], one["best_l2_hit_rate"],
-                                  one["verdict"]]
-                   for one in traced if one["best_l2_hit_rate"] is not None},
+        "rows": [{"kernel": _called(one), "launches": one["launches"], "note": one["note"],
+                  "before": one["baseline_l2_hit_rate"], "after": one["best_l2_hit_rate"],
+                  "verdict": one["verdict"]} for one in rows],
         "seconds": seconds,
         "cpu_seconds": round(_cpu_seconds() - before),
     }  # fmt: skip
+
+
+def record_of(package: Package, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The record of a package from what was found in the parts of its script.
+
+    Of a kernel that several parts launch the row counts in which most was done.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for row in sorted((row for part in parts for row in part["rows"]), key=_done):
+        before = rows.get(row["kernel"], {"launches": 0})["launches"]
+        rows[row["kernel"]] = {**row, "launches": before + row["launches"]}
+    traced = [row for row in rows.values() if row["before"] is not None]
+    others = Counter(why for row in traced if (why := _not_searched(row)))
+    told = {key: sorted({one for part in parts for one in part[key]})
+            for key in ("said", "failed_calls", "not_recorded")}  # fmt: skip
+    return {
+        "commit": parts[0]["commit"],
+        "installed": list(package.wanted),
+        "options": parts[0]["options"],
+        "parts": len(parts),
+        "ended": next((part["ended"] for part in parts if part["ended"]), 0),
+        **told,
+        "kernels": len(rows),
+        "launches": sum(row["launches"] for row in rows.values()),
+        "not_traced": {key: row["note"] for key, row in rows.items() if row not in traced},
+        "not_searched": dict(others),
+        "searched": len(traced) - others.total(),
+        "gained": {row["kernel"]: [row["before"], row["after"], row["verdict"]]
+                   for row in traced if row["after"] is not None},
+        "seconds": max(part["seconds"] for part in parts),
+        "cpu_seconds": sum(part["cpu_seconds"] for part in parts),
+    }  # fmt: skip
+
+
+def _done(row: dict[str, Any]) -> tuple[bool, bool, float]:
+    """How much was done for a kernel: traced, searched, and what was found."""
+    traced = row["before"] is not None
+    return traced, traced and not _not_searched(row), row["after"] or 0.0
 
 
 def _called(row: dict[str, Any]) -> str:
@@ -207,10 +256,12 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
         f"all, {100 * good / recorded:.1f} % of those recorded), {searched} searched, and for "
         f"{len(found)} a swizzle was found. {ended}. Code of commit {commits}. Options: {how}. A "
         "dash: that was not looked at in this run. The versions are "
-        "those of the table, the scripts in `benchmarks/packages/`; "
+        "those of the table, the scripts in `benchmarks/packages/`; of one that was run in parts, "
+        "each with some of its calls, what all parts launch is counted in each, and seconds are "
+        "the longest part's; "
         "operators that fail on their own (arguments that the script does not know, backward "
         "passes that are not implemented) are listed in the record. Seconds are of a machine with "
-        "two cores that up to fifteen other processes used, too.",
+        "two cores that up to fifteen other processes used, too, or, of parts, of one of 32.",
         table(header, rows),
         "What was found, by modelled L2 hit rates (%):",
         table(["package", "kernel", "before", "after", "verdict"], found),
@@ -224,15 +275,29 @@ COVERAGE = Table("coverage", lambda *_: {name: run(name) for name in PACKAGES}, 
 
 
 def main() -> None:
-    """Runs packages, or renders the page."""
+    """Runs packages, or a part of one, or joins parts, or renders the page."""
     parser = argparse.ArgumentParser()
     parser.add_argument("packages", nargs="*", default=[*PACKAGES], metavar="PACKAGE")
     parser.add_argument("--render", action="store_true")
+    parser.add_argument("--part", metavar="I/N", help="of one package, which is installed here")
+    parser.add_argument("--seconds", default=OPTIONS[-1], help="of the command, with --part")
+    parser.add_argument("--parts", type=Path, help="folder of parts: --part writes, else joined")
     arguments = parser.parse_args()
+    if arguments.part:
+        (name,), (number, _) = arguments.packages, arguments.part.split("/")
+        options = (*OPTIONS[:-3], arguments.seconds, "--seconds", arguments.seconds)
+        with tempfile.TemporaryDirectory() as folder:
+            found = look_at(PACKAGES[name], Path(sys.executable), Path(folder), arguments.part,
+                            options)  # fmt: skip
+        (arguments.parts / f"{name}.{number}.json").write_text(json.dumps(found, indent=1), "utf-8")
+        return
     record = COVERAGE.record
     records = json.loads(record.read_text("utf-8")) if record.exists() else {}
     for name in () if arguments.render else arguments.packages:
-        records[name] = run(name)
+        files = sorted(arguments.parts.glob(f"{name}.*.json")) if arguments.parts else ()
+        parts = [json.loads(one.read_text("utf-8")) for one in files]
+        if parts or not arguments.parts:
+            records[name] = record_of(PACKAGES[name], parts) if parts else run(name)
         record.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n", "utf-8")
     for path, text in render(records).items():
         (DOCUMENTS / path).write_text(text, "utf-8")

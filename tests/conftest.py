@@ -38,8 +38,8 @@ LONG = (
     "host/test_run.py",
     "language/test_emitters_agree.py", "llm/test_command.py",
     "llm/test_figures_with_models.py", "llm/test_hip_answers.py", "llm/test_loop.py", "loop",
-    "packaging", "search/test_application.py", "search/test_cures.py", "search/test_other_sizes.py",
-    "search/test_uneven.py",
+    "packaging", "search/test_application.py", "search/test_alternatives.py",
+    "search/test_other_sizes.py", "search/test_uneven.py",
     "source_proofs/test_published_remaps.py", "source_proofs/test_sizes.py", "tile_loops",
     "validate/test_validate.py",
 )  # fmt: skip

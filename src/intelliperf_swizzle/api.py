@@ -23,7 +23,7 @@ from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.proofs import AnySwizzle, AnyTarget, close_swizzle, refuse_unread
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.records import Score
-from intelliperf_swizzle.report import words
+from intelliperf_swizzle.report import sentences
 from intelliperf_swizzle.search import score as scoring
 from intelliperf_swizzle.search.deliver import deliver
 from intelliperf_swizzle.search.run import optimize_as_asked
@@ -84,11 +84,11 @@ class Run(RunRecord):
         return apply(self.edit) if self.edit else ()
 
     def __str__(self) -> str:
-        return words.message(self)
+        return sentences.message(self)
 
     def __repr__(self) -> str:
         tried = f"{len(self.attempts)} attempts"
-        return f"<Run of {self.kernel} on {self.target}: {words.verdict(self)}, {tried}>"
+        return f"<Run of {self.kernel} on {self.target}: {sentences.verdict(self)}, {tried}>"
 
 
 def score(

@@ -14,7 +14,7 @@ from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.proofs import AnySwizzle, AnyTarget, loaded_target, prove, prove_source
 from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, RemapVerdict, Witness
-from intelliperf_swizzle.report.words import describe_remap
+from intelliperf_swizzle.report.sentences import describe_remap
 
 
 def assert_swizzle_is_permutation(

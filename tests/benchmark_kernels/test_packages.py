@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from package_coverage import PACKAGES, look_at
+from package_coverage import PACKAGES, look_at, record_of
 
 MODULES = {"sageattention": "sageattention", "liger-kernel": "liger_kernel", "fla-core": "fla"}
 
@@ -20,7 +20,7 @@ MODULES = {"sageattention": "sageattention", "liger-kernel": "liger_kernel", "fl
 def test_kernels_of_a_public_package_are_recorded_and_traced(tmp_path: Path, name: str) -> None:
     if find_spec(MODULES[name]) is None:
         pytest.skip(f"{name} is not installed")
-    found = look_at(PACKAGES[name], Path(sys.executable), tmp_path)
+    found = record_of(PACKAGES[name], [look_at(PACKAGES[name], Path(sys.executable), tmp_path)])
     assert found["ended"] == 0, found["said"]
     assert not found["not_recorded"]
     assert len(found["not_traced"]) <= 0.05 * found["kernels"], found["not_traced"]

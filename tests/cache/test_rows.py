@@ -13,7 +13,7 @@ from traces_by_hand import READ, WRITE, written_out
 
 from intelliperf_swizzle.cache import Physics
 from intelliperf_swizzle.cache.model import measurement, with_times
-from intelliperf_swizzle.cache.nvidia_replay import replay_two_sides
+from intelliperf_swizzle.cache.nvidia_replay import nvidia_replay
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.cache.traffic import Traffic, add_division_time, overlap_levels
 from intelliperf_swizzle.hardware import load_target
@@ -29,7 +29,7 @@ def opened(tiles, banks, sectors=15, **changes):
     target = dataclasses.replace(H200, **facts, memory_banks_per_channel=banks, **changes)
     stream = merge(written_out(tiles, sectors))
     order = np.arange(stream.tiles)
-    return replay_two_sides(stream, order, target, 1, Physics(l1=False)).row_activations
+    return nvidia_replay(stream, order, target, 1, Physics(l1=False)).row_activations
 
 
 def reads(*lines):
@@ -76,7 +76,7 @@ def test_rows_are_not_counted_where_tiles_write_parts_of_sectors():
 def test_rows_are_not_counted_where_the_target_says_nothing():
     target = dataclasses.replace(H200, memory_row_bytes=0)
     stream = merge(written_out(reads(0, 8)))
-    assert replay_two_sides(stream, np.arange(2), target, 1, Physics(l1=False)).row_activations == 0
+    assert nvidia_replay(stream, np.arange(2), target, 1, Physics(l1=False)).row_activations == 0
 
 
 # --- times ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from traces_by_hand import ATOMIC, READ, WRITE, assembled, gemm, written_out
 
 from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, ReplayedLaunch, replay
-from intelliperf_swizzle.cache.nvidia_replay import pace, replay_two_sides, slots
+from intelliperf_swizzle.cache.nvidia_replay import nvidia_replay, pace, slots
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.hardware import load_target
 
@@ -37,7 +37,7 @@ def two_cus(**changes):
 def counted(tiles, target, sectors=15, occupancy=1, **switches):
     stream = merge(written_out(tiles, sectors))
     order = np.arange(stream.tiles)
-    return replay_two_sides(stream, order, target, occupancy, Physics(l1=False, **switches))
+    return nvidia_replay(stream, order, target, occupancy, Physics(l1=False, **switches))
 
 
 def missed_sectors(tiles, **given):
@@ -85,7 +85,7 @@ def test_workgroups_of_a_cu_share_its_l1():
     late = [(READ, [100_000 + i]) for i in range(30)]
     stream = merge(written_out([[(READ, lines)], [*late, (READ, lines)]]))
     one_cu = dataclasses.replace(two_cus(), num_xcds=1, gpc_cus=(1,), gpc_domains=(0,))
-    total = replay_two_sides(stream, np.arange(2), one_cu, 2, FULL)
+    total = nvidia_replay(stream, np.arange(2), one_cu, 2, FULL)
     assert total.l1_hit_lines == len(lines)
     assert total.requests.sum() == 4 * (len(lines) + len(late))
 
@@ -138,7 +138,7 @@ def test_waves_that_touch_a_line_in_one_access_load_it_once_and_store_it_each():
     halves = np.tile([3, 12, 3], len(LINES))
     for kind, sectors in ((READ, 4), (WRITE, 6), (ATOMIC, 6)):
         stream = merge(assembled([0, 1, 1], [0], [0], [(kind, np.array(waves), halves)]))
-        total = replay_two_sides(stream, np.arange(2), two_cus(), 1, Physics(l1=False))
+        total = nvidia_replay(stream, np.arange(2), two_cus(), 1, Physics(l1=False))
         assert total.requests.sum() == sectors * len(LINES)
         assert total.fill_lines == (0 if kind == WRITE else len(LINES))
 
@@ -170,7 +170,7 @@ def unaligned(tiles, shapes, passes, late):
     )
     one_side = two_cus(cus_per_xcd=2, gpc_cus=(1, 1), gpc_domains=(0, 0))
     stream = merge(marked)
-    return replay_two_sides(stream, np.arange(stream.tiles), one_side, 1, Physics(l1=False))
+    return nvidia_replay(stream, np.arange(stream.tiles), one_side, 1, Physics(l1=False))
 
 
 def test_every_instruction_of_an_access_takes_the_cu_its_time():
@@ -207,7 +207,7 @@ def test_arithmetic_takes_its_time():
     for counts in ([2, int(1e6 * flops), 0], [0, 0, int(1e6 * lanes)]):
         busy = dataclasses.replace(trace, tile_arithmetic=np.array([counts, [0, 0, 0]]))
         known, idle = (
-            replay_two_sides(merge(one), np.arange(2), two_cus(), 1, FULL) for one in (busy, trace)
+            nvidia_replay(merge(one), np.arange(2), two_cus(), 1, FULL) for one in (busy, trace)
         )
         assert known.clocks == pytest.approx(1e6, rel=0.1)
         assert idle.clocks < 1e5
@@ -218,7 +218,7 @@ def test_a_workgroup_of_few_waves_has_only_a_part_of_its_cu(waves, part):
     trace = written_out([[(READ, LINES), (READ, LINES)], []])
     lanes = np.array([[0, 0, int(1e6 * H200.lanes_per_clock_cu)], [0, 0, 0]])
     busy = dataclasses.replace(trace, tile_arithmetic=lanes, waves=waves)
-    total = replay_two_sides(merge(busy), np.arange(2), two_cus(), 1, FULL)
+    total = nvidia_replay(merge(busy), np.arange(2), two_cus(), 1, FULL)
     assert total.clocks == pytest.approx(part * 1e6, rel=0.1)
 
 
@@ -234,7 +234,7 @@ def test_the_oldest_workgroup_of_a_cu_computes_first():
     fetched = {}
     for waves in (8, 16):
         busy = dataclasses.replace(trace, tile_arithmetic=lanes, waves=waves)
-        total = replay_two_sides(merge(busy), np.arange(4), small, 2, Physics(l1=False))
+        total = nvidia_replay(merge(busy), np.arange(4), small, 2, Physics(l1=False))
         fetched[waves] = total.fill_lines
         assert total.clocks == pytest.approx(2 * 128 * 5000, rel=0.1)
     assert fetched[8] < 1.3 * 32768
@@ -272,10 +272,10 @@ def test_workgroups_alone_on_their_cus_fall_out_of_step():
 def test_a_gpc_has_its_share_of_the_bandwidth_of_memory():
     """Sixteen workgroups, all on the first of eight GPCs, get an eighth of it."""
     trace = gemm(2048, 128, 8192, 128, 128, 64)
-    one = replay_two_sides(merge(trace), np.arange(trace.tiles), H200, 1, FULL)
+    one = nvidia_replay(merge(trace), np.arange(trace.tiles), H200, 1, FULL)
     assert one.clocks > 8 * 128 * one.fill_lines / H200.bytes_per_clock_memory
     fast = dataclasses.replace(H200, bytes_per_clock_memory=1e6)
-    assert replay_two_sides(merge(trace), np.arange(trace.tiles), fast, 1, FULL).clocks < one.clocks
+    assert nvidia_replay(merge(trace), np.arange(trace.tiles), fast, 1, FULL).clocks < one.clocks
 
 
 def test_the_same_seed_gives_the_same_counts():

@@ -20,7 +20,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
-from intelliperf_swizzle.report.words import message
+from intelliperf_swizzle.report.sentences import message
 from intelliperf_swizzle.search.examine import examine_kernels
 from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.score import explain

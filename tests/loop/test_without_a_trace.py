@@ -25,7 +25,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Interval, Timing
-from intelliperf_swizzle.report.words import outcome as told_of
+from intelliperf_swizzle.report.sentences import outcome as told_of
 from intelliperf_swizzle.search import examine, plan
 from intelliperf_swizzle.search.kernel import optimize_kernel
 from intelliperf_swizzle.search.setup import prepare

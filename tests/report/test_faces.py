@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.records import Accuracy, Attempt, Cure, Cures, Run, Verdict
+from intelliperf_swizzle.records import Accuracy, Alternative, Alternatives, Attempt, Run, Verdict
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import REPORT_FORMATS, result
-from intelliperf_swizzle.report.words import outcome
+from intelliperf_swizzle.report.sentences import outcome
 
 ALL = {**REPORT_FORMATS, "json": lambda run: said(run)}
 
@@ -64,7 +64,7 @@ def in_time(run: Run) -> Attempt:
 
 
 def test_the_verdict_is_four_lines_and_begins_with_what_to_do_and_its_time(run: Run) -> None:
-    advised = replace(run, cures=None, accuracy=TELLS, best=in_time(run))
+    advised = replace(run, alternatives=None, accuracy=TELLS, best=in_time(run))
     first, proved, validated, patch = outcome(advised)
     times = r"time [\d.]+ \S?s → [\d.]+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
     subject = "Recommended: apply the patch. gemm_kernel on mi300x, modelled: better; "
@@ -81,8 +81,10 @@ def test_no_time_is_claimed_where_the_model_was_not_seen_to_order_times(
     run: Run, known: Accuracy | None
 ) -> None:
     """60 of 100 pairs are within two standard deviations of chance."""
-    cures = Cures(0.5, 2.0, (Cure("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),))
-    unknown = replace(run, accuracy=known, cures=cures)
+    alternatives = Alternatives(
+        0.5, 2.0, (Alternative("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),)
+    )
+    unknown = replace(run, accuracy=known, alternatives=alternatives)
     first, *_ = outcome(unknown)
     assert first.startswith("Recommended: pass ")
     assert ", modelled: fewer L2 misses, no claim about time; L2 hit rate" in first
@@ -94,9 +96,11 @@ def test_no_time_is_claimed_where_the_model_was_not_seen_to_order_times(
     assert (change.before_ms, change.after_ms) == (None, None)
 
 
-def test_a_cheaper_cure_is_recommended_before_the_patch(run: Run) -> None:
-    cures = Cures(0.5, 2.0, (Cure("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),))
-    advised = replace(run, cures=cures, accuracy=TELLS, best=in_time(run))
+def test_a_cheaper_alternative_is_recommended_before_the_patch(run: Run) -> None:
+    alternatives = Alternatives(
+        0.5, 2.0, (Alternative("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),)
+    )
+    advised = replace(run, alternatives=alternatives, accuracy=TELLS, best=in_time(run))
     first, *_ = outcome(advised)
     told = "pass GROUP_M=4, no source change (modelled time -25.0 %)"
     assert first.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: better; ")

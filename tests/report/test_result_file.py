@@ -49,8 +49,11 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 
 def test_the_schema_knows_every_key_and_wants_each(run: Run) -> None:
     fields = as_written(result(run, initial="", optimized=""))
-    cures = [*fields["swizzle"]["cures"]["cures"], *fields["swizzle"]["cures"]["arguments"]]
-    free = [fields["swizzle"]["launch"]["constants"], *(one["arguments"] for one in cures)]
+    alternatives = [
+        *fields["swizzle"]["alternatives"]["ranked"],
+        *fields["swizzle"]["alternatives"]["arguments"],
+    ]
+    free = [fields["swizzle"]["launch"]["constants"], *(one["arguments"] for one in alternatives)]
     for part in objects(fields):
         if part in free:
             continue

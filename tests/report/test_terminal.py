@@ -26,9 +26,9 @@ from intelliperf_swizzle.records import (
     TensorArgument,
 )
 from intelliperf_swizzle.report import terminal
+from intelliperf_swizzle.report.causes import lines
+from intelliperf_swizzle.report.sentences import cautions, numbers, outcome
 from intelliperf_swizzle.report.terminal import Lines, show, summary
-from intelliperf_swizzle.report.why import lines
-from intelliperf_swizzle.report.words import cautions, numbers, outcome
 
 LONG = "a_kernel_whose_name_is_that_of_the_model_and_its_layer_and_all_its_types_" * 2
 

@@ -20,7 +20,7 @@ from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import Launch, OtherSize
-from intelliperf_swizzle.report.words import message
+from intelliperf_swizzle.report.sentences import message
 from intelliperf_swizzle.search.guard import _kept as guard
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"

@@ -15,7 +15,7 @@ from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_launches
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict
-from intelliperf_swizzle.report.words import describe_remap
+from intelliperf_swizzle.report.sentences import describe_remap
 
 APPLICATIONS = Path(__file__).parent / "applications"
 

@@ -24,7 +24,7 @@ from intelliperf_swizzle.cache.amd_replay import (
     replay_in_rounds,
     work,
 )
-from intelliperf_swizzle.cache.nvidia_replay import replay_two_sides
+from intelliperf_swizzle.cache.nvidia_replay import nvidia_replay
 from intelliperf_swizzle.cache.stream import (
     NO_TENSORS,
     ReferenceStream,
@@ -86,7 +86,7 @@ def replay(
         causes: also find out why each request misses: half the time more at worst, where few lines
             are touched together, and a few hundredths where many are.
 
-    Cost: 1 to 20 ns a line access on each core, for NVIDIA see `replay_two_sides`. Memory: 9 bytes
+    Cost: 1 to 20 ns a line access on each core, for NVIDIA see `nvidia_replay`. Memory: 9 bytes
     a touched line and domain at work, 12 bytes a reference.
 
     Accuracy: mean error of the L2 hit rate in points: h200 1.3 (105 pairs), h200_held_out 1.1
@@ -177,7 +177,7 @@ def traffic(
         tile = np.arange(stream.tiles)
     resident = occupancy if physics.occupancy else 1
     if isinstance(target, NvidiaGpu):
-        return replay_two_sides(stream, tile, target, resident, physics, tensors)
+        return nvidia_replay(stream, tile, target, resident, physics, tensors)
     assert isinstance(target, AmdGpu)
     return replay_in_rounds(stream, tile, target, resident, physics, tensors)
 

@@ -41,7 +41,7 @@ costs is not modelled and is more than rows are: a transpose of 8 x 64 tiles tak
 on an H200 under orders that it opens 6.0 to 4.1 million rows under."""
 
 
-def replay_two_sides(
+def nvidia_replay(
     stream: ReferenceStream,
     tile: Int64Array,
     target: NvidiaGpu,

@@ -58,7 +58,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.proofs import prove_source
-    from intelliperf_swizzle.report.words import describe_remap
+    from intelliperf_swizzle.report.sentences import describe_remap
 
     with progress_display() as progress:
         verdicts = prove_source(command, progress=progress, **vars(options))
@@ -84,7 +84,7 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.mapping import refusal
     from intelliperf_swizzle.proofs import loaded_target, prove_with
     from intelliperf_swizzle.records import Witness
-    from intelliperf_swizzle.report.words import proved
+    from intelliperf_swizzle.report.sentences import proved
 
     target, extents = loaded_target(options.target), grid(options.grid)
     pattern = swizzle_of(options.swizzle)

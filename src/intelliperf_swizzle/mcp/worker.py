@@ -24,10 +24,10 @@ from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.proofs import prove_with
 from intelliperf_swizzle.records import Measurement, Witness
+from intelliperf_swizzle.report.causes import alternatives
 from intelliperf_swizzle.report.files import read_run
 from intelliperf_swizzle.report.pages import markdown
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.report.why import cures
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 ANSWER = "\x1e"
@@ -70,7 +70,7 @@ def answer(verb: str, arguments: dict[str, Any], progress: Lines) -> dict[str, A
         "apply_in": str(patch_root(next(iter(found.edit.files)), roots)) if diff else None,
         "times": _times(found.baseline, found.best.measurement if found.best else None),
         "result_file": arguments["output_file"],
-        "cures": list(cures(found)),
+        "alternatives": list(alternatives(found)),
     }
 
 

@@ -17,7 +17,7 @@ from intelliperf_swizzle.records.quantities import (
     Trace, UInt8Array, Witness, launched_axes,
 )  # fmt: skip
 from intelliperf_swizzle.records.runs import (
-    Accuracy, Change, Cure, CureKind, Cures, EqualWork, Established, Independence, KernelSummary,
-    Padding, Picture, Placement, Raster, Recommended, Run, SameBytes, Score, TensorAccess,
-    TensorPicture, TilePicture,
+    Accuracy, Alternative, AlternativeKind, Alternatives, Change, EqualWork, Established,
+    Independence, KernelSummary, Padding, Picture, Placement, Raster, Recommended, Run, SameBytes,
+    Score, TensorAccess, TensorPicture, TilePicture,
 )  # fmt: skip

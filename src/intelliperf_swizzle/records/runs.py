@@ -20,7 +20,7 @@ from intelliperf_swizzle.records.attempts import (
 )
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
 
-CureKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
+AlternativeKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
 """From the cheapest to the dearest: one number of a call, the patch, longer rows, and both."""
 
 
@@ -42,7 +42,7 @@ class Padding:
 
 
 @dataclass(frozen=True)
-class Cure:
+class Alternative:
     """One change and what the model says of the kernel's largest launch with it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Cure:
         arguments: of `parameter`: the one that changes, with its new value.
     """
 
-    kind: CureKind
+    kind: AlternativeKind
     l2_hit_rate: Rate
     time_ms: float
     padding: Padding | None = None
@@ -61,13 +61,13 @@ class Cure:
 
 
 @dataclass(frozen=True)
-class Cures:
+class Alternatives:
     """What was compared on the kernel's largest launch, by the model.
 
     Attributes:
         before: L2 hit rate of the unmodified kernel.
         before_ms: its modelled time.
-        cures: those that gain, the recommended one first: the cheapest that the model
+        ranked: those that gain, the recommended one first: the cheapest that the model
             cannot tell from the best.
         reason: why there is none; None if there is.
         arguments: each value that was tried of a parameter.
@@ -75,9 +75,9 @@ class Cures:
 
     before: Rate
     before_ms: float
-    cures: tuple[Cure, ...]
+    ranked: tuple[Alternative, ...]
     reason: str | None = None
-    arguments: tuple[Cure, ...] = ()
+    arguments: tuple[Alternative, ...] = ()
 
 
 Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
@@ -248,7 +248,7 @@ class Run:
         cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
         domain_name: what the target calls an L2 with the CUs that it serves.
         interrupted: a signal ended the search; `best` is the best so far.
-        cures: what could be done about the misses; None if it does not matter, or was not asked.
+        alternatives: what could be done about the misses; None if it does not matter.
         independence: of the kernel's programs.
         by_hand: what people use without a search, beside it; none where nothing was searched.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
@@ -279,7 +279,7 @@ class Run:
     cautions: tuple[str, ...] = ()
     domain_name: str = "XCD"
     interrupted: bool = False
-    cures: Cures | None = None
+    alternatives: Alternatives | None = None
     accuracy: Accuracy | None = None
     by_hand: tuple[ByHand, ...] = ()
     independence: Independence | None = None

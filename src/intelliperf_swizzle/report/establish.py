@@ -32,42 +32,41 @@ def establish(run: records.Run) -> records.Established:
 
 def recommended(run: records.Run) -> tuple[records.Recommended, str]:
     """What to do: in one word, and in a sentence."""
-    cure = run.cures.cures[0] if run.cures and run.cures.cures else None
-    cure = None if cure and untimed(cure, run) else cure
-    if cure and cure.kind in ("parameter", "padding"):
-        kind: records.Recommended = "argument" if cure.arguments else "padding"
-        return kind, f"{describe_cure(cure, run)} ({change_of(cure, run)})"
-    return ("patch", describe_cure(cure, run)) if run.best else ("none", "nothing")
+    other = next(iter(run.alternatives.ranked), None) if run.alternatives else None
+    other = None if other and untimed(other, run) else other
+    if other and other.kind in ("parameter", "padding"):
+        kind: records.Recommended = "argument" if other.arguments else "padding"
+        return kind, f"{describe_alternative(other, run)} ({change_of(other, run)})"
+    return ("patch", describe_alternative(other, run)) if run.best else ("none", "nothing")
 
 
-def untimed(cure: records.Cure, run: records.Run) -> bool:
+def untimed(other: records.Alternative, run: records.Run) -> bool:
     """Whether only the model speaks for a change of the call, though a GPU has timed the kernel."""
-    return run.baseline.time_ms is not None and cure.kind in ("parameter", "padding")
+    return run.baseline.time_ms is not None and other.kind in ("parameter", "padding")
 
 
-def change_of(cure: records.Cure, run: records.Run) -> str:
-    """By what part of the modelled time a cure changes it; where nothing is claimed of time, how
-    many hits."""
-    before = run.cures or records.Cures(0.0, math.inf, ())
+def change_of(other: records.Alternative, run: records.Run) -> str:
+    """By what part of the modelled time it changes; where none is claimed, the hit rates."""
+    before = run.alternatives or records.Alternatives(0.0, math.inf, ())
     if not run.claims_time:
-        return f"L2 hit rate {percent(before.before)} → {percent(cure.l2_hit_rate)}"
-    return f"modelled time {100 * cure.time_ms / (before.before_ms or math.inf) - 100:+.1f} %"
+        return f"L2 hit rate {percent(before.before)} → {percent(other.l2_hit_rate)}"
+    return f"modelled time {100 * other.time_ms / (before.before_ms or math.inf) - 100:+.1f} %"
 
 
-def describe_cure(cure: records.Cure | None, run: records.Run) -> str:
+def describe_alternative(other: records.Alternative | None, run: records.Run) -> str:
     """What is to be changed, in words; None = what the swizzle changes."""
-    if cure and cure.arguments:
-        given = ", ".join(f"{name}={value}" for name, value in cure.arguments.items())
+    if other and other.arguments:
+        given = ", ".join(f"{name}={value}" for name, value in other.arguments.items())
         return f"pass {given}, no source change"
     swizzle = "apply the patch" if run.best and run.best.diff else "use the swizzle"
-    if cure is None or (padding := cure.padding) is None:
+    if other is None or (padding := other.padding) is None:
         return swizzle
     given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
     rows = (
         f"make rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
         f"({given}; {size(padding.bytes)} more memory)"
     )
-    return f"{swizzle} and {rows}" if cure.kind == "both" else f"{rows}, no patch"
+    return f"{swizzle} and {rows}" if other.kind == "both" else f"{rows}, no patch"
 
 
 def _equal_work(seen: records.Validation) -> records.EqualWork:
@@ -104,7 +103,7 @@ def _change(run: records.Run) -> records.Change | None:
     )
 
 
-def sentences(found: records.Established) -> list[str]:
+def phrase(found: records.Established) -> list[str]:
     """What was proved, and what was validated and was not: a line each."""
     test = f" Your test passed: `{found.unit_test}`." if found.unit_test else ""
     missing = f" Not established: {', '.join(found.missing)}." if found.missing else ""

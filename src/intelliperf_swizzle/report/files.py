@@ -27,10 +27,10 @@ from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.readers import read_regular
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.pages import markdown, render
+from intelliperf_swizzle.report.sentences import bottleneck, message
 from intelliperf_swizzle.report.terminal import show, summary
-from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA: Final = 9
+SCHEMA: Final = 10
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
@@ -71,7 +71,7 @@ class OwnPart:
         established: What is known, each with its extent.
     """
 
-    schema: Literal[9]
+    schema: Literal[10]
     target: str
     domain_name: str
     profiler: str
@@ -87,7 +87,7 @@ class OwnPart:
     interrupted: bool
     best: NamedAttempt | None
     established: records.Established
-    cures: records.Cures | None
+    alternatives: records.Alternatives | None
     sizes: records.Sizes | None
     accuracy: records.Accuracy | None
     by_hand: tuple[records.ByHand, ...]

@@ -20,7 +20,7 @@ from intelliperf_swizzle import __version__
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.readers import count, milliseconds, percent, size
 from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
-from intelliperf_swizzle.report import why, words
+from intelliperf_swizzle.report import causes, sentences
 from intelliperf_swizzle.report.establish import permutation, validation
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _template(name: str) -> jinja2.Template:
     environment.globals.update(
         describe=describe, domain_colour=lambda domain: hexadecimal(domain_colour(domain)),
         domains_image=domains_image, mixed=hexadecimal(MIXED), labels=_labels, version=__version__,
-        why=why, words=words, permutation=permutation, validation=validation,
+        causes=causes, sentences=sentences, permutation=permutation, validation=validation,
     )  # fmt: skip
     return environment.get_template(name)
 
@@ -84,7 +84,7 @@ def _code(text: str) -> markupsafe.Markup:
 
 def _view(run: Run) -> dict[str, Any]:
     """All that the templates show."""
-    rows = words.numbers(run)
+    rows = sentences.numbers(run)
     picture = run.picture
     return {
         "run": run,
@@ -197,13 +197,13 @@ def _download(diff: str) -> str:
 
 
 _TEMPLATE = """\
-# {{ run.kernel }}: {{ words.verdict(run) }}
-{% for line in words.outcome(run) + words.cautions(run.cautions) %}
+# {{ run.kernel }}: {{ sentences.verdict(run) }}
+{% for line in sentences.outcome(run) + sentences.cautions(run.cautions) %}
 {{ line }}
 {% endfor %}
 | | before | after |
 |---|---|---|
-{% for row in words.numbers(run) -%}
+{% for row in sentences.numbers(run) -%}
 | {{ row.name }} | {{ row.texts()[0] }} | {{ row.texts()[1] if run.best else "" }} |
 {% endfor %}{% if run.best and run.best.diff %}
 ```diff
@@ -212,14 +212,14 @@ _TEMPLATE = """\
 {% endif %}
 {% set attempts = count(run.attempts | length, "attempt") -%}
 <details><summary>Why, what else would help, and {{ attempts }}</summary>
-{% for line in why.reasons(run) %}
+{% for line in causes.reasons(run) %}
 {{ line }}
 {% endfor %}
 Ceiling: {{ percent(run.ceiling.l2_hit_rate) }} ({{ run.ceiling.derivation }}).
-{% if words.by_hand(run) %}
+{% if sentences.by_hand(run) %}
 | by hand | time | L2 hit rate | verdict |
 |---|---|---|---|
-{% for row in words.by_hand(run) -%}
+{% for row in sentences.by_hand(run) -%}
 | {{ row | join(" | ") }} |
 {% endfor %}{% endif %}{% if run.best %}
 `{{ run.best.candidate.name }}`:
@@ -228,7 +228,7 @@ Ceiling: {{ percent(run.ceiling.l2_hit_rate) }} ({{ run.ceiling.derivation }}).
 {{ run.best.candidate.text.strip() }}
 ```
 {% endif %}
-{{ attempts }}: {{ words.outcomes(run) if run.attempts else "none." }}
+{{ attempts }}: {{ sentences.outcomes(run) if run.attempts else "none." }}
 
 {% for note in run.notes -%}
 - {{ note }}
@@ -242,5 +242,5 @@ def markdown(run: Run) -> str:
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
-    environment.globals.update(words=words, why=why, count=count, percent=percent)
+    environment.globals.update(sentences=sentences, causes=causes, count=count, percent=percent)
     return environment.from_string(_TEMPLATE).render(run=run)

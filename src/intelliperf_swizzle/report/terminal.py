@@ -23,7 +23,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Silent, compiling
 from intelliperf_swizzle.rank import order
 from intelliperf_swizzle.readers import count, percent, size
-from intelliperf_swizzle.report import why, words
+from intelliperf_swizzle.report import causes, sentences
 
 PIPE_WIDTH = 100_000
 """Columns of what is no terminal: enough for any line to stay whole."""
@@ -68,20 +68,20 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
             of any grid too; 2 = all attempts.
     """
     patch = next((one[7:] for one in written if one.startswith("patch: ")), "best.patch")
-    verdict = _verdict(words.outcome(run, patch), run.cautions)
+    verdict = _verdict(sentences.outcome(run, patch), run.cautions)
     if verbosity < 0:
         return verdict
     table: list[RenderableType] = ["", kernels(run.kernels)] if len(run.kernels) > 1 else []
-    parts: list[RenderableType] = [Text(words.together(run))] if table else []
+    parts: list[RenderableType] = [Text(sentences.together(run))] if table else []
     title = f"{run.kernel} on {run.baseline.device}"
-    numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
-    parts += [verdict, *map(Text, why.reasons(run)), *table, "", numbers]
+    numbers = _comparison(title, sentences.numbers(run), run.ceiling, with_after=bool(run.best))
+    parts += [verdict, *map(Text, causes.reasons(run)), *table, "", numbers]
     if run.by_hand:
         parts += ["", _by_hand(run)]
     if run.best:
         parts += ["", _whole(run.best.candidate.text.strip(), "cyan")]
     if run.attempts:
-        parts += ["", Text(f"{count(len(run.attempts), 'attempt')}: {words.outcomes(run)}")]
+        parts += ["", Text(f"{count(len(run.attempts), 'attempt')}: {sentences.outcomes(run)}")]
     if run.attempts and verbosity > 0:
         parts += ["", attempts(run, None if verbosity > 1 else LEADERS), Text(TWO_SCALES)]
     parts += [Text(f"note: {note}", style="dim") for note in run.notes]
@@ -92,7 +92,7 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
 
 def _verdict(outcome: Sequence[str], cautions: Sequence[str]) -> RenderableType:
     lines = (_whole(one) if one.startswith("Patch: ") else Text(one) for one in outcome)
-    return Group(*lines, *(_whole(line) for line in words.cautions(cautions)))
+    return Group(*lines, *(_whole(line) for line in sentences.cautions(cautions)))
 
 
 def _table(
@@ -109,8 +109,8 @@ def _table(
 
 def _by_hand(run: records.Run) -> Table:
     """What people use without a search, beside the best."""
-    rows = words.by_hand(run)
-    return _table(words.BY_HAND, words.BY_HAND[::3], rows, title="by hand", title_justify="left")
+    header, rows = sentences.BY_HAND, sentences.by_hand(run)
+    return _table(header, header[::3], rows, title="by hand", title_justify="left")
 
 
 def attempts(run: records.Run, most: int | None = None) -> Table:
@@ -157,7 +157,7 @@ def kernels(rows: Sequence[records.KernelSummary]) -> Table:
         )
         for row in rows
     )
-    style = {"caption": words.KERNELS, "caption_justify": "left", "padding": (0, 1, 0, 0)}
+    style = {"caption": sentences.KERNELS, "caption_justify": "left", "padding": (0, 1, 0, 0)}
     return _table(names, ("kernel", "verdict"), texts, box=SIMPLE_HEAD, **style)
 
 
@@ -166,11 +166,11 @@ def scored(found: records.Score, known: records.Accuracy | None, target: str) ->
     attempt = found.attempt
     said = f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}."
     if attempt.measurement is not None and attempt.measurement.profiler == "model":
-        said = f"{said} {words.of_model(known, target)}"
+        said = f"{said} {sentences.of_model(known, target)}"
     verdict = _verdict([said], found.cautions)
     if attempt.measurement is None:
         return verdict
-    rows = words.comparison(found.baseline, attempt.measurement)
+    rows = sentences.comparison(found.baseline, attempt.measurement)
     title = f"{found.kernel} on {found.baseline.device}"
     table = _comparison(title, rows, found.ceiling, with_after=True)
     if attempt.validation is not None:
@@ -215,7 +215,7 @@ def gpus(targets: Sequence[Target]) -> Table:
 
 
 def _comparison(
-    title: str, rows: Sequence[words.Row], ceiling: records.Ceiling, *, with_after: bool
+    title: str, rows: Sequence[sentences.Row], ceiling: records.Ceiling, *, with_after: bool
 ) -> Table:
     """A table of numbers; where some are modelled and some measured, it says which."""
     sources = {row.source for row in rows if row.before is not None}

@@ -15,7 +15,7 @@ from intelliperf_swizzle.errors import SpliceError, SwizzleError, ValidationErro
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import KernelSummary
 from intelliperf_swizzle.report.files import Finished, write_application, write_files
-from intelliperf_swizzle.report.words import verdict
+from intelliperf_swizzle.report.sentences import verdict
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import UnitTest

@@ -12,7 +12,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search import plan
-from intelliperf_swizzle.search.compare_cures import begin_parameters, compare_cures
+from intelliperf_swizzle.search.compare_alternatives import begin_parameters, compare_alternatives
 from intelliperf_swizzle.search.conclude import conclude, draw
 from intelliperf_swizzle.search.deliver import Outcome
 from intelliperf_swizzle.search.evaluators import choose_evaluator
@@ -44,18 +44,18 @@ def optimize_kernel(
         if one.promising:
             parameters = begin_parameters(setup, subject)
             found = search_kernel(setting, proposers, evaluator, history)
-        picture, cures = None, None
+        picture, alternatives = None, None
         try:
             if not found.interrupted:
                 best = found.best
                 if subject.is_traced:
                     picture = interruptibly(lambda: draw(setup, subject, best))
-                cures = interruptibly(
-                    lambda: compare_cures(setup, subject, best, progress, parameters)
+                alternatives = interruptibly(
+                    lambda: compare_alternatives(setup, subject, best, progress, parameters)
                 )
         except Interrupted as signal:
             found = found.until(signal)
         run = conclude(setting, recorded, plan.name_proposers(proposers), evaluator, history, found)
-        run = replace(run, picture=picture, cures=cures)
+        run = replace(run, picture=picture, alternatives=alternatives)
         edit = found.best.edit if found.best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, found.interrupted)

@@ -112,7 +112,7 @@ __global__ void streamed(const float4* in, float4* out) {
   const float4* from = in + blockIdx.x * 64 + threadIdx.x;
   float4 v;
   asm volatile("ld.global.cs.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(from));
-  asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(v.x) : "l"(&from[512].x) : "memory");
+  asm volatile("ld.global.cv.f32 %0, [%1];" : "=f"(v.x) : "l"(&from[512].x) : "memory");
   asm("{ .reg .pred p; setp.gt.f32 p, %0, 0f3F000000; selp.f32 %0, %1, %0, p; }" : "+f"(v.y) : "f"(v.z));
   asm volatile("st.global.wt.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(out + (from - in)), "f"(v.y), "f"(v.y), "f"(v.z), "f"(v.w));
 }

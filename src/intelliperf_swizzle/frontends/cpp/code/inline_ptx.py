@@ -24,7 +24,7 @@ _SUFFIXES |= {"i16": "bf16", "<2 x i16>": "bf16x2"}
 _WIDE = {"i16": ("float", "f32"), "<2 x i16>": ("<2 x float>", "v2f32")}
 """What 16-bit floats with the exponent of 32-bit ones are computed as."""
 _FLOAT, _INTEGER = r"(?:\.ftz)?\.(?P<to>f16x2|f16|f32|f64)", r"\.(?P<to>[bsu](?:16|32|64))"
-_CACHED = r"(?:\.(?:nc|ca|cg|cs|lu|wb|wt))*(?:\.v(?P<count>[24]))?\.(?P<to>[bsuf](?:8|16|32|64))"
+_CACHED = r"(?:\.(?:nc|ca|cg|cs|cv|lu|wb|wt))*(?:\.v(?P<count>[24]))?\.(?P<to>[bsuf](?:8|16|32|64))"
 _COMPARE = r"(?P<op>eq|ne|lt|le|gt|ge)(?P<order>u?)"
 _SHORT, _NEAR = r"\.(?P<to>bf16x2|bf16)", "call {to} @nvvm.near.{suffix}({wide} %s)"
 _WIDER = tuple(f"call {{wide}} @nvvm.wide.{{suffix}}({{of}} {{{one}}})" for one in "abc")

@@ -23,6 +23,8 @@ POINTER = re.compile(
     r'|[@%](?:[\w.$-]+|"[^"]*"))'
 )
 VARIABLES = -1
+FLOATS = {"float": "f", "double": "d", "half": "e"}
+"""How `struct` calls LLVM's types."""
 _SIZES = {"float": 4, "double": 8, "fp128": 16, "half": 2, "bfloat": 2}
 
 

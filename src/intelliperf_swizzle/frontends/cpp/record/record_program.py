@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import VARIABLES, size_of
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES, size_of
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, programs_of
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
@@ -46,8 +46,6 @@ _WORD = 16
 """Hexadecimal digits of a pointer."""
 _BUDGET_SECONDS = 20.0
 _DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
-FLOATS = {"float": "f", "double": "d", "half": "e"}
-"""How `struct` calls LLVM's types."""
 
 
 def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:

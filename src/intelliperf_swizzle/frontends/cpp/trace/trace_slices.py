@@ -14,10 +14,10 @@ import numpy as np
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
-from intelliperf_swizzle.frontends.cpp.record.record_program import FLOATS
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding

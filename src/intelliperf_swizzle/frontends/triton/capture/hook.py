@@ -18,7 +18,7 @@ from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE, load_settings
 
 _imported: set[str] = set()
-_noted: set[str] = set()
+_noted: set[object] = set()
 
 
 def imported(module: str) -> None:
@@ -50,12 +50,12 @@ def imported(module: str) -> None:
             knobs.cache.dir = str(folder / "triton-cache")
             virtual_gpu.install(
                 settings.gpu,
-                lambda sentence, usage: _tell(folder, "refused", sentence, usage=usage),
+                lambda sentence, **fields: _tell(folder, "refused", sentence, **fields),
             )
         importlib.import_module(settings.agent).install(folder, settings)
 
 
 def _tell(folder: Path, event: str, sentence: str, **fields: object) -> None:
-    if sentence not in _noted:
-        _noted.add(sentence)
+    if (sentence, *fields.values()) not in _noted:
+        _noted.add((sentence, *fields.values()))
         journal.write(folder, event, text=sentence, **fields)

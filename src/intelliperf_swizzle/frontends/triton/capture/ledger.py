@@ -163,9 +163,9 @@ class Ledger:
     def refuse(self, bound: BoundCall, kind: LaunchKind, error: Exception) -> None:
         """Tells that a launch cannot be recorded, and why."""
         kind.refused = True
-        sentence = f"`{bound.call.kernel.fn.__name__}` was not recorded: {error}"
-        usage = isinstance(error, NotUtf8Error)
-        journal.write(self._folder, "refused", text=sentence, usage=usage)
+        kernel, usage = bound.call.kernel.fn.__name__, isinstance(error, NotUtf8Error)
+        sentence = f"`{kernel}` was not recorded: {error}"
+        journal.write(self._folder, "refused", kernel=kernel, text=sentence, usage=usage)
 
 
 # --- what tells launches apart -------------------------------------------------------------------

@@ -138,6 +138,7 @@ class _Told:
         kinds: of its events.
         records: names of the launches, in the order in which they were first made.
         executions: of these.
+        refused: names of kernels of which not every launch was recorded.
         refusals, cautions, notes: sentences.
         not_utf8: the sentence if the name of a kernel's file cannot be written down.
         uses: of functions; see `uses.with_other_users`.
@@ -152,7 +153,7 @@ class _Told:
             one["record"]: Execution(one["computed"], one["seconds"])
             for one in events if one["event"] == "ran"
         }  # fmt: skip
-        self.refusals = self._all("refused", "text")
+        self.refused, self.refusals = self._all("refused", "kernel"), self._all("refused", "text")
         self.cautions, self.notes = self._all("caution", "text"), self._all("note", "text")
         unusable = [one["text"] for one in events if one["event"] == "refused" and one["usage"]]
         self.not_utf8 = next(reversed(unusable), None)
@@ -187,10 +188,9 @@ def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
         )
         for ordinal, (record, path) in enumerate(zip(told.records, paths, strict=True))
     ]
-    refused = {name for text in told.refusals for name in re.findall(r"`(\w+)`", text)[:1]}
     for at, one in enumerate(launches):
-        others = (NOT_RECORDED,) if one.kernel in refused else tuple(dict(one.tensors()))
-        if one.kernel in refused or not whole:
+        others = (NOT_RECORDED,) if one.kernel in told.refused else tuple(dict(one.tensors()))
+        if one.kernel in told.refused or not whole:
             launches[at] = replace(one, varying=(*one.varying, *others))
     launches = with_other_users(launches, told.uses)
     for launch, path in zip(launches, paths, strict=True):

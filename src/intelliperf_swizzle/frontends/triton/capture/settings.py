@@ -11,8 +11,8 @@ The parent writes `Settings`; the processes append events to a `trials.journal`:
     {"event": "unseen", "record": name}                what memory holds is not looked at, or …
     {"event": "same", "record": name, "known": name}   … has turned out to be as in another record
     {"event": "uses", "name": …, "user": place, "used": [place, …]}    of a jit function: `uses`
-    {"event": "refused", "text": sentence, "usage": …} a launch could not be recorded; the user's
-                                                       to mend
+    {"event": "refused", "kernel": name, "text": …, "usage": …}    a launch could not be recorded;
+                                                       the user's to mend
     {"event": "caution", "text": sentence}             what is missing or doubtful of the recording
     {"event": "note", "text": sentence}                something else for the report
 """

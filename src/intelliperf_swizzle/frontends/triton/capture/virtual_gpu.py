@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from triton.runtime.jit import JITFunction
 
 
-def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
+def install(gpu: Gpu, on_refusal: Callable[..., None]) -> None:
     """Lets Triton take this machine for one with a GPU.
 
     Args:
         gpu: what the driver says that it is.
-        on_refusal: called with a sentence for a kernel that TTIR cannot be had for, and whether
-            it is the user's to mend; the application goes on without it.
+        on_refusal: called with a sentence for a kernel that TTIR cannot be had for, its name, and
+            whether it is the user's to mend; the application goes on without it.
     """
     import triton.backends
     import triton.testing
@@ -136,7 +136,7 @@ def _stop_after_ttir(*given: Any) -> tuple[str, str] | None:
     return None
 
 
-def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> None:
+def _refuse_what_cannot_be_compiled(on_refusal: Callable[..., None]) -> None:
     """A kernel without TTIR is named, and launching it does nothing."""
     from triton.runtime.jit import JITFunction
 
@@ -148,16 +148,16 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> 
                 raise TypeError("Gluon has no TTIR")
             return compile_(self, key, *given, **named)
         except Exception as error:
-            code = self.fn.__code__
-            place = f"`{self.fn.__name__}` ({code.co_filename.rpartition('/')[2]}:{_line(code)})"
+            code, kernel = self.fn.__code__, self.fn.__name__
+            place = f"`{kernel}` ({code.co_filename.rpartition('/')[2]}:{_line(code)})"
+            usage = not is_utf8(code.co_filename)
+            sentence = f"{place} is not recorded: Triton does not compile it: {last_line(error)}"
             if self.is_gluon():
-                on_refusal(f"Gluon kernel {place} is not recorded", False)
-            elif not is_utf8(code.co_filename):
-                on_refusal(str(NotUtf8Error(code.co_filename)), True)
-            else:
-                why = last_line(error)
-                on_refusal(f"{place} is not recorded: Triton does not compile it: {why}", False)
-            refused = unknown.RefusedKernel(self.fn.__name__, f"{type(error).__name__}: {error}")
+                sentence = f"Gluon kernel {place} is not recorded"
+            elif usage:
+                sentence = str(NotUtf8Error(code.co_filename))
+            on_refusal(sentence, kernel=kernel, usage=usage)
+            refused = unknown.RefusedKernel(kernel, f"{type(error).__name__}: {error}")
             for caches in list(self.device_caches.values()):
                 caches[0][key] = refused
             return refused

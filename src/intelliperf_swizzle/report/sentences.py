@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import quoted
 from intelliperf_swizzle.readers import count, factor, milliseconds, percent, size
-from intelliperf_swizzle.report.establish import PROVED, establish, headline, recommended, sentences
+from intelliperf_swizzle.report.establish import PROVED, establish, headline, phrase, recommended
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -56,7 +56,7 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
     return [
         f"{subject}; {headline(found.change)} with `{run.best.candidate.name}`."
         f"{_time(run.best.measurement)}{accuracy(run)}",
-        *sentences(found),
+        *phrase(found),
         f"Patch: {patch_command(run, patch)}" if run.best.diff else NO_PATCH,
     ]
 
@@ -265,10 +265,10 @@ def by_hand(run: records.Run) -> list[tuple[str, str, str, str]]:
         time = read.modelled_time_ms if read.time_ms is None else read.time_ms
         found, kind = f"found: {best.candidate.name}", best.verdict.kind
         rows.append(records.ByHand(found, read.l2_hit_rate, time, kind))
-    for one in run.cures.arguments if run.cures and run.by_hand else ():
+    for one in run.alternatives.arguments if run.alternatives and run.by_hand else ():
         given = ", ".join(f"{name}={value}" for name, value in (one.arguments or {}).items())
         modelled = run.baseline.modelled_time_ms if run.baseline.time_ms is None else None
-        time = one.time_ms if run.cures and run.cures.before_ms == modelled else None
+        time = one.time_ms if run.alternatives and run.alternatives.before_ms == modelled else None
         known = "largest launch only" if time is None else "modelled only"
         rows.insert(1, records.ByHand(f"{given} in the call", one.l2_hit_rate, time, known))
     return [

@@ -6,23 +6,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intelliperf_swizzle.records import Accuracy, Cure, Cures, Padding, Run
+from intelliperf_swizzle.records import Accuracy, Alternative, Alternatives, Padding, Run
+from intelliperf_swizzle.report.causes import alternatives
 from intelliperf_swizzle.report.establish import recommended
-from intelliperf_swizzle.report.why import cures
-from intelliperf_swizzle.report.words import by_hand
+from intelliperf_swizzle.report.sentences import by_hand
 
-ROWS = Cure("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))
-OTHER = Cure("parameter", 0.8, 0.9, arguments={"GROUP_M": 4})
+ROWS = Alternative("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))
+OTHER = Alternative("parameter", 0.8, 0.9, arguments={"GROUP_M": 4})
 MODELLED = "modelled L2 hit rate 50.0 % → 90.0 %, modelled time -20.0 %"
 TELLS = Accuracy("other kernels", 9, 1.0, 99, 90)
 
 
-def with_cures(run: Run, *found: Cure) -> Run:
-    return replace(run, accuracy=TELLS, cures=Cures(0.5, 1.0, found))
+def with_alternatives(run: Run, *found: Alternative) -> Run:
+    return replace(run, accuracy=TELLS, alternatives=Alternatives(0.5, 1.0, found))
 
 
-def test_a_modelled_cure_is_not_called_measured(run: Run) -> None:
-    said = cures(with_cures(run, ROWS, OTHER))
+def test_a_modelled_alternative_is_not_called_measured(run: Run) -> None:
+    said = alternatives(with_alternatives(run, ROWS, OTHER))
     assert said[0].endswith(f"no patch: {MODELLED}.")
     assert said[1].startswith("Alternative: ")
     assert not any("measured" in line for line in said)
@@ -30,10 +30,10 @@ def test_a_modelled_cure_is_not_called_measured(run: Run) -> None:
 
 def test_what_only_the_model_speaks_for_is_not_recommended_beside_measured_times(run: Run) -> None:
     measured = replace(run, best=None, baseline=replace(run.baseline, time_ms=1.0))
-    shown = with_cures(measured, OTHER)
-    assert cures(shown)[0].startswith("Best by the model, not timed: pass GROUP_M=4")
+    shown = with_alternatives(measured, OTHER)
+    assert alternatives(shown)[0].startswith("Best by the model, not timed: pass GROUP_M=4")
     assert recommended(shown) == ("none", "nothing")
-    assert recommended(with_cures(run, OTHER))[0] == "argument"
+    assert recommended(with_alternatives(run, OTHER))[0] == "argument"
 
 
 def test_the_time_of_the_largest_launch_stands_beside_no_time_of_all_launches(run: Run) -> None:
@@ -43,6 +43,6 @@ def test_the_time_of_the_largest_launch_stands_beside_no_time_of_all_launches(ru
     alone = ("900 µs", "80.0 %", "modelled only")
     others = ("not measured", "80.0 %", "largest launch only")
     for largest, said in ((of_all, alone), (of_all / 2, others)):
-        tried = Cures(0.5, largest, (), arguments=(OTHER,))
-        rows = by_hand(replace(run, baseline=baseline, cures=tried))
+        tried = Alternatives(0.5, largest, (), arguments=(OTHER,))
+        rows = by_hand(replace(run, baseline=baseline, alternatives=tried))
         assert rows[1] == ("GROUP_M=4 in the call", *said)

@@ -10,8 +10,8 @@ from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
 from intelliperf_swizzle.readers import percent, size
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
-from intelliperf_swizzle.report.establish import change_of, describe_cure, untimed
-from intelliperf_swizzle.report.words import bound_by_arithmetic
+from intelliperf_swizzle.report.establish import change_of, describe_alternative, untimed
+from intelliperf_swizzle.report.sentences import bound_by_arithmetic
 
 SHARED = 1.5
 """Tiles that use a line of a tensor, on average, for its placement to matter."""
@@ -37,7 +37,7 @@ def lines(run: Run) -> list[str]:
 
 def reasons(run: Run) -> list[str]:
     """All that is said of why, and of what else would help."""
-    return [*lines(run), *placement(run), *takes(run), *sizes(run), *cures(run)]
+    return [*lines(run), *placement(run), *takes(run), *sizes(run), *alternatives(run)]
 
 
 def requests(run: Run) -> str | None:
@@ -160,24 +160,24 @@ def _working_set(picture: Picture | None) -> str:
     return f" (the first workgroups use {size(after)}, {size(before)} before)"
 
 
-def cures(run: Run) -> list[str]:
+def alternatives(run: Run) -> list[str]:
     """What could be done about the misses, the recommended first, on the largest launch.
 
     Nothing where that is the patch alone. All numbers are modelled.
     """
-    found = run.cures
-    if found is None or [cure.kind for cure in found.cures] == ["swizzle"]:
+    found = run.alternatives
+    if found is None or [other.kind for other in found.ranked] == ["swizzle"]:
         return []
-    if not found.cures:
+    if not found.ranked:
         return [f"No other change helps: {found.reason}."]
     said = [
-        f"{describe_cure(cure, run)}: "
-        f"modelled L2 hit rate {percent(found.before)} → {percent(cure.l2_hit_rate)}"
-        f"{f', {change_of(cure, run)}' * run.claims_time}."
-        for cure in found.cures
+        f"{describe_alternative(other, run)}: "
+        f"modelled L2 hit rate {percent(found.before)} → {percent(other.l2_hit_rate)}"
+        f"{f', {change_of(other, run)}' * run.claims_time}."
+        for other in found.ranked
     ]
-    title = "Best by the model, not timed" if untimed(found.cures[0], run) else "Recommended"
-    first = [f"{title}: {said[0]}"] * (found.cures[0].kind != "swizzle")
+    title = "Best by the model, not timed" if untimed(found.ranked[0], run) else "Recommended"
+    first = [f"{title}: {said[0]}"] * (found.ranked[0].kind != "swizzle")
     return [*first, *(f"Alternative: {one}" for one in said[1:])]
 
 

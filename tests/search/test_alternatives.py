@@ -15,9 +15,9 @@ import pytest
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
-from intelliperf_swizzle.search import compare_cures as cures
-from intelliperf_swizzle.search.compare_cures import compare_cures
+from intelliperf_swizzle.records import Alternative, Alternatives, Measurement, Padding
+from intelliperf_swizzle.search import compare_alternatives as alternatives
+from intelliperf_swizzle.search.compare_alternatives import compare_alternatives
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
@@ -44,25 +44,27 @@ def examined(
         yield setup, subject
 
 
-def compared(folder: Path, *arguments: object, target: Target = FAST) -> tuple[Measurement, Cures]:
-    """The unmodified kernel, and the cures without any swizzle."""
+def compared(
+    folder: Path, *arguments: object, target: Target = FAST
+) -> tuple[Measurement, Alternatives]:
+    """The unmodified kernel, and the alternatives without any swizzle."""
     with examined(folder, *arguments, target=target) as (setup, subject):
-        found = compare_cures(setup, subject, None, Silent())
+        found = compare_alternatives(setup, subject, None, Silent())
         assert found is not None
         return subject.baseline, found
 
 
 def test_padded_rows_do_what_was_said_of_them(tmp_path: Path) -> None:
     _, found = compared(tmp_path, "product", 0, 1, target=IN_STEP)
-    padding = found.cures[0].padding
+    padding = found.ranked[0].padding
     assert padding is not None
-    assert found.cures[0].kind == "padding"
+    assert found.ranked[0].kind == "padding"
     assert set(padding.tensors) == {"a", "b"}
     assert padding.arguments == dict.fromkeys(("sam", "sbn"), 1024 + padding.elements)
     assert padding.bytes == (511 + 1023) * padding.elements * 2
-    assert found.cures[0].l2_hit_rate > found.before + 0.1
+    assert found.ranked[0].l2_hit_rate > found.before + 0.1
     with examined(tmp_path, "product", padding.elements, 1, target=IN_STEP) as (_, then):
-        assert then.baseline.l2_hit_rate == pytest.approx(found.cures[0].l2_hit_rate, abs=0.001)
+        assert then.baseline.l2_hit_rate == pytest.approx(found.ranked[0].l2_hit_rate, abs=0.001)
 
 
 def test_a_kernel_without_the_stride_as_an_argument_cannot_be_padded(
@@ -71,49 +73,51 @@ def test_a_kernel_without_the_stride_as_an_argument_cannot_be_padded(
     with examined(tmp_path, "packed", 0, 1, target=IN_STEP) as (setup, subject):
         before = subject.baseline
         assert sum(one.conflict for one in before.causes or ()) > 0.1 * (before.l2_requests or 0)
-        found = compare_cures(setup, subject, None, Silent())
+        found = compare_alternatives(setup, subject, None, Silent())
         assert found
-        assert not found.cures
+        assert not found.ranked
         setup = replace(setup, target=replace(IN_STEP, launch_us=1e3))
-        assert compare_cures(setup, subject, None, Silent()) is None, "a launch alone takes longer"
+        assert compare_alternatives(setup, subject, None, Silent()) is None, (
+            "a launch alone takes longer"
+        )
 
 
 def test_nothing_is_looked_for_where_arithmetic_takes_as_long(tmp_path: Path) -> None:
     with examined(tmp_path, "product", 0, 1, target=TARGET) as (setup, subject):
-        found = compare_cures(setup, subject, None, Silent())
+        found = compare_alternatives(setup, subject, None, Silent())
     assert subject.baseline.bound_by_arithmetic
     assert found
-    assert (found.cures, found.reason) == ((), "the kernel is bound by arithmetic")
+    assert (found.ranked, found.reason) == ((), "the kernel is bound by arithmetic")
 
 
 def test_a_parameter_that_renumbers_tiles_is_found(tmp_path: Path) -> None:
     _, found = compared(tmp_path, "product", 64, 16)
-    [cure] = [one for one in found.cures if one.kind == "parameter"]
-    assert cure.arguments
-    [(name, value)] = cure.arguments.items()
+    [alternative] = [one for one in found.ranked if one.kind == "parameter"]
+    assert alternative.arguments
+    [(name, value)] = alternative.arguments.items()
     assert name == "GROUP_M"
     tried = {name for one in found.arguments for name in one.arguments or {}}
     assert tried == {"GROUP_M"}, "ROUNDS changes how much is computed, not where"
     with examined(tmp_path, "product", 64, value) as (_, then):
-        assert then.baseline.l2_hit_rate == pytest.approx(cure.l2_hit_rate, abs=0.001)
+        assert then.baseline.l2_hit_rate == pytest.approx(alternative.l2_hit_rate, abs=0.001)
 
 
 def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
     padding = Padding(("a",), 64, {"sam": 1088}, 1000)
     more = replace(padding, elements=128, bytes=2000)
-    swizzle = Cure("swizzle", 0.8, 0.0101)
-    dearer = Cure("both", 0.9, 0.0099, more)
-    best = Cure("padding", 0.9, 0.00994, more)
-    cheap = Cure("padding", 0.9, 0.00995, padding)
-    parameter = Cure("parameter", 0.6, 0.02, arguments={"GROUP_M": 4})
-    ranked = cures._ranked([parameter, best, dearer, cheap, swizzle], 0.01, by_rate=False)
+    swizzle = Alternative("swizzle", 0.8, 0.0101)
+    dearer = Alternative("both", 0.9, 0.0099, more)
+    best = Alternative("padding", 0.9, 0.00994, more)
+    cheap = Alternative("padding", 0.9, 0.00995, padding)
+    parameter = Alternative("parameter", 0.6, 0.02, arguments={"GROUP_M": 4})
+    ranked = alternatives._ranked([parameter, best, dearer, cheap, swizzle], 0.01, by_rate=False)
     assert ranked == [cheap, dearer, swizzle, parameter]
     fast = replace(swizzle, time_ms=0.0099)
-    assert cures._ranked([parameter, dearer, fast], 0.01, by_rate=False)[0].kind == "swizzle"
+    assert alternatives._ranked([parameter, dearer, fast], 0.01, by_rate=False)[0].kind == "swizzle"
 
 
 def test_where_no_time_is_claimed_hits_decide_what_comes_first() -> None:
-    patch = Cure("swizzle", 0.836, 1.92)
-    argument = Cure("parameter", 0.683, 1.94, arguments={"GROUP_M": 4})
-    assert cures._ranked([argument, patch], 0.02, by_rate=False)[0] is argument
-    assert cures._ranked([argument, patch], 0.02, by_rate=True)[0] is patch
+    patch = Alternative("swizzle", 0.836, 1.92)
+    argument = Alternative("parameter", 0.683, 1.94, arguments={"GROUP_M": 4})
+    assert alternatives._ranked([argument, patch], 0.02, by_rate=False)[0] is argument
+    assert alternatives._ranked([argument, patch], 0.02, by_rate=True)[0] is patch

@@ -20,6 +20,7 @@ from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
+from intelliperf_swizzle.records import Alternative, AlternativeKind, Alternatives
 from intelliperf_swizzle.search.elsewhere import WhatIf
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited
@@ -46,7 +47,7 @@ def case_of(setup: Setup, subject: Subject) -> tuple[WhatIf, bool]:
     return WhatIf(setup, largest, _modelled(subject.baseline) if alone else None), alone
 
 
-def begin_parameters(setup: Setup, subject: Subject) -> Callable[[], Sequence[records.Cure]] | None:
+def begin_parameters(setup: Setup, subject: Subject) -> Callable[[], Sequence[Alternative]] | None:
     """What waits for `find_parameters`, begun; None where the processor will be busy anyway."""
     if setup.device is None or not subject.is_traced:
         return None
@@ -54,7 +55,7 @@ def begin_parameters(setup: Setup, subject: Subject) -> Callable[[], Sequence[re
     return ahead(lambda: [*find_parameters(case, subject)])
 
 
-def find_parameters(case: WhatIf, subject: Subject) -> Iterator[records.Cure]:
+def find_parameters(case: WhatIf, subject: Subject) -> Iterator[Alternative]:
     """Other values of constexprs that change which program computes which tile, and no more.
 
     The tiles are the same, with the same accesses and arithmetic, in another order.
@@ -78,17 +79,17 @@ def find_parameters(case: WhatIf, subject: Subject) -> Iterator[records.Cure]:
         }
         with ThreadPoolExecutor(cores()) as pool:
             for value, measured in zip(same, pool.map(case.replay, same.values()), strict=True):
-                yield _cure("parameter", measured, arguments={name: value})
+                yield _alternative("parameter", measured, arguments={name: value})
 
 
-def _cure(
-    kind: records.CureKind,
+def _alternative(
+    kind: AlternativeKind,
     measured: records.Measurement,
     padding: records.Padding | None = None,
     arguments: Mapping[str, int] | None = None,
-) -> records.Cure:
+) -> Alternative:
     time_ms = measured.modelled_time_ms or 0.0
-    return records.Cure(kind, measured.l2_hit_rate, time_ms, padding, arguments)
+    return Alternative(kind, measured.l2_hit_rate, time_ms, padding, arguments)
 
 
 def _renumbering(language: Resizer, launch: records.Launch, names: Sequence[str]) -> Sequence[str]:
@@ -121,7 +122,7 @@ def _with_arguments(launch: records.Launch, values: Mapping[str, int]) -> record
     return replace(launch, arguments={**launch.arguments, **values}, ttir=None)
 
 
-def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterator[records.Cure]:
+def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterator[Alternative]:
     """Rows a line longer, and two, of matrices whose lines crowd channels; also with the swizzle.
 
     An argument is the length of rows if, with a larger value, programs make as many accesses, to
@@ -157,10 +158,10 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
             longer, padding = _with_longer_rows(launch, together, all_moved, lines)
             [traced] = language.trace_each([longer])
             if traced and np.array_equal(traced.tile_offset, trace.tile_offset):
-                yield _cure("padding", case.replay(traced), padding)
+                yield _alternative("padding", case.replay(traced), padding)
                 if best:
                     both = case.replay(traced, best.proved.tiles()[0])
-                    yield _cure("both", both, padding)
+                    yield _alternative("both", both, padding)
 
 
 def _moved(one: records.Trace | None, other: records.Trace | None) -> set[str]:
@@ -243,14 +244,14 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
         return np.diff(mixed[trace.tile_offset])
 
 
-def compare_cures(
+def compare_alternatives(
     setup: Setup,
     subject: Subject,
     best: Edited | None,
     progress: Progress,
-    parameters: Callable[[], Sequence[records.Cure]] | None = None,
-) -> records.Cures | None:
-    """The cures of a kernel; None if its launches are too short for any to matter.
+    parameters: Callable[[], Sequence[Alternative]] | None = None,
+) -> Alternatives | None:
+    """The alternatives of a kernel; None if its launches are too short for any to matter.
 
     Args:
         setup: of the run.
@@ -270,49 +271,48 @@ def compare_cures(
     if time < setup.target.launch_us / 1e3:
         return None
     if subject.baseline.bound_by_arithmetic or subject.baseline.only_compulsory:
-        return records.Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
+        return Alternatives(before.l2_hit_rate, time, (), _no_alternative(subject, before))
     progress.phase(f"comparing alternatives for {subject.kernel} (model)")
     arguments = tuple(parameters() if parameters else find_parameters(case, subject))
     found = [*arguments]
     if best:
         known = _modelled(best.attempt.measurement) or best.attempt.predicted if alone else None
-        found.append(_cure("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
+        found.append(_alternative("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     if not (setup.device and best):  # a gain that a GPU has measured needs no modelled one beside
         found += find_paddings(case, subject, best)
     by_rate = not (setup.device or subject.tells_time(setup.target))
     longest = time * (1 + TIME_TOLERANCE if by_rate else 1 - least)
-    gain = MODEL_RATE_ERROR if by_rate else -1.0
-    gaining = [one for one in found if one.time_ms < longest]
-    gaining = [one for one in gaining if one.l2_hit_rate - before.l2_hit_rate > gain]
-    cures = tuple(_ranked(gaining, least, by_rate)) if gaining else ()
-    reason = None if cures else _no_cure(subject, before)
-    return records.Cures(before.l2_hit_rate, time, cures, reason, arguments)
+    lowest = before.l2_hit_rate + MODEL_RATE_ERROR if by_rate else -1.0
+    gaining = [one for one in found if one.time_ms < longest and one.l2_hit_rate > lowest]
+    alternatives = tuple(_ranked(gaining, least, by_rate)) if gaining else ()
+    reason = None if alternatives else _no_alternative(subject, before)
+    return Alternatives(before.l2_hit_rate, time, alternatives, reason, arguments)
 
 
 def _modelled(measured: records.Measurement | None) -> records.Measurement | None:
     return measured if measured and measured.profiler == "model" else None
 
 
-def _ranked(cures: Sequence[records.Cure], least: float, by_rate: bool) -> list[records.Cure]:
+def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[Alternative]:
     """The cheapest that the model cannot tell from the best, then the best of each other kind.
 
     By time; `by_rate`: by hit rate, where nothing is claimed of time.
     """
 
-    def price(one: records.Cure) -> tuple[int, int]:
-        return get_args(records.CureKind).index(one.kind), one.padding.bytes if one.padding else 0
+    def price(one: Alternative) -> tuple[int, int]:
+        return get_args(AlternativeKind).index(one.kind), one.padding.bytes if one.padding else 0
 
-    by_time = sorted(cures, key=lambda cure: cure.time_ms)
+    by_time = sorted(found, key=lambda one: one.time_ms)
     equals = [one for one in by_time if one.time_ms <= by_time[0].time_ms * (1 + least)]
     if by_rate:
-        most = max(one.l2_hit_rate for one in cures)
+        most = max(one.l2_hit_rate for one in found)
         equals = [one for one in by_time if one.l2_hit_rate >= most - MODEL_RATE_ERROR]
     first = min(equals, key=price)
     others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
     return [first, *sorted(others.values(), key=lambda other: other.time_ms)]
 
 
-def _no_cure(subject: Subject, before: records.Measurement) -> str:
+def _no_alternative(subject: Subject, before: records.Measurement) -> str:
     """Why nothing helps."""
     if subject.baseline.only_compulsory:
         return "nearly all misses are compulsory: every line is fetched once"
