@@ -36,7 +36,7 @@ from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, timing
+from intelliperf_swizzle.frontends.trials.processes import RACE_SECONDS, timing
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Trial
 from intelliperf_swizzle.frontends.triton.source.splice import splice
 from intelliperf_swizzle.frontends.triton.trials import task_of

@@ -15,8 +15,6 @@ from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.frontends.resizing import other_values
-from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Progress
@@ -76,30 +74,27 @@ class SizeGuard:
             return best
         known = next(_proofs(best, True), records.Certificate())
         guard = known.condition
-        return _conditional(self._setup, self._subject, best, guard, known) if guard else None
+        return stages.under(guard, best, known, self._setup) if guard else None
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject, tied = self._subject, self._tied
         for proof in _proofs(best, tied, () if tied or subject.has_dependences else self._held):
-            swizzle = best.proved.swizzle
-            if proof.condition:
-                swizzle = parse(conditional(swizzle.text, swizzle.outputs, proof.condition))
-                if _conditional(self._setup, subject, best, proof.condition, proof) is None:
-                    continue
-            others = self._model(best, swizzle)
+            tested = stages.under(proof.condition, best, proof, self._setup)
+            if tested is None:
+                continue
+            others = self._model(tested)
             loses = any(other.loses for other in others) and proof.extent != "the recorded sizes"
             kept = _kept(subject.traced[0].launch.tiles, others) if loses else None
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
             both = f"({proof.condition}) and {kept}" if proof.condition and kept else None
             for guard in filter(None, (both, proof.condition or kept)):
-                if guarded := _conditional(self._setup, subject, best, guard, proof):
-                    attempt = replace(guarded.attempt, sizes=records.Sizes(others, guard))
-                    return replace(guarded, attempt=attempt)
+                if guarded := stages.under(guard, best, proof, self._setup):
+                    sizes = records.Sizes(others, guard)
+                    return replace(guarded, attempt=replace(guarded.attempt, sizes=sizes))
             if proof.condition is None:
-                sizes = records.Sizes(others) if others else None
-                attempt = replace(best.attempt, proof=proof, sizes=sizes)
-                return stages.Guarded(best.proved, attempt, best.edit)
+                known = records.Sizes(others) if others else None
+                return replace(tested, attempt=replace(tested.attempt, sizes=known))
         return None
 
     @cached_property
@@ -205,7 +200,7 @@ class SizeGuard:
             if trace and trace.line_accesses == lines and not find_dependence(trace, grown)
         }  # fmt: skip
 
-    def _model(self, best: stages.Evaluated, swizzle: Swizzle) -> tuple[records.OtherSize, ...]:
+    def _model(self, one: stages.Edited) -> tuple[records.OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
         left = max(FEWEST_LINES, MOST_LINES * self._subject.traced[0].trace.line_accesses)
         cases = []
@@ -213,9 +208,9 @@ class SizeGuard:
             if case.traced.trace.line_accesses <= left:
                 left -= case.traced.trace.line_accesses
                 cases.append(case)
-        self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
+        self._progress.phase(f"modelling {one.attempt.candidate.name} at {len(cases)} other sizes")
         with ThreadPoolExecutor(cores()) as pool:
-            found = filter(None, pool.map(partial(compare_at, swizzle), cases))
+            found = filter(None, pool.map(partial(compare_at, one.proved.swizzle), cases))
             return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
@@ -266,23 +261,3 @@ def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:
     parts = [f"num_pids >= {least}"] if below else []
     parts += [f"num_pids <= {most}"] if above else []
     return " and ".join(parts)
-
-
-def _conditional(
-    setup: Setup, subject: Subject, best: stages.Evaluated, guard: str, proof: records.Certificate
-) -> stages.Guarded | None:
-    """The best attempt under a condition: the same permutation of every recorded launch.
-
-    None if it is not: a smaller launch of the application may fall under the guard.
-    """
-    text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
-    candidate = replace(best.attempt.candidate, text=text)
-    proved = stages.prove_candidate(candidate, subject, setup.target)
-    if isinstance(proved, records.Verdict) or proved.fingerprint != best.proved.fingerprint:
-        return None
-    attempt = replace(best.attempt, candidate=candidate, proof=proof)
-    edited = stages.edit_source(stages.Screened(proved, attempt), setup)
-    if isinstance(edited, records.Verdict):
-        return None
-    attempt = replace(attempt, diff=edited.edit.diff)
-    return stages.Guarded(edited.proved, attempt, edited.edit)

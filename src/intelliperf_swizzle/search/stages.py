@@ -25,7 +25,7 @@ from intelliperf_swizzle.edit import PLACE, Edit, carry
 from intelliperf_swizzle.errors import CaptureError, LanguageError, SpliceError, ValidationError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import certify
+from intelliperf_swizzle.mapping import certify, conditional
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.search.elsewhere import prove_on, refuse, refuse_elsewhere
@@ -99,7 +99,7 @@ class Evaluated(Edited):
 
 @dataclass(frozen=True)
 class Guarded(Edited):
-    """An evaluated candidate whose text is a permutation at every size; `guard` alone makes one.
+    """An evaluated candidate whose text is a permutation at every size; `guard` alone finds one.
 
     For that, and where it would lose, it may test a condition; it is the same permutation of every
     recorded launch.
@@ -142,6 +142,29 @@ def edit_source(screened: Screened, setup: Setup) -> Edited | records.Verdict:
     except SpliceError as error:
         return records.Verdict("not patched", str(error))
     return Edited(proved, screened.attempt, edit)
+
+
+def under(
+    condition: str | None, best: Edited, proof: records.Certificate, setup: Setup
+) -> Guarded | None:
+    """The best attempt with a proof, under a condition if it needs one.
+
+    None if it is another permutation of a recorded launch then: a smaller one may fall under the
+    condition.
+    """
+    if condition is None:
+        return Guarded(best.proved, replace(best.attempt, proof=proof), best.edit)
+    text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, condition)
+    candidate = replace(best.attempt.candidate, text=text)
+    proved = prove_candidate(candidate, best.proved.subject, setup.target)
+    if isinstance(proved, records.Verdict) or proved.fingerprint != best.proved.fingerprint:
+        return None
+    edited = edit_source(Screened(proved, best.attempt), setup)
+    if isinstance(edited, records.Verdict):
+        return None
+    diff = edited.edit.diff
+    attempt = replace(best.attempt, candidate=candidate, proof=proof, diff=diff)
+    return Guarded(proved, attempt, edited.edit)
 
 
 def unedited(one: Screened) -> Edited:

@@ -16,28 +16,22 @@ from functools import cached_property
 from os import cpu_count
 from pathlib import Path
 
-from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
-from intelliperf_swizzle.frontends.child_processes import LOG
+from intelliperf_swizzle.frontends.child_processes import start
 from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
-from intelliperf_swizzle.frontends.cpp.record.device_code import (
-    read_kernel,
-    recording_of,
-    refuse_shared_names,
-)
+from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
-from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
-from intelliperf_swizzle.frontends.trials import Trial
-from intelliperf_swizzle.frontends.trials.journal import Journal
-from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
+from intelliperf_swizzle.frontends.trials.journal import Journal, Trial
 from intelliperf_swizzle.frontends.trials.processes import (
+    RACE_SECONDS,
     Begun,
     Known,
     Limits,
     fresh_folder,
+    outcome_of,
     try_out,
 )
 from intelliperf_swizzle.hardware import Device, Target
@@ -67,14 +61,14 @@ class CppOnGpu:
 
     def __post_init__(self) -> None:
         self._device, self._target = self.gpu
-        recording = recording_of(self.traced[0][0])
+        self._recording = device_code.recording_of(self.traced[0][0])
         self._recipe = replace(
-            recipe_of(recording),
+            recipe_of(self._recording),
             command=tuple(self.request.command),
             project=str(self.request.cwd.resolve()),
             build_command=self.request.build_command,
         )
-        self._builds = recording / gpu_builds.GPU_BUILDS
+        self._builds = self._recording / gpu_builds.GPU_BUILDS
         self._folder = Path(self.request.folder).resolve() / "gpu"
         self._environment = gpu_builds.gpu_environment(self._recipe, self.request.variables)
         self._journal: Path | None = None
@@ -110,7 +104,7 @@ class CppOnGpu:
         """The program of each edit, and those that do not build."""
         try:
             _ = self._program, self._shim
-            refuse_shared_names(self._builds.parent)
+            device_code.refuse_shared_names(self._recording)
         except SwizzleError as error:
             raise ValidationError(error.fact, hint=error.hint, details=error.details) from None
 
@@ -158,7 +152,9 @@ class CppOnGpu:
             lines.append(f"candidate {candidate} {' '.join(names)}")
         target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
-        keys = json.loads((recording_of(self.traced[0][0]) / KEYS).read_text("utf-8"))
+        keys = json.loads(
+            (device_code.recording_of(self.traced[0][0]) / device_code.KEYS).read_text("utf-8")
+        )
         tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
@@ -166,13 +162,10 @@ class CppOnGpu:
         variables = gpu_builds.preloaded(
             self._shim, {**self._environment, **program.variables, **folders}
         )
-        place = program.folder
         try:
-            with (folder / LOG).open("wb") as log:
-                child = Child(program.command, cwd=place, environment=variables, output=log)
+            return folder, start(program.command, folder, program.folder, variables)
         except OSError as error:
             raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
-        return folder, child
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""
@@ -213,7 +206,7 @@ def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> li
         index: by which it is known again, as `KEYS` has it.
         values: of its arguments; the same holds.
     """
-    code = read_kernel(launch).code
+    code = device_code.read_kernel(launch).code
     shape = (*launch.grid, *launch.options["block"], launch.options["shared"], index)
     found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
     read = touched_storages(launch, trace, Access.READ, Access.ATOMIC)

@@ -18,7 +18,6 @@ from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm, native, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import VARIABLES
 from intelliperf_swizzle.frontends.cpp.code.slicing import AddressSlice, optimised, slice_kernel
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain as ptx
@@ -29,6 +28,12 @@ _PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_f?printf_\w+\([^\n]
 """What a HIP kernel prints with, also where it asserts; its result is not looked at."""
 STANDIN = "standin.so"
 """A link to the stand-in runtime, in the folder of a recording."""
+LAUNCHES = "launches.jsonl"
+"""What the stand-in says of each launch, in the folder of a recording."""
+KEYS = "keys.json"
+"""By what a process makes each launch again is known, by ordinal: the stand-in's hash; its index of
+the launches of this kernel with this grid, block and shared memory; and the bytes of each argument
+as hexadecimal, with dots for those of a pointer, which are others on a GPU."""
 OF = ".of."
 """In a name: the file and translation unit follow, where another one has that name, too."""
 GLOBALS = 15 << 30
@@ -60,6 +65,10 @@ class DeviceKernel:
     instance: str = ""
     prints: bool = False
     foreign: str | None = None
+
+    def line_of(self, operation: str) -> str | None:
+        """File and line of an operation of the slice."""
+        return DebugInfo(self.slice.text).place(operation)
 
     def variable_at(self, address: int) -> str | None:
         """The device variable that an address lies in, as the source calls it."""
@@ -252,7 +261,7 @@ class _Preparation:
             (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
             parameters = (str(parameter.bytes) for parameter in kernel.code.parameters)
             plain = kernel.source.entry.name if kernel.source else "-"
-            rows.append(" ".join((symbol, plain, _contents_of(kernel.slice), *parameters)))
+            rows.append(" ".join((symbol, plain, kernel.slice.kept, *parameters)))
         lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
         (folder / "globals.txt").write_text("".join(lines), "utf-8")
         (folder / "kernels.txt").write_text("".join(f"{row}\n" for row in rows), "utf-8")
@@ -266,13 +275,3 @@ class _Preparation:
         linked = children.run(command)
         lines = linked.output.splitlines() or ["no message"]
         return None if linked.exit_code == 0 else lines[0].strip()
-
-
-def _contents_of(sliced: AddressSlice) -> str:
-    """Whose buffers' contents the stand-in keeps, in its words."""
-    if sliced.refusal is not None:
-        return "-"
-    if sliced.contents is None:
-        return "*"
-    words = ("v" if content == VARIABLES else str(content) for content in sorted(sliced.contents))
-    return ",".join(words) or "-"

@@ -16,13 +16,15 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
-from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
-from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate, Interpreter
-from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
+    CurrentUpdate,
+    Interpreter,
+    Sum,
+)
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 from intelliperf_swizzle.trace.sharing import (
@@ -75,7 +77,7 @@ def _trace(launch: records.Launch, kernel: DeviceKernel) -> records.Trace:
         return _Tracing(launch, kernel).trace()
     except UnknownStepError as error:
         entry = launch.source.entry  # where optimisation has left the instruction no line
-        place = DebugInfo(kernel.slice.text).place(error.text) or f"{entry.file}:{entry.first_line}"
+        place = kernel.line_of(error.text) or f"{entry.file}:{entry.first_line}"
         return execute_slice(launch, kernel, f"{error.what} decides what is accessed ({place})")
 
 
@@ -87,7 +89,7 @@ def execute_slice(launch: records.Launch, kernel: DeviceKernel, reason: str) -> 
     operation = rounding(kernel.slice.text, kernel.code.symbol)
     if operation is None:
         return trace
-    place = DebugInfo(kernel.slice.text).place(operation)
+    place = kernel.line_of(operation)
     caution = (
         f"{launch.kernel} accesses what floating-point arithmetic says"
         f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"

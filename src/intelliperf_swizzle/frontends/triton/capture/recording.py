@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import Child, prepare
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
+from intelliperf_swizzle.frontends import child_processes
+from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
@@ -34,8 +35,7 @@ from intelliperf_swizzle.frontends.triton.capture.tuning import VARIABLES, descr
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.records import Capture, Launch
-from intelliperf_swizzle.records.launches import NOT_RECORDED, load_launch, save_launch
+from intelliperf_swizzle.records import NOT_RECORDED, Capture, Launch, load_launch, save_launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
@@ -292,8 +292,7 @@ def start(
         **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else _without_gpu(environment)),
     }
     try:
-        with (folder / LOG).open("wb") as log:
-            return Child(command, cwd=cwd, environment=hooked, output=log)
+        return child_processes.start(command, folder, cwd, hooked)
     except (FileNotFoundError, PermissionError) as error:
         raise UsageError(
             f"there is no program `{command[0]}`"

@@ -63,7 +63,7 @@ def install() -> None:
             with making(on_gpu=None):
                 return fn(*args, **kwargs)
 
-        register(self, op_name, called, place[1], with_keyset=True)
+        register(self, op_name, called, place[1], with_keyset=True, allow_override=True)
 
     torch.library.Library.impl = impl
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Replay
-from intelliperf_swizzle.frontends.trials import Trial
+from intelliperf_swizzle.frontends.trials.journal import Trial
 from intelliperf_swizzle.frontends.trials.processes import (
     Begun,
     Known,
