@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
@@ -146,9 +147,13 @@ class SizeGuard:
         return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
 
     @cached_property
+    def _binding(self) -> list[tuple[str, records.Launch]]:
+        """Arguments at another value of which programs depend on each other, in which launch."""
+        return [(name, one) for name, one, trace in self._varied if find_dependence(trace, one)]
+
+    @property
     def _held(self) -> list[str]:
-        """Arguments at another value of which programs depend on each other."""
-        return sorted({name for name, one, trace in self._varied if find_dependence(trace, one)})
+        return sorted({name for name, _ in self._binding})
 
     @cached_property
     def _tied(self) -> bool:
@@ -166,7 +171,14 @@ class SizeGuard:
             or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
             or any(find_dependence(one.trace, one.launch) for one in larger)
             or self._misses([*traces, *(one.trace for one in larger)])
+            or any(self._is_bound(name, one) for name, one in self._binding)
         )
+
+    def _is_bound(self, name: str, launch: records.Launch) -> bool:
+        """Whether an argument may say how many programs are apart: it is no flag and no stride."""
+        strides = (view.strides for _, view in launch.tensors())
+        recorded = self._subject.traced[0].launch.constants[name]
+        return launch.constants[name] > 1 and recorded > 1 and recorded not in chain(*strides)
 
     def _misses(self, traces: Sequence[records.Trace]) -> bool:
         """Whether something that may bring programs together is done at no size: not in these, nor
