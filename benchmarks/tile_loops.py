@@ -34,7 +34,7 @@ from types import ModuleType
 from typing import Any
 
 from harness.render import generated, page, percent, table
-from intelliperf_swizzle.frontends.trials.outcomes import median_interval
+from intelliperf_swizzle.frontends.trials.processes import median_interval
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile.ncu import DURATION, HITS, PASSES, REQUESTS, SECTORS, read_ncu

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from intelliperf_swizzle.frontends.cpp.language import HIP
-from intelliperf_swizzle.frontends.cpp.record.record_program import LINES_VARIABLE
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
@@ -33,6 +35,17 @@ class Recorded:
         return trace_here(self.launch(kernel, number), self.project)
 
 
+@functools.cache
+def _native_lines() -> tuple[tempfile.TemporaryDirectory[str], str]:
+    """The library that notes lines, and the folder that holds it for as long as this runs."""
+    folder = tempfile.TemporaryDirectory(prefix="native-lines-")
+    library = f"{folder.name}/native_lines.so"
+    source = str(Path(__file__).with_name("native_lines.cpp"))
+    flags = ("-std=c++17", "-O2", "-fPIC", "-shared")
+    subprocess.run(["g++", *flags, source, "-ldl", "-o", library], check=True)
+    return folder, library
+
+
 def record(
     project: Path,
     folder: Path,
@@ -46,11 +59,16 @@ def record(
     request = RecordRequest(
         command=command, cwd=project, folder=folder / "capture",
         target=load_target(language.default_target),
-        environment={**os.environ, LINES_VARIABLE: str(lines), **environment}, build_command=build,
+        environment={
+            **os.environ, "NATIVE_LINES": str(lines), "LD_PRELOAD": _native_lines()[1],
+            **environment,
+        },
+        build_command=build,
         compute="always",
     )  # fmt: skip
     capture = language.record(request)
-    native: dict[int, dict[int, Int64Array]] = {}
+    nothing = np.zeros(0, np.int64)
+    native = {one.ordinal: dict.fromkeys(range(one.tiles), nothing) for one in capture.launches}
     words = np.fromfile(lines, np.int64)
     at = 0
     while at < len(words):

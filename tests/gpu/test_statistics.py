@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from intelliperf_swizzle.frontends.trials.outcomes import median_interval, timing
+from intelliperf_swizzle.frontends.trials.processes import median_interval, timing
 
 
 def test_ranks_are_those_of_the_tables() -> None:

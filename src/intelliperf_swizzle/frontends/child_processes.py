@@ -125,6 +125,17 @@ def dependences_of(request: tuple[str, Sequence[Launch]], folder: Path) -> Itera
     return find_each(request[1], lambda launch: trace_here(launch, folder))
 
 
+def start(
+    command: Sequence[str],
+    folder: Path,
+    cwd: str | os.PathLike[str],
+    environment: Mapping[str, str],
+) -> Child:
+    """Starts an application, whose output goes to `LOG` in the folder; raises as `Child`."""
+    with (folder / LOG).open("wb") as log:
+        return Child(command, cwd=cwd, environment=environment, output=log)
+
+
 LOG = "app.log"
 """What the application prints, in the folder that it is started with."""
 PATIENCE_SECONDS = 2.0

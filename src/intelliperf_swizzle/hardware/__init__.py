@@ -5,7 +5,9 @@
 from intelliperf_swizzle.hardware.detect import HERE, Device, Machine, devices, torch_build, unknown
 from intelliperf_swizzle.hardware.target import (
     AmdGpu,
+    Backend,
     BitRule,
+    Build,
     NvidiaGpu,
     Target,
     load_target,

@@ -89,22 +89,13 @@ Level: TypeAlias = Literal["L2", "memory", "arithmetic"]
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """What a profiler read for one mapping, over all launches of the kernel. None = not collected.
+class Counted:
+    """What a profiler counts, or the cache model in its place, over all launches of the kernel.
 
     Rates are from 0 to 1 and are ratios of sums, as the hardware counters form them.
 
     Attributes:
-        time_ms: measured, never modelled; of `timing` where there is one.
-        arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
-            order of the workgroups takes less; modelled.
-        replayed_time_ms: when a timed replay ends; modelled.
-        overlapped_time_ms: of the L2, memory and arithmetic together; modelled. None if they are
-            not taken to overlap.
-        longest: which of L2, memory and arithmetic takes longest by itself; modelled.
-        imbalance: when the last workgroup ends, over the earliest that it may in any order;
-            modelled. None if all tiles take the same.
-        timing: on a GPU, also where the rates are modelled.
+        profiler: `model`, or the tool.
         l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
             NVIDIA GPUs those from one L2 partition to the other; None if it is `l2_hit_rate`.
         fabric_bytes: between the L2 partitions of an NVIDIA GPU.
@@ -112,8 +103,6 @@ class Measurement:
             application leaves it).
         counters: name -> sum over the launches, as often as each was seen; what all else is made
             of. None if nothing was counted.
-        causes: of the misses, by tensor, the most misses first; modelled, also where the rates are
-            measured.
     """
 
     profiler: str
@@ -127,18 +116,34 @@ class Measurement:
     compulsory_bytes: int | None = None
     balance: float | None = None
     l2_hit_rate_per_domain: tuple[float, ...] | None = None
-    time_ms: float | None = None
+    fabric_bytes: int | None = None
+    l2_counter_hit_rate: float | None = None
+    l2_before: Literal["cold", "warm"] | None = None
+    counters: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """What only the cache model says, whoever has counted.
+
+    Attributes:
+        arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
+            order of the workgroups takes less.
+        replayed_time_ms: when a timed replay ends.
+        overlapped_time_ms: of the L2, memory and arithmetic together. None if they are not taken to
+            overlap.
+        longest: which of L2, memory and arithmetic takes longest by itself.
+        imbalance: when the last workgroup ends, over the earliest that it may in any order. None if
+            all tiles take the same.
+        causes: of the misses, by tensor, the most misses first.
+    """
+
     modelled_memory_time_ms: float | None = None
     arithmetic_time_ms: float | None = None
     replayed_time_ms: float | None = None
     overlapped_time_ms: float | None = None
     longest: Level | None = None
     imbalance: float | None = None
-    timing: Timing | None = None
-    fabric_bytes: int | None = None
-    l2_counter_hit_rate: float | None = None
-    l2_before: Literal["cold", "warm"] | None = None
-    counters: Mapping[str, float] | None = None
     causes: tuple[MissCauses, ...] | None = None
 
     @property
@@ -156,19 +161,40 @@ class Measurement:
         return max(memory, self.arithmetic_time_ms or 0.0) * (self.imbalance or 1.0)
 
     @property
-    def bound_by_arithmetic(self) -> bool:
-        """Whether operations take clearly longer than memory traffic, and no time is far above."""
-        arithmetic, memory = self.arithmetic_time_ms, self.modelled_memory_time_ms
-        far = (self.time_ms or 0.0) > FAR_ABOVE * (arithmetic or 0.0)
-        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory) and not far
-
-    @property
     def only_compulsory(self) -> bool:
         """Whether 95 % of the misses or more are on lines that no L2 has held: all orders have
         these."""
         misses = sum(one.misses for one in self.causes or ())
         compulsory = sum(one.compulsory for one in self.causes or ())
         return bool(misses) and compulsory >= 0.95 * misses
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What was timed on a GPU, never modelled.
+
+    Attributes:
+        time_ms: of `timing` where there is one.
+        timing: also where the rates are modelled.
+    """
+
+    time_ms: float | None = None
+    timing: Timing | None = None
+
+
+@dataclass(frozen=True)
+class Measurement(Timed, Modelled, Counted):
+    """One mapping: what was counted, modelled and timed; None = not collected.
+
+    One record, as files and formulas know it: its parts have no names there.
+    """
+
+    @property
+    def bound_by_arithmetic(self) -> bool:
+        """Whether operations take clearly longer than memory traffic, and no time is far above."""
+        arithmetic, memory = self.arithmetic_time_ms, self.modelled_memory_time_ms
+        far = (self.time_ms or 0.0) > FAR_ABOVE * (arithmetic or 0.0)
+        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory) and not far
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from intelliperf_swizzle.edit import PLACE, Edit, carry
 from intelliperf_swizzle.errors import CaptureError, LanguageError, SpliceError, ValidationError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import certify
+from intelliperf_swizzle.mapping import certify, conditional
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.records import Attempt, Measurement
+from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.search.elsewhere import prove_on, refuse, refuse_elsewhere
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches, evaluate_on, tiles_of
@@ -99,7 +99,7 @@ class Evaluated(Edited):
 
 @dataclass(frozen=True)
 class Guarded(Edited):
-    """An evaluated candidate whose text is a permutation at every size; `guard` alone makes one.
+    """An evaluated candidate whose text is a permutation at every size; `guard` alone finds one.
 
     For that, and where it would lose, it may test a condition; it is the same permutation of every
     recorded launch.
@@ -144,6 +144,29 @@ def edit_source(screened: Screened, setup: Setup) -> Edited | records.Verdict:
     return Edited(proved, screened.attempt, edit)
 
 
+def under(
+    condition: str | None, best: Edited, proof: records.Certificate, setup: Setup
+) -> Guarded | None:
+    """The best attempt with a proof, under a condition if it needs one.
+
+    None if it is another permutation of a recorded launch then: a smaller one may fall under the
+    condition.
+    """
+    if condition is None:
+        return Guarded(best.proved, replace(best.attempt, proof=proof), best.edit)
+    text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, condition)
+    candidate = replace(best.attempt.candidate, text=text)
+    proved = prove_candidate(candidate, best.proved.subject, setup.target)
+    if isinstance(proved, records.Verdict) or proved.fingerprint != best.proved.fingerprint:
+        return None
+    edited = edit_source(Screened(proved, best.attempt), setup)
+    if isinstance(edited, records.Verdict):
+        return None
+    diff = edited.edit.diff
+    attempt = replace(best.attempt, candidate=candidate, proof=proof, diff=diff)
+    return Guarded(proved, attempt, edited.edit)
+
+
 def unedited(one: Screened) -> Edited:
     """For the model, to which the mapping is enough."""
     return Edited(one.proved, one.attempt, Edit({}, {}, {}, ""))
@@ -156,54 +179,6 @@ def carried_by_no_patch(one: Screened, setup: Setup) -> tuple[str, ...]:
         return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
     except SpliceError as error:
         return (f"neither a patch nor `apply` can carry it: {error.fact}",)
-
-
-class Evaluator(Protocol):
-    """Judges candidates against the unmodified kernel."""
-
-    @property
-    def baseline(self) -> Measurement:
-        """The unmodified kernel, as attempts are compared with it."""
-
-    @property
-    def predicted(self) -> Measurement | None:
-        """The model's reading of it if hardware measures, else None."""
-
-    @property
-    def confirmed(self) -> list[Evaluated]:
-        """What was guarded and validated so far and is better, the best first."""
-
-    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
-        """The candidates worth what an evaluation costs.
-
-        Args:
-            screened: all that were proved.
-            always: numbers of those that are replayed in full whatever they promise.
-        """
-
-    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
-        """Measures or models each, and judges it; one that is refused has no measurement."""
-
-    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The best that is better; None if none is.
-
-        Args:
-            evaluated: any, of `evaluate`.
-        """
-
-    def count(self) -> None:
-        """Reads what a report tells of the leaders and decides nothing; beside a guard's work.
-
-        Raises:
-            ProfileError: the profiler that is asked for fails.
-        """
-
-    def settle(self, chosen: Edited) -> Evaluated | None:
-        """What was chosen, or the same under a guard, validated; None if it does not hold.
-
-        Raises:
-            ValidationError: the user's own test fails without a swizzle, too.
-        """
 
 
 Remember: TypeAlias = Callable[[Attempt], Attempt]
@@ -227,12 +202,14 @@ class EvaluationContext:
         setup: of the run.
         remember: of the run's history.
         progress: told of each step.
+        recording_seconds: what recording the application took.
     """
 
     subject: Subject
     setup: Setup
     remember: Remember
     progress: Progress
+    recording_seconds: float = 0.0
 
     @cached_property
     def unit_test(self) -> UnitTest:

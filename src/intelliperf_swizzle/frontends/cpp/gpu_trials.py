@@ -16,30 +16,16 @@ from functools import cached_property
 from os import cpu_count
 from pathlib import Path
 
-from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
-from intelliperf_swizzle.frontends.child_processes import LOG
+from intelliperf_swizzle.frontends.child_processes import start
 from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
-from intelliperf_swizzle.frontends.cpp.record.device_code import (
-    read_kernel,
-    recording_of,
-    refuse_shared_names,
-)
+from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
-from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
-from intelliperf_swizzle.frontends.trials import Trial
-from intelliperf_swizzle.frontends.trials.journal import Journal
-from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
-from intelliperf_swizzle.frontends.trials.processes import (
-    Begun,
-    Known,
-    Limits,
-    fresh_folder,
-    try_out,
-)
+from intelliperf_swizzle.frontends.trials import processes
+from intelliperf_swizzle.frontends.trials.journal import Journal, Trial
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, TensorArgument, Trace
 
@@ -67,14 +53,14 @@ class CppOnGpu:
 
     def __post_init__(self) -> None:
         self._device, self._target = self.gpu
-        recording = recording_of(self.traced[0][0])
+        self._recording = device_code.recording_of(self.traced[0][0])
         self._recipe = replace(
-            recipe_of(recording),
+            recipe_of(self._recording),
             command=tuple(self.request.command),
             project=str(self.request.cwd.resolve()),
             build_command=self.request.build_command,
         )
-        self._builds = recording / gpu_builds.GPU_BUILDS
+        self._builds = self._recording / gpu_builds.GPU_BUILDS
         self._folder = Path(self.request.folder).resolve() / "gpu"
         self._environment = gpu_builds.gpu_environment(self._recipe, self.request.variables)
         self._journal: Path | None = None
@@ -88,7 +74,9 @@ class CppOnGpu:
         programs, refused = self._build(edits)
         tiles = [launch.tiles for launch, _ in self.traced]
         trials = self._try_out(programs) if programs else {}
-        outcomes = {n: outcome_of(one, tiles, self.tolerance) for n, one in trials.items()}
+        outcomes = {
+            n: processes.outcome_of(one, tiles, self.tolerance) for n, one in trials.items()
+        }
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     confirm = validate_and_time
@@ -110,7 +98,7 @@ class CppOnGpu:
         """The program of each edit, and those that do not build."""
         try:
             _ = self._program, self._shim
-            refuse_shared_names(self._builds.parent)
+            device_code.refuse_shared_names(self._recording)
         except SwizzleError as error:
             raise ValidationError(error.fact, hint=error.hint, details=error.details) from None
 
@@ -133,19 +121,19 @@ class CppOnGpu:
 
     def _try_out(self, programs: Mapping[int, gpu_builds.GpuProgram]) -> dict[int, Trial]:
         counts = [launch.count for launch, _ in self.traced]
-        limits = Limits(self._device.product, self.request.limit_seconds)
+        limits = processes.Limits(self._device.product, self.request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
-        return try_out(lambda known: self._start(code, known), counts, code, limits)
+        return processes.try_out(lambda known: self._start(code, known), counts, code, limits)
 
-    def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Begun:
+    def _start(self, code: Mapping[int, Sequence[Path]], known: processes.Known) -> processes.Begun:
         """The program with what is to be tried, in a fresh folder for what it says.
 
         Raises:
             ValidationError: it cannot be started.
         """
-        self._journal = folder = fresh_folder(self._folder)
+        self._journal = folder = processes.fresh_folder(self._folder)
         lines = [
-            f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
+            f"race_seconds {processes.RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
             f"tolerance {self.tolerance!r}",
             *(f"checked {task} {candidate}" for task, candidate in sorted(known.checked)),
             *(f"failed {candidate}" for candidate in sorted(known.failed)),
@@ -158,21 +146,18 @@ class CppOnGpu:
             lines.append(f"candidate {candidate} {' '.join(names)}")
         target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
-        keys = json.loads((recording_of(self.traced[0][0]) / KEYS).read_text("utf-8"))
+        keys = json.loads(
+            (device_code.recording_of(self.traced[0][0]) / device_code.KEYS).read_text("utf-8")
+        )
         tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = gpu_builds.preloaded(
-            self._shim, {**self._environment, **program.variables, **folders}
-        )
-        place = program.folder
+        given = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
+        variables = gpu_builds.preloaded(self._shim, given)
         try:
-            with (folder / LOG).open("wb") as log:
-                child = Child(program.command, cwd=place, environment=variables, output=log)
+            return folder, start(program.command, folder, program.folder, variables)
         except OSError as error:
             raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
-        return folder, child
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""
@@ -213,7 +198,7 @@ def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> li
         index: by which it is known again, as `KEYS` has it.
         values: of its arguments; the same holds.
     """
-    code = read_kernel(launch).code
+    code = device_code.read_kernel(launch).code
     shape = (*launch.grid, *launch.options["block"], launch.options["shared"], index)
     found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
     read = touched_storages(launch, trace, Access.READ, Access.ATOMIC)

@@ -10,16 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile.building import programs_of, sources
-from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
-from intelliperf_swizzle.frontends.cpp.compile.extensions import loads_extension
+from intelliperf_swizzle.frontends.cpp.compile.building import TOOLCHAINS, names_program, sources
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
-    APT,
-    HipToolchain,
-    Toolchain,
-    find_gap,
-)
 from intelliperf_swizzle.frontends.cpp.gpu_trials import CppOnGpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
@@ -27,8 +19,7 @@ from intelliperf_swizzle.frontends.cpp.shadowing import splice
 from intelliperf_swizzle.frontends.cpp.trace import find_dependences, resize, trace, trace_each
 from intelliperf_swizzle.frontends.cpp.validate import validate
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
-from intelliperf_swizzle.hardware import torch_build
-from intelliperf_swizzle.hardware.target import Backend
+from intelliperf_swizzle.hardware import Backend, torch_build
 from intelliperf_swizzle.records import Capture
 
 CUDA_TEXT = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
@@ -39,7 +30,7 @@ class Cpp:
     """Kernels of HIP or CUDA C++; as of `frontends.ports.KernelLanguage`.
 
     Args:
-        tools: what its programs are built with.
+        name: `HIP` or `CUDA`.
     """
 
     build_copy = staticmethod(build_copy)
@@ -52,10 +43,9 @@ class Cpp:
     validate = staticmethod(validate)
     on_gpu = CppOnGpu
 
-    def __init__(self, tools: type[Toolchain]):
-        self.tools = tools
-        self.name, self.default_target = tools.language, tools.default_target
-        self.backend = tools.backend
+    def __init__(self, name: str):
+        self.name, self.tools = name, TOOLCHAINS[name]
+        self.default_target, self.backend = self.tools.default_target, self.tools.backend
 
     @property
     def measures(self) -> bool:
@@ -66,14 +56,14 @@ class Cpp:
         """The clang++ that is found, tried on ten lines."""
         try:
             toolchain = self.tools.find(environment)
-            return Compiler(str(toolchain), find_gap(toolchain, environment), APT)
+            return Compiler(str(toolchain), toolchain.gap(environment), toolchain.install)
         except SwizzleError as error:
             return Compiler(None, error.fact, error.hint)
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program with a fat binary, or Python that builds an extension."""
-        extension = self.backend == (torch_build() or "cuda") and loads_extension(command, project)
-        return extension or any(programs_of(command, project, self.name))
+        torch = self.backend == (torch_build() or "cuda")
+        return names_program(command, project, self.name, torch=torch)
 
     def builds_program(self, project: Path, command: str, backend: Backend | None) -> bool:
         """Whether sources have a kernel, and the backend or what they include is of this kind.
@@ -96,5 +86,4 @@ class Cpp:
         return capture(request, self.tools)
 
 
-HIP = Cpp(HipToolchain)
-CUDA = Cpp(CudaToolchain)
+HIP, CUDA = map(Cpp, TOOLCHAINS)

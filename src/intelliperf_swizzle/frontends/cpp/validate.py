@@ -11,22 +11,18 @@ executed on the CPU in one process on the same memory, must leave the same bytes
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle import children
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit import Edit, moved_command
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError, ValidationError
-from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
 from intelliperf_swizzle.frontends.cpp.record import device_code
-from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, recipe_of
-from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS, LAUNCHES
+from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, run_again
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_place
 from intelliperf_swizzle.frontends.cpp.trace import trace
 from intelliperf_swizzle.frontends.trials.journal import Journal
@@ -149,7 +145,7 @@ def compare_bytes(
             raise ValidationError(
                 f"`{one.launch.kernel}` cannot be executed on the CPU: {kernel.foreign}"
             )
-    keys = [key for key, *_ in json.loads((recording / KEYS).read_text("utf-8"))]
+    keys = [key for key, *_ in json.loads((recording / device_code.KEYS).read_text("utf-8"))]
     with temporary_folder("compare") as place:
         rows = [f"{seconds}"]
         for one in mapped:
@@ -162,7 +158,7 @@ def compare_bytes(
             (place / name).symlink_to(recording / name)
         (place / "edited.so").symlink_to(folder / "kernels.so")
         (place / "contents").mkdir()
-        ended = _run(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
+        ended = run_again(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
         found = _answers(place)
     compared = []
     for one in mapped:
@@ -179,21 +175,9 @@ def compare_bytes(
     return compared, None
 
 
-def _run(recording: Path, place: Path, limit_seconds: float) -> children.Ended:
-    recipe = recipe_of(recording)
-    project = recording / PROJECT
-    toolchain = recipe.toolchain.find(os.environ)
-    environment = toolchain.run_environment(os.environ) | {
-        "SWIZZLE_HIP_FOLDER": str(place),
-        "SWIZZLE_HIP_COMPARE": str(place),
-    }
-    command = moved_command(recipe.command, Path(recipe.project), project)
-    return children.run(command, cwd=project, environment=environment, limit_seconds=limit_seconds)
-
-
 def _answers(place: Path) -> dict[str, Mapping[str, int]]:
     """What the stand-in says of each launch that it compared, by the launch's hash."""
-    events = Journal(place, LAUNCHES).unread()
+    events = Journal(place, device_code.LAUNCHES).unread()
     return {event["key"]: event for event in events if event["event"] == "compared"}
 
 

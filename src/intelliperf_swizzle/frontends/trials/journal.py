@@ -9,9 +9,13 @@ the line that was being written.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from intelliperf_swizzle.records import Timing
 
 FILE = "journal.jsonl"
 
@@ -49,3 +53,71 @@ class Journal:
             with suppress(ValueError):
                 events.append(json.loads(line))
         return [event for event in events if isinstance(event, dict)]
+
+
+FailureKind = Literal["does not build", "faulted", "hung", "not validated"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison of the original with a candidate, at one launch.
+
+    Attributes:
+        same: whether all bytes agree.
+        difference: the first difference in words, None if there is none.
+        loose: whether floats that atomics add up were compared within the tolerance.
+    """
+
+    same: bool
+    difference: str | None
+    loose: bool
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a candidate could not be compared.
+
+    Attributes:
+        kind: `faulted` and `hung` took the process with them.
+        text: in words.
+    """
+
+    kind: FailureKind
+    text: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate over all tasks.
+
+    Attributes:
+        checks: by task; those that were made.
+        failure: None if it ran everywhere.
+        timing: over all tasks, None if no times were taken.
+        note: why not, or why the application was ended before all was tried.
+    """
+
+    checks: Mapping[int, Check]
+    failure: Failure | None
+    timing: Timing | None
+    note: str | None = None
+
+    @property
+    def difference(self) -> str | None:
+        """The first difference in words, None if all bytes agree."""
+        return next((check.difference for check in self.checks.values() if not check.same), None)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a process need not try any more.
+
+    Attributes:
+        checked: (task, candidate) pairs that need not be compared again.
+        failed: candidates that are not tried any more.
+        raced: tasks whose times are known.
+    """
+
+    checked: frozenset[tuple[int, int]] = frozenset()
+    failed: frozenset[int] = frozenset()
+    raced: frozenset[int] = frozenset()

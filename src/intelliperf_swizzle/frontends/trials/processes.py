@@ -8,16 +8,21 @@ process. The lines of the journal:
 
     {"event": "working", "launch": l, "candidate": c, "what": …, "limit_seconds": s}
                                     from now on, nothing may take longer than that
-    {"event": "checked", "launch": l, "candidate": c, …}      fields of `trial.Check`
-    {"event": "failed", "launch": l, "candidate": c, …}       fields of `trial.Failure`
+    {"event": "checked", "launch": l, "candidate": c, …}      fields of `journal.Check`
+    {"event": "failed", "launch": l, "candidate": c, …}       fields of `journal.Failure`
     {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …]}
                                     a row of a round: the original first, then the candidates
     {"event": "not raced", "launch": l, "text": …}
     {"event": "idle"}               the application goes on
+
+The clock of a GPU drifts by percents within seconds, and both kernels of a round meet the same
+clock. So candidates are compared by the median of their ratios within rounds.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,9 +33,16 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.child_processes import PATIENCE_SECONDS, how_ended, last_lines
-from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, Known, Trial
-from intelliperf_swizzle.frontends.trials.journal import Journal
-from intelliperf_swizzle.frontends.trials.outcomes import timing
+from intelliperf_swizzle.frontends.ports import GpuOutcome
+from intelliperf_swizzle.frontends.trials.journal import (
+    Check,
+    Failure,
+    FailureKind,
+    Journal,
+    Known,
+    Trial,
+)
+from intelliperf_swizzle.records import Interval, Timing, Validation
 
 _POLL_SECONDS = 0.05
 
@@ -93,12 +105,12 @@ def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
     """One process of the application; whether it came to its end or was done."""
     folder, child = begun
     journal = Journal(folder)
-    watch = _ProcessWatch(record, time.monotonic(), limits.process_seconds)
+    watch, end = _ProcessWatch(record), time.monotonic() + limits.process_seconds
     record.cut, late, over = None, False, False
     try:
         while child.exit_code is None:
             watch.take(journal.unread())
-            late, over = watch.late, watch.over
+            late, over = watch.late, time.monotonic() > end  # which no candidate is to blame for
             if late or over:
                 break
             if watch.done(len(record.counts)) and watch.quiet(limits.goodbye_seconds):
@@ -191,8 +203,6 @@ class _ProcessWatch:
     """One process, as its journal tells of it."""
 
     record: _TrialsSoFar
-    begun: float
-    limit_seconds: float
     working: dict[str, Any] | None = None
     _since: float = field(default_factory=time.monotonic)
     _done: int = 0
@@ -215,17 +225,15 @@ class _ProcessWatch:
             elif kind == "not raced":
                 self.record.unraced[event["launch"]] = event["text"]
             elif kind == "raced":
-                self.record.rounds[event["launch"]] = _by_candidate(event, event["rounds_ns"])
+                self.record.rounds[event["launch"]] = {
+                    candidate: [(row[0], row[place]) for row in event["rounds_ns"]]
+                    for place, candidate in enumerate(event["candidates"], 1)
+                }
 
     @property
     def late(self) -> bool:
         """Whether what is being tried takes too long."""
         return self.working is not None and self.quiet(self.working["limit_seconds"])
-
-    @property
-    def over(self) -> bool:
-        """Whether the whole process takes too long, which no candidate is to blame for."""
-        return time.monotonic() - self.begun > self.limit_seconds
 
     def done(self, tasks: int) -> bool:
         """Whether all tasks are over."""
@@ -236,11 +244,98 @@ class _ProcessWatch:
         return time.monotonic() - self._since > seconds
 
 
-def _by_candidate(
-    event: Mapping[str, Any], rows: Sequence[Sequence[float]]
-) -> dict[int, list[tuple[float, float]]]:
-    """Pairs of the original and each candidate, a row each."""
-    return {
-        candidate: [(row[0], row[place]) for row in rows]
-        for place, candidate in enumerate(event["candidates"], 1)
-    }
+# --- what trials mean ---------------------------------------------------------------------------
+
+
+def median_interval(samples: Sequence[float]) -> Interval:
+    """The median and its 95 % interval from order statistics, which needs no distribution.
+
+    Of n samples the k-th smallest and the k-th largest enclose the true median with probability
+    1 - 2 P(Binomial(n, 1/2) < k). Source: H. A. David, Order Statistics, 2.5.
+    """
+    ordered = sorted(samples)
+    count = len(ordered)
+    rank, outside = 0, 0.0
+    while rank < count // 2:
+        outside += math.comb(count, rank) / 2**count
+        if 2 * outside > 1 - 0.95:
+            break
+        rank += 1
+    first = max(rank - 1, 0)
+    return Interval(statistics.median(ordered), ordered[first], ordered[count - 1 - first])
+
+
+def timing(
+    rounds_by_task: Sequence[Sequence[tuple[float, float]]], counts: Sequence[int], device: str
+) -> Timing:
+    """Combines tasks; bounds are added as if all were wrong the same way.
+
+    Args:
+        rounds_by_task: for each task, (original, candidate) times in ns of each round.
+        counts: how often the application launches each.
+        device: the GPU.
+    """
+    originals = [median_interval([o for o, _ in rounds]) for rounds in rounds_by_task]
+    candidates = [median_interval([c for _, c in rounds]) for rounds in rounds_by_task]
+    ratios = [median_interval([c / o for o, c in rounds]) for rounds in rounds_by_task]
+    weights = [one.median * count for one, count in zip(originals, counts, strict=True)]
+    share = [weight / sum(weights) for weight in weights]
+    return Timing(
+        device=device,
+        original_ms=_sum(originals, [count / 1e6 for count in counts]),
+        time_ms=_sum(candidates, [count / 1e6 for count in counts]),
+        ratio=_sum(ratios, share),
+        rounds=min(len(rounds) for rounds in rounds_by_task),
+        ratios=tuple(ratios),
+    )
+
+
+def _sum(intervals: Sequence[Interval], weights: Sequence[float]) -> Interval:
+    pairs = list(zip(intervals, weights, strict=True))
+    return Interval(
+        sum(one.median * weight for one, weight in pairs),
+        sum(one.low * weight for one, weight in pairs),
+        sum(one.high * weight for one, weight in pairs),
+    )
+
+
+RACE_SECONDS = 1.5
+"""For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 25 rounds, and
+one of the best alone, to confirm it, 150."""
+
+
+def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutcome:
+    """The outcome, by what was compared and timed.
+
+    Args:
+        trial: over all tasks.
+        tiles: of each task.
+        tolerance: within which floats that atomics add up were compared.
+    """
+    if trial.failure is not None:
+        kind, text = trial.failure.kind, trial.failure.text
+        if kind == "does not build" or kind == "not validated":
+            return GpuOutcome((kind, text))
+        return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
+    compared = [tiles[task] for task in trial.checks]
+    loose = any(check.loose for check in trial.checks.values())
+    validation = Validation(
+        method="gpu",
+        launches=len(compared),
+        tiles_compared=sum(compared),
+        tiles=sum(tiles),
+        same_bits=trial.difference is None,
+        rule="tolerance" if loose else "bits",
+        tolerance=tolerance if loose else None,
+        difference=trial.difference,
+    )
+    if not validation.same_bits:
+        return GpuOutcome(("output differs", trial.difference or ""), validation)
+    if len(trial.checks) < len(tiles):
+        missing = len(tiles) - len(trial.checks)
+        how = f"were not compared: {trial.note}" if trial.note else "did not come again"
+        reason = f"{missing} of {len(tiles)} recorded launches {how}"
+        return GpuOutcome(("not validated", reason), validation)
+    if trial.timing is None:
+        return GpuOutcome(("not measured", trial.note or "no times were taken"), validation)
+    return GpuOutcome(None, validation, trial.timing)

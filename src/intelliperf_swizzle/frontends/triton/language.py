@@ -10,8 +10,7 @@ from pathlib import Path
 from intelliperf_swizzle.frontends.ports import Compiler
 from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
-from intelliperf_swizzle.frontends.triton.overlay import runtime
-from intelliperf_swizzle.frontends.triton.overlay.rules import applying
+from intelliperf_swizzle.frontends.triton.overlay.rules import OVERLAY_MODULE, applying
 from intelliperf_swizzle.frontends.triton.source import build, edit
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
     prove_calls,
@@ -44,7 +43,7 @@ class Triton:
     prove_calls = staticmethod(prove_calls)
     on_gpu = staticmethod(on_gpu)
     applying = staticmethod(applying)
-    overlay_module = Path(runtime.__file__)
+    overlay_module = OVERLAY_MODULE
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
         """Triton itself."""

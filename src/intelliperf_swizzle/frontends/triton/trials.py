@@ -12,8 +12,7 @@ from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest, Replay
-from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
-from intelliperf_swizzle.frontends.trials.processes import Begun
+from intelliperf_swizzle.frontends.trials.processes import RACE_SECONDS, Begun, outcome_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 from intelliperf_swizzle.hardware import Device, Target

@@ -67,6 +67,16 @@ class AddressSlice:
     executed: str | None = None
     counting: str = ""
 
+    @property
+    def kept(self) -> str:
+        """Whose buffers' contents the stand-in keeps, in its words."""
+        if self.refusal is not None:
+            return "-"
+        if self.contents is None:
+            return "*"
+        words = ("v" if one == memory.VARIABLES else str(one) for one in sorted(self.contents))
+        return ",".join(words) or "-"
+
 
 def optimised(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
     """A module as clang optimises it, with nothing in it but its kernels and what they use.

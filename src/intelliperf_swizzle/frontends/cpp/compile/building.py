@@ -22,7 +22,7 @@ from intelliperf_swizzle.edit import (
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code import binaries
 from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
-from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda
+from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import HipToolchain, Toolchain
 from intelliperf_swizzle.frontends.ssa import reached
 
@@ -35,6 +35,7 @@ _VENDORS_PLACE = re.compile(
     r"(/[^\s$]*)?[ \t]*(?:#.*)?$"
 )
 _REBUILD = "give the build with -b/--build_command, so that it keeps what is needed"
+TOOLCHAINS: Mapping[str, type[Toolchain]] = {"HIP": HipToolchain, "CUDA": CudaToolchain}
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Recipe:
     @property
     def toolchain(self) -> type[Toolchain]:
         """Of its language."""
-        return CudaToolchain if self.language == "CUDA" else HipToolchain
+        return TOOLCHAINS[self.language]
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,7 @@ def built(
             programs = programs_of(words, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
                 raise hinted from None
-            failed = as_build_error(
-                error, "the build made the program, and failed at others", place
-            )
+            failed = as_build_error(error, "the build made the program and failed at others", place)
             notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
         for file, text in (edit.files if edit else {}).items():
             copied = place_in_copy(Path(file), Path(recipe.project), place)
@@ -291,6 +290,12 @@ def programs_of(command: Sequence[str], place: Path, language: str) -> Iterator[
         file = place / word
         if file.is_file() and binaries.holds_device_code(file, language):
             yield file.resolve()
+
+
+def names_program(command: Sequence[str], project: Path, language: str, *, torch: bool) -> bool:
+    """Whether a word is such a program, or, where `torch` is for it, Python with an extension."""
+    extension = torch and loads_extension(command, project)
+    return extension or any(programs_of(command, project, language))
 
 
 def _is_linked(file: Path) -> bool:

@@ -54,6 +54,7 @@ class Toolchain:
         sources: of files that are of this language alone.
         keeping: why a build may not have kept bitcode.
         runtime: the file name of the runtime that the stand-in stands for.
+        install: the command that installs clang.
     """
 
     clang: str
@@ -68,6 +69,7 @@ class Toolchain:
     sources: ClassVar[tuple[str, ...]]
     keeping: ClassVar[str]
     runtime: ClassVar[str]
+    install: ClassVar[str] = APT
 
     @classmethod
     def find(cls, environment: Mapping[str, str] = os.environ) -> Toolchain:
@@ -104,6 +106,27 @@ class Toolchain:
     def compiler(self, build: Mapping[str, str]) -> list[str]:
         """The compiler of such an environment, and what it needs to be told."""
         raise NotImplementedError
+
+    def gap(self, environment: Mapping[str, str]) -> str | None:
+        """Why ten lines have no bitcode after a build; None if they have."""
+        language, build = self.language, self.build_environment(environment)
+        with temporary_folder("probe") as folder:
+            source, program = (
+                folder / f"probe.{'hip' if language == 'HIP' else 'cu'}",
+                folder / "probe",
+            )
+            source.write_text(PROBES[language], encoding="utf-8")
+            compiler = self.compiler(build)
+            built = children.run(
+                [*compiler, "-O2", str(source), "-o", str(program)], environment=build
+            )
+            if built.exit_code != 0:
+                errors = [line for line in built.output.splitlines() if "error" in line]
+                return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
+            if not all(one.bitcode for one in read_code_objects(program)):
+                how = " with -fembed-bitcode" if language == "HIP" else ""
+                return f"it keeps no device bitcode{how}"
+        return None
 
     def run_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment in which the stand-in is the runtime."""
@@ -349,24 +372,6 @@ def build_standin(
             details=tuple(built.output.splitlines()[:20]),
             hint="g++ or libstdc++-dev may be missing: sudo apt install g++",
         )
-
-
-def find_gap(toolchain: Toolchain, environment: Mapping[str, str]) -> str | None:
-    """Why ten lines have no bitcode after a build; None if they have."""
-    language = toolchain.language
-    build = toolchain.build_environment(environment)
-    with temporary_folder("probe") as folder:
-        source, program = folder / f"probe.{'hip' if language == 'HIP' else 'cu'}", folder / "probe"
-        source.write_text(PROBES[language], encoding="utf-8")
-        compiler = toolchain.compiler(build)
-        built = children.run([*compiler, "-O2", str(source), "-o", str(program)], environment=build)
-        if built.exit_code != 0:
-            errors = [line for line in built.output.splitlines() if "error" in line]
-            return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
-        if not all(one.bitcode for one in read_code_objects(program)):
-            how = " with -fembed-bitcode" if language == "HIP" else ""
-            return f"it keeps no device bitcode{how}"
-    return None
 
 
 PROBE = """#include <hip/hip_runtime.h>

@@ -18,17 +18,24 @@ from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm, native, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import VARIABLES
 from intelliperf_swizzle.frontends.cpp.code.slicing import AddressSlice, optimised, slice_kernel
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain as ptx
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"
+_EMPTY = re.compile(r'= (?:tail )?call (\w+) asm (?:sideeffect )?"", "=\w+,0"\(\1 ([^\s()]+)\).*')
+"""Assembly without a word, as of `__all` and `__any`: it yields what it is given."""
 _PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_f?printf_\w+\([^\n]*\{\n).*?^\}$")
 """What a HIP kernel prints with, also where it asserts; its result is not looked at."""
 STANDIN = "standin.so"
 """A link to the stand-in runtime, in the folder of a recording."""
+LAUNCHES = "launches.jsonl"
+"""What the stand-in says of each launch, in the folder of a recording."""
+KEYS = "keys.json"
+"""By what a process makes each launch again is known, by ordinal: the stand-in's hash; its index of
+the launches of this kernel with this grid, block and shared memory; and the bytes of each argument
+as hexadecimal, with dots for those of a pointer, which are others on a GPU."""
 OF = ".of."
 """In a name: the file and translation unit follow, where another one has that name, too."""
 GLOBALS = 15 << 30
@@ -60,6 +67,10 @@ class DeviceKernel:
     instance: str = ""
     prints: bool = False
     foreign: str | None = None
+
+    def line_of(self, operation: str) -> str | None:
+        """File and line of an operation of the slice."""
+        return DebugInfo(self.slice.text).place(operation)
 
     def variable_at(self, address: int) -> str | None:
         """The device variable that an address lies in, as the source calls it."""
@@ -122,9 +133,8 @@ class PreparationRequest:
 
 def prepare(request: PreparationRequest, _: Path) -> None:
     """Writes the tables of the stand-in, a file for each kernel and the library of the host."""
-    folder = request.folder
     for name in ("kernels", "contents", "objects"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+        (request.folder / name).mkdir(parents=True, exist_ok=True)
     preparation = _Preparation(request)
     for code in request.objects:
         for number, bitcode in enumerate(code.bitcode):
@@ -151,13 +161,12 @@ class _Preparation:
             codes, arch = ptx.read_kernels(cuda, arch, llvm.parse(bitcode)), nvptx.STANDS_FOR
         elif re.search(rb"__ockl_f?printf", bitcode):
             bitcode = llvm.assemble(_PRINTING.sub(r"\1  ret \2 0\n}", str(llvm.parse(bitcode))))
-        as_written = self._placed(str(llvm.parse(bitcode)))
+        as_written = _EMPTY.sub(r"= bitcast \1 \2 to \1", self._placed(str(llvm.parse(bitcode))))
         own = self._own_names(as_written, f"{re.sub(r'[^a-zA-Z0-9]', '_', code.file.name)}"
                               f".{code.number}{part}")  # fmt: skip
         if own:
             codes = {own.get(n, n): replace(one, symbol=own.get(n, n)) for n, one in codes.items()}
-            names = "|".join(map(re.escape, own))
-            named = re.compile(rf"(?<=[@$])(?:{names})(?![\w.$])")
+            named = re.compile(rf"(?<=[@$])(?:{'|'.join(map(re.escape, own))})(?![\w.$])")
             as_written = named.sub(lambda name: own[name[0]], as_written)
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
@@ -165,8 +174,7 @@ class _Preparation:
         text = str(module)
         debug = DebugInfo(text)
         variables = self._place(module, text)
-        found = llvm.kernels(module)
-        new = [one for one in found if one.name not in self._kernels]
+        new = [one for one in llvm.kernels(module) if one.name not in self._kernels]
         for kernel in new:
             try:
                 if unfit := nvptx.unfit(kernel):
@@ -252,7 +260,7 @@ class _Preparation:
             (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
             parameters = (str(parameter.bytes) for parameter in kernel.code.parameters)
             plain = kernel.source.entry.name if kernel.source else "-"
-            rows.append(" ".join((symbol, plain, _contents_of(kernel.slice), *parameters)))
+            rows.append(" ".join((symbol, plain, kernel.slice.kept, *parameters)))
         lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
         (folder / "globals.txt").write_text("".join(lines), "utf-8")
         (folder / "kernels.txt").write_text("".join(f"{row}\n" for row in rows), "utf-8")
@@ -266,13 +274,3 @@ class _Preparation:
         linked = children.run(command)
         lines = linked.output.splitlines() or ["no message"]
         return None if linked.exit_code == 0 else lines[0].strip()
-
-
-def _contents_of(sliced: AddressSlice) -> str:
-    """Whose buffers' contents the stand-in keeps, in its words."""
-    if sliced.refusal is not None:
-        return "-"
-    if sliced.contents is None:
-        return "*"
-    words = ("v" if content == VARIABLES else str(content) for content in sorted(sliced.contents))
-    return ",".join(words) or "-"

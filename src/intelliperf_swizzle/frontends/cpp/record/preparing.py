@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.children import CallError, Ended, call, run
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
-from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit import Edit, moved_command
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
 from intelliperf_swizzle.frontends.cpp.compile.building import (
@@ -28,8 +28,7 @@ from intelliperf_swizzle.frontends.cpp.compile.building import (
 from intelliperf_swizzle.frontends.cpp.compile.extensions import MODULE, read_build_files
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record import device_code
-from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.hardware.target import Build
+from intelliperf_swizzle.hardware import Build, Target
 from intelliperf_swizzle.records import Launch
 
 if TYPE_CHECKING:
@@ -100,6 +99,19 @@ def make_edited(recording: Path, edit: Edit) -> Path:
         finally:
             shutil.rmtree(folder / PROJECT, ignore_errors=True)
         return folder
+
+
+def run_again(recording: Path, place: Path, limit_seconds: float) -> Ended:
+    """Runs the recorded program on the stand-in, which compares kernels as a folder says."""
+    recipe = recipe_of(recording)
+    project = recording / PROJECT
+    toolchain = recipe.toolchain.find(os.environ)
+    environment = toolchain.run_environment(os.environ) | {
+        "SWIZZLE_HIP_FOLDER": str(place),
+        "SWIZZLE_HIP_COMPARE": str(place),
+    }
+    command = moved_command(recipe.command, Path(recipe.project), project)
+    return run(command, cwd=project, environment=environment, limit_seconds=limit_seconds)
 
 
 def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:

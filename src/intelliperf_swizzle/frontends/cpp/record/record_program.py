@@ -17,31 +17,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.frontends.child_processes import LOG, Ending, watch_to_end
+from intelliperf_swizzle.frontends.child_processes import Ending, start, watch_to_end
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES, size_of
 from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, programs_of
 from intelliperf_swizzle.frontends.cpp.compile.extensions import runs_extension
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
-from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernels
+from intelliperf_swizzle.frontends.cpp.record import device_code
+from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel
 from intelliperf_swizzle.frontends.cpp.record.preparing import make, make_on_gpu
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
-from intelliperf_swizzle.records.launches import NOT_RECORDED, save_launch
+from intelliperf_swizzle.records import (
+    NOT_RECORDED,
+    Argument,
+    Capture,
+    Launch,
+    Storage,
+    TensorArgument,
+    save_launch,
+)
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
 
-LAUNCHES = "launches.jsonl"
-"""What the stand-in says of each launch, in the folder of a recording."""
-LINES_VARIABLE = "SWIZZLE_HIP_LINES"
-"""Names a file for the lines that executed workgroups touch: native execution's trace."""
-KEYS = "keys.json"
-"""By what a process makes each launch again is known, by ordinal: the stand-in's hash; its index of
-the launches of this kernel with this grid, block and shared memory; and the bytes of each argument
-as hexadecimal, with dots for those of a pointer, which are others on a GPU."""
 _WORD = 16
 """Hexadecimal digits of a pointer."""
 _BUDGET_SECONDS = 20.0
@@ -73,9 +72,9 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
     project = str(request.cwd.resolve())
     recipe = Recipe(tuple(request.command), project, request.build_command, arch, tools.language)
     program, environment = _make(request, recipe, folder)
-    journal = _LaunchJournal(Journal(folder, LAUNCHES))
+    journal = _LaunchJournal(Journal(folder, device_code.LAUNCHES))
     ending = _run(request, program, folder, environment, journal, begun)
-    kernels = read_kernels(folder)
+    kernels = device_code.read_kernels(folder)
     launches = tuple(_launches(journal, kernels, folder, ending.exit_code == 0))
     if not launches:
         raise _no_launch(tools, journal, ending)
@@ -122,8 +121,7 @@ def _run(
 ) -> Ending:
     command = list(program.command)
     try:
-        with (folder / LOG).open("wb") as log:
-            child = Child(command, cwd=program.folder, environment=environment, output=log)
+        child = start(command, folder, program.folder, environment)
     except (OSError, ValueError) as error:
         raise CaptureError(
             f"the application `{' '.join(command)}` cannot be started: {error}",
@@ -210,7 +208,7 @@ def _launches(
         launches.append(launch)
         values = [_masked(one, event["buffers"]) for one in event["arguments"]]
         keys.append((event["key"], journal.indices[event["key"]], values))
-    (folder / KEYS).write_text(json.dumps(keys), "utf-8")
+    (folder / device_code.KEYS).write_text(json.dumps(keys), "utf-8")
     return launches
 
 

@@ -18,8 +18,7 @@
 //   edited.so       the edited kernels for the host
 //   compare.txt     a line for each launch: its hash, a file with the tile of each program (int64),
 //                   and programs that must be compared, the most telling first
-// SWIZZLE_HIP_COMPUTE is auto, always or never; SWIZZLE_HIP_BUDGET the seconds that auto may take;
-// SWIZZLE_HIP_LINES a file for the lines of each executed workgroup.
+// SWIZZLE_HIP_COMPUTE is auto, always or never; SWIZZLE_HIP_BUDGET the seconds that auto may take.
 #include <sys/mman.h>
 
 #include <ctime>
@@ -78,7 +77,7 @@ std::map<uintptr_t, Buffer> live_;
 std::multimap<size_t, uintptr_t> freed_;
 uintptr_t next_ = kBegin;
 std::string folder_;
-int log_ = -1, lines_ = -1;
+int log_ = -1;
 void* library_ = nullptr;
 enum { AUTO, ALWAYS, NEVER } compute_ = AUTO;
 double budget_ = 20;
@@ -133,8 +132,6 @@ void begin() {
   if (!folder) return;
   folder_ = folder;
   log_ = open((folder_ + "/launches.jsonl").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  if (const char* file = getenv("SWIZZLE_HIP_LINES"))
-    lines_ = open(file, O_WRONLY | O_CREAT | O_APPEND, 0644);
   if (const char* how = getenv("SWIZZLE_HIP_COMPUTE"))
     compute_ = !strcmp(how, "never") ? NEVER : !strcmp(how, "always") ? ALWAYS : AUTO;
   if (const char* seconds = getenv("SWIZZLE_HIP_BUDGET")) budget_ = atof(seconds);
@@ -230,7 +227,7 @@ Error launch(const Named& named, const Configuration& how, void** given) {
     write_line(log_, "{\"event\": \"new\", " + id + "\"key\": \"" + key + "\", " + text + "}\n");
   std::string how_far = compared(key, kernel, how, given)
                             ? "\"computed\": true, \"seconds\": 0, \"why\": \"\""
-                            : execute(kernel, how, given, place->second);
+                            : execute(kernel, how, given);
   write_line(log_, "{\"event\": \"ran\", " + id + how_far + "}\n");
   return kSuccess;
 }
@@ -365,9 +362,6 @@ EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   if (tracing_) return note_value(at, bytes, kind);
   if (at < kGlobals || at >= kEnd || bytes <= 0) return;
   if (noting_ && kind) noting_->add(at, bytes);
-  if (lines_ < 0) return;
-  for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++)
-    touched_.insert(line << 2 | kind);
 }
 // A loop's next iteration begins; so many loops are around it.
 EXPORT void sw_loop(uint32_t position, uint32_t depth) {

@@ -132,17 +132,6 @@ void run_fibers(uint32_t threads, dim3 block) {
   }
 }
 
-// --- the lines that a workgroup touches
-// --------------------------------------------------------------------
-
-std::set<uint64_t> touched_;  // line and kind of one workgroup's accesses
-
-void write_lines(int64_t ordinal, int64_t group) {
-  std::vector<int64_t> row{ordinal, group, (int64_t)touched_.size()};
-  row.insert(row.end(), touched_.begin(), touched_.end());
-  write_line(lines_, std::string((const char*)row.data(), row.size() * 8));
-}
-
 // --- execution
 // ---------------------------------------------------------------------------------------------
 
@@ -218,7 +207,7 @@ void run_group(const Native& kernel, const Configuration& how, void** arguments,
 }
 
 // Executes a launch as far as the budget goes; says how much of it and why not more.
-std::string execute(const Kernel& kernel, const Configuration& how, void** arguments, int ordinal) {
+std::string execute(const Kernel& kernel, const Configuration& how, void** arguments) {
   if (compute_ == NEVER || !kCanCompute) return "\"computed\": false, \"why\": \"off\"";
   const Native native = native_of(library_, kernel.symbol);
   if (!native.entry) return "\"computed\": false, \"why\": \"not compiled\"";
@@ -226,9 +215,7 @@ std::string execute(const Kernel& kernel, const Configuration& how, void** argum
   const int64_t groups = (int64_t)how.grid.x * how.grid.y * how.grid.z;
   Pace pace;
   while (pace.done < groups && (compute_ != AUTO || !pace.too_slow(groups, budget_))) {
-    touched_.clear();
     run_group(native, how, arguments, pace.done);
-    if (lines_ >= 0) write_lines(ordinal, pace.done);
     pace.step();
   }
   budget_ -= pace.spent();

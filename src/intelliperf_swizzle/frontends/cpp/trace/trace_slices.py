@@ -16,21 +16,18 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
-from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
-from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate, Interpreter
-from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
+    CurrentUpdate,
+    Interpreter,
+    Sum,
+)
+from intelliperf_swizzle.trace import sharing
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
-from intelliperf_swizzle.trace.sharing import (
-    Writers,
-    reads_what_is_written,
-    with_sharing,
-    writes_any,
-)
 
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""
@@ -75,7 +72,7 @@ def _trace(launch: records.Launch, kernel: DeviceKernel) -> records.Trace:
         return _Tracing(launch, kernel).trace()
     except UnknownStepError as error:
         entry = launch.source.entry  # where optimisation has left the instruction no line
-        place = DebugInfo(kernel.slice.text).place(error.text) or f"{entry.file}:{entry.first_line}"
+        place = kernel.line_of(error.text) or f"{entry.file}:{entry.first_line}"
         return execute_slice(launch, kernel, f"{error.what} decides what is accessed ({place})")
 
 
@@ -87,7 +84,7 @@ def execute_slice(launch: records.Launch, kernel: DeviceKernel, reason: str) -> 
     operation = rounding(kernel.slice.text, kernel.code.symbol)
     if operation is None:
         return trace
-    place = DebugInfo(kernel.slice.text).place(operation)
+    place = kernel.line_of(operation)
     caution = (
         f"{launch.kernel} accesses what floating-point arithmetic says"
         f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
@@ -167,7 +164,7 @@ class _Tracing:
             hands_over=self._kernel.slice.hands_over,
             seen=every - unseen, unseen=unseen,
         )  # fmt: skip
-        return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
+        return sharing.with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 
     def _arithmetic(self, trace: records.Trace) -> records.Int64Array | None:
         """What each workgroup computes: a few are counted, and for each access that of theirs."""
@@ -187,8 +184,10 @@ class _Tracing:
 
     def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
         if isinstance(self._runner, Interpreter):
-            return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
-        return writes_any(trace, self._runner.read)
+            return sharing.reads_what_is_written(
+                trace, self._memory.all_places, recorder.value_loads
+            )
+        return sharing.writes_any(trace, self._runner.read)
 
     def _reads_its_own(self) -> bool:
         """Whether no thread loads from where it has stored before, or another one stores."""
@@ -246,7 +245,7 @@ class _ThreadWatch(Observer):
     def __init__(self, buffers: Sequence[Buffer], threads: int):
         begin = np.array([buffer.begin for buffer in buffers], np.int64)
         sizes = np.array([buffer.bytes for buffer in buffers], np.int64)
-        self._writers = Writers(begin, begin + sizes, grain=4)
+        self._writers = sharing.Writers(begin, begin + sizes, grain=4)
         self._threads = threads
         self._in_order = True
 

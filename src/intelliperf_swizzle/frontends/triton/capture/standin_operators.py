@@ -40,8 +40,8 @@ def install() -> None:
 
     def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
         key = dispatch_key or self.dispatch_key
-        name = f"{self.ns}::{self._resolve_op_name(op_name, 'impl').rpartition('::')[2]}"
-        place = (name, _HERE.get(key, key))
+        given = op_name if isinstance(op_name, str) else op_name.name()
+        place = (f"{self.ns}::{given.rpartition('::')[2]}", _HERE.get(key, key))
         own = lambda _, *args, **kwargs: fn(*args, **kwargs)  # noqa: E731
         if key not in _HERE or "with_keyset" in options or not hasattr(torch.library, "get_kernel"):
             if place in host:
@@ -50,7 +50,7 @@ def install() -> None:
                 register(self, op_name, fn, dispatch_key, **options)
             return
         host.setdefault(place, _present(*place) or own)
-        overridden.add(name.rpartition("::")[2].partition(".")[0])
+        overridden.add(place[0].rpartition("::")[2].partition(".")[0])
 
         def called(keys: Any, *args: Any, **kwargs: Any) -> Any:
             wanted = getattr(_now, "on_gpu", None)
@@ -63,7 +63,7 @@ def install() -> None:
             with making(on_gpu=None):
                 return fn(*args, **kwargs)
 
-        register(self, op_name, called, place[1], with_keyset=True)
+        register(self, op_name, called, place[1], with_keyset=True, allow_override=True)
 
     torch.library.Library.impl = impl
 

@@ -6,6 +6,6 @@
 `agent` waits for the launches, and `bench` compares the original with a candidate and times them.
 """
 
-from intelliperf_swizzle.frontends.trials import Check, Failure, Trial
+from intelliperf_swizzle.frontends.trials.journal import Check, Failure, Trial
 from intelliperf_swizzle.frontends.triton.gpu.order import Task
 from intelliperf_swizzle.frontends.triton.gpu.rig import Rig

@@ -8,26 +8,29 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from intelliperf_swizzle.codec import encode
-from intelliperf_swizzle.frontends.trials import Check, Failure, FailureKind, journal
+from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.trials.journal import Check, Failure, FailureKind
 from intelliperf_swizzle.frontends.triton.capture import calls, tuning
-from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute as execute_here
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.frontends.triton.capture.unknown import RefusedKernel
-from intelliperf_swizzle.frontends.triton.gpu.bench import Bench, InputChangedError, race
-from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch
-from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
+from intelliperf_swizzle.frontends.triton.gpu.bench import (
+    Arguments,
+    Bench,
+    InputChangedError,
+    Launch,
+    race,
+)
+from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, load_order
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
-from intelliperf_swizzle.records import Launch as RecordedLaunch
-from intelliperf_swizzle.records import UInt8Array
 
 BUILD_SECONDS = 180.0
 """A kernel that compiles for longer hangs."""
@@ -46,10 +49,18 @@ def in_words(error: BaseException) -> str:
 
 
 def install(folder: Path, settings: Settings) -> None:
-    """Tries out what the folder's order says."""
-    agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
-    tuning.watch(timed=settings.gpu is None)
-    calls.around_each_launch(agent.launch)
+    """Tries out what the folder's order says; the application waits for it before it starts the
+    GPU, where others may be counting, and before its first launch."""
+    on_gpu, start_gpu = settings.gpu is None, torch.cuda._lazy_init
+    agent = cache(lambda: Agent(folder, load_order(folder), on_gpu=on_gpu))
+
+    def start_gpu_later() -> None:
+        _ = agent() if on_gpu and remade is None else None
+        start_gpu()
+
+    torch.cuda._lazy_init = start_gpu_later
+    tuning.watch(timed=on_gpu)
+    calls.around_each_launch(lambda bound, execute: agent().launch(bound, execute))
 
 
 class Agent:
@@ -105,8 +116,8 @@ class Agent:
         self._busy = True
         try:
             live = describe(call)
-            number = self._task(live) if remade is None else remade
-            if number is not None:
+            number = self._order.task_of(live) if remade is None else remade
+            if number is not None and number in self._waiting:
                 with torch.no_grad(), self._refusing(number):
                     self._work(number, live, call)
                 del self._waiting[number]
@@ -115,19 +126,6 @@ class Agent:
             return
         finally:
             self._busy = False
-
-    def _task(self, live: DescribedLaunch) -> int | None:
-        """The number of the task that this launch is; contents tell those of one form apart."""
-        found = form(live.launch)
-        alike = [n for n, task in enumerate(self._order.tasks) if form(task.launch) == found]
-        if len(alike) < 2:
-            return next((number for number in alike if number in self._waiting), None)
-        held = {n: canonical(live.launch, live.contents(n)) for n in live.integers}
-        for number in alike:
-            recorded = self._order.tasks[number].launch
-            if all(_held(recorded, n, one) for n, one in held.items()):
-                return number if number in self._waiting else None
-        return None
 
     # --- one task -------------------------------------------------------------------------------
 
@@ -255,12 +253,6 @@ class Agent:
             self._leave_if_lost()
             return
         self._tell("raced", number, candidates=candidates, rounds_ns=rounds)
-
-
-def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
-    """Whether that is what a storage of a recorded launch held."""
-    recorded = launch.storages[number].contents
-    return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)
 
 
 def _compile(function: calls.JitFunction, call: calls.Call) -> None:

@@ -31,7 +31,7 @@ from typing import TypeAlias
 
 import torch
 
-from intelliperf_swizzle.frontends.trials import Check
+from intelliperf_swizzle.frontends.trials.journal import Check
 from intelliperf_swizzle.frontends.triton.gpu import memory as bytes_
 from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch, device_of, moved
 from intelliperf_swizzle.frontends.triton.gpu.order import Task

@@ -13,11 +13,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from intelliperf_swizzle.frontends.trials import Known
-from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
-from intelliperf_swizzle.records import Launch
+import numpy as np
+
+from intelliperf_swizzle.frontends.trials.journal import Known
+from intelliperf_swizzle.frontends.triton.capture.addresses import (
+    arguments_without_addresses,
+    canonical,
+)
+from intelliperf_swizzle.records import Launch, UInt8Array
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 
 _FILE = "order.pickle"
 _POLL_SECONDS = 0.02
@@ -65,6 +73,19 @@ class Order:
     tolerance: float = 0.0
     repeats: int = 0
 
+    def task_of(self, live: DescribedLaunch) -> int | None:
+        """The number of the task that a launch is; contents tell those of one form apart."""
+        found = form(live.launch)
+        alike = [number for number, task in enumerate(self.tasks) if form(task.launch) == found]
+        if len(alike) < 2:
+            return next(iter(alike), None)
+        held = {n: canonical(live.launch, live.contents(n)) for n in live.integers}
+        for number in alike:
+            recorded = self.tasks[number].launch
+            if all(_held(recorded, n, one) for n, one in held.items()):
+                return number
+        return None
+
 
 def save_order(order: Order, folder: Path) -> None:
     """Writes it; the process may have been started before."""
@@ -84,12 +105,12 @@ def load_order(folder: Path) -> Order:
 def form(launch: Launch) -> Any:
     """Equal for two launches that differ at most in what their tensors hold."""
     entry = launch.source.entry
-    return (
-        launch.kernel,
-        entry.file,
-        entry.first_line,
-        launch.grid,
-        arguments_without_addresses(launch),
-        dict(launch.options),
-        {number: storage.bytes for number, storage in launch.storages.items()},
-    )
+    where = launch.kernel, entry.file, entry.first_line, launch.grid
+    sizes = {number: storage.bytes for number, storage in launch.storages.items()}
+    return *where, arguments_without_addresses(launch), dict(launch.options), sizes
+
+
+def _held(launch: Launch, number: int, contents: UInt8Array) -> bool:
+    """Whether that is what a storage of a recorded launch held."""
+    recorded = launch.storages[number].contents
+    return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)

@@ -264,26 +264,67 @@ def conflicting(kernel: Kernel) -> list[Op]:
 
 
 _FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
-          "maxsi", "maxui", "select", "cmpi")  # fmt: skip
+          "maxsi", "maxui", "select", "cmpi", "if")  # fmt: skip
+_BITS = ("andi", "ori", "xori")
+_ALONE = ("addi", "subi", "muli", "xori")
+_APART = (
+    *_ALONE, "addptr", "splat", "broadcast", "expand_dims", "extsi", "extui", "reshape", "trans",
+    "unsplat", "index_cast", "index_castui", "bitcast", "get_program_id", "load", "call", "for",
+    "while", "int_to_ptr", "ptr_to_int", "join", "cat", "split", "make_tensor_ptr", "advance",
+    "make_tensor_descriptor", "descriptor_load", "atomic_rmw", "atomic_cas",
+)  # fmt: skip
+"""Operations that bring no two programs together, `_ALONE` if one operand alone follows from a
+program's number."""
 
 
 @lru_cache(maxsize=64)
-def folds(kernel: Kernel) -> frozenset[Op]:
+def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
     """What may bring programs together at one size and not at a smaller one: operations that lead
-    from a program's number to its `conflicting` accesses."""
+    from a program's number to its `conflicting` accesses.
+
+    Empty where no outcome tells what else it may do. Of a sum of two such numbers: of which
+    constant each is a multiple, unless the other one is bounded; else 0.
+    """
     own, sources = of_the_program(kernel), Sources(kernel)
     wanted = [value for op in conflicting(kernel) for place, value in enumerate(op.operands)
               if place in ACCESSES[op.name]]  # fmt: skip
     leading = reached(wanted, lambda one: (*sources.before(one), *sources.deciding(one)))
 
-    def may(op: Op) -> bool:
-        kind = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:]
-        if op.name == "arith.cmpi":  # sizes are compared at all sizes
-            return any(kernel.constant(operand) is not None for operand in op.operands)
-        folding = op.name == "scf.if" or op.name.removeprefix("arith.") in _FOLDS
-        return folding and (op.name[6:], kind) not in (("andi", ["i1"]), ("trunci", ["i32"]))
+    def outcomes(op: Op) -> tuple[int, ...] | None:
+        kind, name = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:], op.name.split(".")[-1]
+        several = len({*op.operands} & own) > 1
+        if (name, kind) in (("trunci", ["i32"]), *((one, ["i1"]) for one in _BITS)):
+            return None
+        if name == "cmpi":  # sizes are compared at all sizes
+            fixed = several or any(kernel.constant(one) is not None for one in op.operands)
+            return (0, 0) if fixed else None
+        if several and name in ("addi", "subi", "addptr"):
+            pairs = zip(op.operands, op.operands[::-1], strict=True)
+            return tuple(_multiple(kernel, *pair, own) for pair in pairs)
+        known = name in _APART and not (several and name in _ALONE)
+        return (0, 0) if name in _FOLDS else None if known else ()
 
-    return frozenset(op for op in kernel.made(leading) if may(op) and {*op.results} & own)
+    made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
+    found = {op: outcomes(op) for op in made}
+    return {op: sides for op, sides in found.items() if sides is not None}
+
+
+def _multiple(kernel: Kernel, value: str, other: str, own: set[str]) -> int:
+    """The constant of which a program's number is a multiple, if the other one is not bounded."""
+    while (op := kernel.defs.get(value)) and op.name != "arith.muli" and op.name[-4:] != "load":
+        value = next((one for one in op.operands if one in own), "")
+    constants = [kernel.constant(one) for one in op.operands] if op else []
+    multiple = next((abs(int(one)) for one in constants if one is not None), 0)
+    return 0 if _is_bounded(kernel, other) else multiple
+
+
+def _is_bounded(kernel: Kernel, value: str) -> bool:
+    """Whether constants alone say what a number that is not negative is at most."""
+    op = kernel.defs.get(value)
+    if op is None or op.regions or op.name in (*ACCESSES, "tt.get_program_id", "tt.call"):
+        return False
+    operands = op.operands[".rem" in op.name : 1 if ".div" in op.name else None]
+    return (any if ".min" in op.name else all)(_is_bounded(kernel, one) for one in operands)
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,8 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import Launch, launched_axes
 
+OVERLAY_MODULE = Path(runtime.__file__)
+"""What applies swizzles when Triton compiles; it can be vendored."""
 _STARTUP = Path(__file__).parents[1] / "capture" / "startup"
 _INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
