@@ -1,17 +1,19 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Writes docs/results/cuda.md, hip.md and cpp_programs.md: programs in C++, from the records.
+"""Writes docs/results/cuda.md, hip.md, cpp_programs.md and device_functions.md from the records.
 
     python benchmarks/cpp_pages.py
 
 `cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
 `measured/cuda_programs.jsonl` (CUDA, measured), `records/hip_programs.json` (HIP, modelled;
-`hip_programs.py` makes them) and `records/cpp_programs.json` (`cpp_programs.py` makes them).
+`hip_programs.py` makes them) and `records/cpp_programs.json` (`cpp_programs.py` makes them). Which
+device functions are known is in `records/device_functions.json` (`device_functions.py`).
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +29,8 @@ from hip_programs import PROGRAMS
 
 PAGES = Path(__file__).parents[1] / "docs" / "results"
 HIP_PROGRAMS = Path(__file__).parent / "records" / "hip_programs.json"
+DEVICE_FUNCTIONS = Path(__file__).parent / "records" / "device_functions.json"
+KNOWN = "known"
 CPP_PROGRAMS = Path(__file__).parent / "records" / "cpp_programs.json"
 HIP_HEADS = ("program", "kernel", "L2 hit rate %", "outcome")
 PROGRAM_HEADS = (
@@ -48,7 +52,40 @@ def main() -> int:
 
 def render() -> dict[str, str]:
     """The pages by name, from all records."""
-    return {"cuda.md": cuda(), "hip.md": hip(), "cpp_programs.md": cpp_programs()}
+    return {
+        "cuda.md": cuda(), "hip.md": hip(), "cpp_programs.md": cpp_programs(),
+        "device_functions.md": device_functions(),
+    }  # fmt: skip
+
+
+def device_functions() -> str:
+    """The page on which device functions are known."""
+    records = json.loads(DEVICE_FUNCTIONS.read_text(encoding="utf-8"))
+    parts = []
+    for language, found in records.items():
+        reasons: dict[str, list[str]] = {}
+        for name, why in found.items():
+            told = re.sub(r"it uses `llvm\S+`, which", "it uses an intrinsic that", why or KNOWN)
+            reasons.setdefault(told, []).append(f"`{name}`")
+        known = reasons.pop(KNOWN, [])
+        rows = sorted(reasons.items(), key=lambda one: -len(one[1]))
+        parts += [
+            f"## {language}",
+            f"{len(known)} of {len(found)} are known.",
+            table(("why not", "functions"), [(why, " ".join(names)) for why, names in rows]),
+            f"Known: {' '.join(known)}.",
+        ]
+    return page(
+        generated("cpp_pages.py"),
+        "# Device functions",
+        "Which device functions of CUDA and HIP the tool knows, of those that the headers we have "
+        "declare, with numbers, vectors and pointers as parameters. `python benchmarks/"
+        "device_functions.py` calls each in a kernel of its own, of overloads one, not of `char` "
+        "where there is another. It is known if the kernel is traced and can be executed on the "
+        "CPU. Of a kernel with another one the refusal, or a note, names what that is to the "
+        "compiler, and its line.",
+        *parts,
+    )
 
 
 def cpp_programs() -> str:

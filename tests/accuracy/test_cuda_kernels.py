@@ -53,6 +53,8 @@ def verb(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     try:
         CudaToolchain.find()
     except SwizzleError as error:
+        if "does not compile" in error.fact:  # what we ship
+            raise
         pytest.skip(f"{error.fact}: {error.hint}")
     folder = tmp_path_factory.mktemp("cuda")
     tools = {"nvcc": NVCC, "ncu": NCU, "nvidia-smi": SMI}

@@ -55,6 +55,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     try:
         tools.CudaToolchain.find()
     except SwizzleError as error:
+        if "does not compile" in error.fact:  # what we ship
+            raise
         pytest.skip(f"{error.fact}: {error.hint}")
     folder = tmp_path_factory.mktemp("arithmetic")
     (project := folder / "project").mkdir()

@@ -78,6 +78,8 @@ def toolchain() -> None:
     try:
         found = tools.HipToolchain.find()
     except SwizzleError as error:
+        if "does not compile" in error.fact:  # what we ship
+            raise
         pytest.skip(f"{error.fact}: {error.hint}")
     if found.has_vendors:
         pytest.skip("ROCm is here")

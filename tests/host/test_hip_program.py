@@ -21,6 +21,8 @@ def test_a_hip_program_is_built_patched_and_tested(any_host, tmp_path, read_resu
     try:
         HipToolchain.find()
     except SwizzleError as error:
+        if "does not compile" in error.fact:  # what we ship
+            raise
         pytest.skip(f"{error.fact}: {error.hint}")
     for name in ("stencil.hip.cpp", "Makefile"):
         shutil.copy(EXAMPLES / name, tmp_path)

@@ -28,6 +28,8 @@ def test_a_models_answer_is_refused_or_becomes_cpp(endpoint: Endpoint, tmp_path:
     try:
         HipToolchain.find()
     except SwizzleError as error:
+        if "does not compile" in error.fact:  # what we ship
+            raise
         pytest.skip(f"{error.fact}: {error.hint}")
     project = tmp_path / "project"
     project.mkdir()

@@ -279,3 +279,45 @@ def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_th
     if tested == "S == 2":
         assert run.independence.varied == ("FLAG",)
         assert "and with other values of `FLAG`)" in message(run)
+
+
+def test_an_argument_that_keeps_programs_apart_limits_the_patch_to_the_recorded_values(
+    tmp_path: Path,
+) -> None:
+    """It is large enough at no size that is looked at, and would not be at others."""
+    effect = "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)"
+    run = optimized(TURNED.replace("EFFECT", effect).replace("320, 2,", "320, 128,"), tmp_path)
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert run.best.proof.extent == "the recorded sizes"
+
+
+@pytest.mark.parametrize(
+    ("address", "unseen"),
+    [
+        ("p // n * 512 + p % n", True),
+        ("p * (p < n * 999)", True),
+        ("p * (999 - p)", True),
+        ("p | 512", True),
+        ("tl.abs(p - 512)", True),
+        ("p.to(tl.float16).to(tl.int32)", True),
+        ("tl.sum((tl.arange(0, 512) < p).to(tl.int32))", True),
+        ("p // n * n + p % n", False),
+        ("p // n * 8 + p % 8", False),
+        ("p * 3 + 5", False),
+        ("p ^ 5", False),
+    ],
+)
+def test_what_may_bring_programs_together_at_another_size_is_known_from_the_ir(
+    tmp_path: Path, address: str, unseen: bool
+) -> None:
+    """In the recorded launch none of these does."""
+    application = tmp_path / "application.py"
+    application.write_text(
+        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(y, n):\n"
+        f"    p = tl.program_id(0)\n    tl.store(y + ({address}), p)\n\n"
+        "kernel[(64,)](torch.zeros(1 << 16, dtype=torch.int32, device='cuda'), 8)\n"
+    )
+    (launch,) = launches_of(application)
+    assert not trace(launch).shared_writes
+    assert bool(trace(launch).unseen) is unseen

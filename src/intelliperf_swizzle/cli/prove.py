@@ -6,23 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from intelliperf_swizzle.cli import (
-    PROGRAM,
-    SWIZZLE,
-    Parser,
-    condition_hint,
-    parse_with_application,
-    progress_display,
-    settings_of,
-    swizzle_of,
-)
+from intelliperf_swizzle import cli
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.readers import grid, seconds
 
 PROVE = f"""\
-{PROGRAM} prove SWIZZLE --grid G [G ...] [--set NAME=VALUE]
-       {PROGRAM} prove --source kernel.py [-k KERNEL] [--sweep] -- python app.py ..."""
+{cli.PROGRAM} prove SWIZZLE --grid G [G ...] [--set NAME=VALUE]
+       {cli.PROGRAM} prove --source kernel.py [-k KERNEL] [--sweep] -- python app.py ..."""
 
 
 def prove(arguments: Sequence[str]) -> int:
@@ -33,8 +24,8 @@ def prove(arguments: Sequence[str]) -> int:
 
 
 def _run_source(arguments: Sequence[str]) -> int:
-    parser = Parser(
-        prog=f"{PROGRAM} prove",
+    parser = cli.Parser(
+        prog=f"{cli.PROGRAM} prove",
         usage=PROVE,
         description="Prove the remap that a kernel has already, on the grids it is launched with.",
     )
@@ -55,22 +46,24 @@ def _run_source(arguments: Sequence[str]) -> int:
         "--no_cache", "--no-cache", action="store_true",
         help="look anew at launches that an earlier run has looked at",
     )  # fmt: skip
-    options, command = parse_with_application(parser, arguments)
+    options, command = cli.parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.proofs import prove_source
     from intelliperf_swizzle.report.sentences import describe_remap
 
-    with progress_display() as progress:
+    with cli.progress_display() as progress:
         verdicts = prove_source(command, progress=progress, **vars(options))
     print("\n".join(describe_remap(verdict) for verdict in verdicts))
     return 0 if all(verdict.kind == "permutation" for verdict in verdicts) else 1
 
 
 def _run_swizzle(arguments: Sequence[str]) -> int:
-    parser = Parser(
-        prog=f"{PROGRAM} prove", usage=PROVE, description="Prove that a swizzle is a permutation."
+    parser = cli.Parser(
+        prog=f"{cli.PROGRAM} prove",
+        usage=PROVE,
+        description="Prove that a swizzle is a permutation.",
     )
-    parser.add_argument("swizzle", help=SWIZZLE)
+    parser.add_argument("swizzle", help=cli.SWIZZLE)
     parser.add_argument(
         "--grid", nargs="+", required=True, metavar="G", help="programs along the axes: 4096, 64 64"
     )
@@ -87,13 +80,13 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.report.sentences import proved
 
     target, extents = loaded_target(options.target), grid(options.grid)
-    pattern = swizzle_of(options.swizzle)
-    verdict = prove_with(pattern, extents, settings_of(options.set), target)
+    pattern = cli.swizzle_of(options.swizzle)
+    verdict = prove_with(pattern, extents, cli.settings_of(options.set), target)
     if not isinstance(verdict, Witness):
         print(proved(pattern.name, verdict, target.domain_count))
         return 0
     if verdict.failure is not None:
         raise LanguageError(verdict.failure)
-    domains, hint = target.domain_count, condition_hint(pattern)
+    domains, hint = target.domain_count, cli.condition_hint(pattern)
     print(f"Refused: {refusal(verdict, pattern.name, extents, domains=domains, hint=hint)}")
     return 1

@@ -12,16 +12,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle import records
+from intelliperf_swizzle import context, records
 from intelliperf_swizzle.cache.stream import Touches, shared_lines, stream_of
-from intelliperf_swizzle.context import (
-    HardwareContext,
-    IntegerInput,
-    NextTile,
-    Reuse,
-    TensorUse,
-    Wave,
-)
 from intelliperf_swizzle.hardware import Target
 
 MOST_VALUES = 1 << 16
@@ -33,7 +25,9 @@ MOST_TOLD = 16
 _INTEGER = re.compile(r"u?int(8|16|32|64)")
 
 
-def integer_inputs(launch: records.Launch, tensors: Sequence[TensorUse]) -> Iterator[IntegerInput]:
+def integer_inputs(
+    launch: records.Launch, tensors: Sequence[context.TensorUse]
+) -> Iterator[context.IntegerInput]:
     """Those of a launch whose contents were recorded.
 
     Args:
@@ -49,7 +43,7 @@ def integer_inputs(launch: records.Launch, tensors: Sequence[TensorUse]) -> Iter
         raw, dtype = np.load(contents, mmap_mode="r"), np.dtype(tensor.dtype)
         strides = [stride * dtype.itemsize for stride in tensor.strides]
         values = np.ndarray(tensor.shape, dtype, raw, tensor.offset_bytes, strides)
-        yield IntegerInput(name, values.astype(np.int64).ravel())
+        yield context.IntegerInput(name, values.astype(np.int64).ravel())
 
 
 def describe_values(values: records.Int64Array) -> str:
@@ -82,7 +76,7 @@ def hardware_context(
     baseline: records.Measurement,
     ceiling: records.Ceiling,
     launches: Sequence[records.Launch] = (),
-) -> HardwareContext:
+) -> context.HardwareContext:
     """The context of a kernel.
 
     Args:
@@ -101,7 +95,7 @@ def hardware_context(
         domain_of, resident = np.zeros_like(domain_of), target.cus * occupancy
     order = _Order(trace, target, stream_of(trace).touches, domain_of, resident)
     tensors = _tensors(order)
-    return HardwareContext(
+    return context.HardwareContext(
         launch=launch, launches=tuple(launches) or (launch,), target=target, baseline=baseline,
         ceiling=ceiling, tensors=tensors, integer_inputs=tuple(integer_inputs(launch, tensors)),
         reuse=_reuse(order), wave=_wave(order, occupancy), trace=trace, sampled=order.touches.step,
@@ -150,7 +144,7 @@ class _Order:
 # --- tensors ------------------------------------------------------------------------------------
 
 
-def _tensors(order: _Order) -> tuple[TensorUse, ...]:
+def _tensors(order: _Order) -> tuple[context.TensorUse, ...]:
     trace, stream = order.trace, stream_of(order.trace)
     shared = [shared_lines(trace, _neighbours(trace, axis)) for axis in range(len(trace.grid))]
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
@@ -163,14 +157,14 @@ def _tensors(order: _Order) -> tuple[TensorUse, ...]:
 
 def _tensor(
     order: _Order, shared: Sequence[Mapping[int, float]], number: int, units: npt.NDArray[np.bool_]
-) -> TensorUse:
+) -> context.TensorUse:
     trace, touches = order.trace, order.touches.only(units)
     unit, tile, lines = touches.unit, touches.tile, touches.lines
     reads, writes, atomics = touches.kinds[units].sum(axis=0).tolist()
     first = np.flatnonzero(np.diff(unit, prepend=-1))
     line_touches = int(lines.sum())
     all_lines = int(stream_of(trace).unit_lines[units].sum())
-    return TensorUse(
+    return context.TensorUse(
         names=trace.segments[number].names,
         touched_bytes=all_lines * records.LINE_BYTES,
         tile_bytes=line_touches * touches.step * records.LINE_BYTES / len(np.unique(tile)),
@@ -200,7 +194,7 @@ def _neighbours(trace: records.Trace, axis: int) -> records.Int64Array:
 
 def _next_tiles(
     unit: records.Int64Array, tile: records.Int64Array, lines: records.Int64Array
-) -> tuple[NextTile, ...]:
+) -> tuple[context.NextTile, ...]:
     same = unit[1:] == unit[:-1]
     weight = lines[1:][same]
     distances, where = np.unique((tile[1:] - tile[:-1])[same], return_inverse=True)
@@ -208,18 +202,18 @@ def _next_tiles(
         return ()
     shares = np.bincount(where, weights=weight) / weight.sum()
     order = np.lexsort((distances, -shares))[:NEXT_TILES]
-    return tuple(NextTile(int(distances[i]), float(shares[i])) for i in order)
+    return tuple(context.NextTile(int(distances[i]), float(shares[i])) for i in order)
 
 
 # --- waves and reuse ----------------------------------------------------------------------------
 
 
-def _wave(order: _Order, occupancy: int) -> Wave:
+def _wave(order: _Order, occupancy: int) -> context.Wave:
     touches, per_domain = order.touches, order.wave_bytes
     cell = order.wave_of[touches.tile] * (int(touches.unit.max(initial=0)) + 1) + touches.unit
     _, once = np.unique(cell, return_index=True)
     device = int(touches.lines[once].sum()) * touches.step * records.LINE_BYTES
-    return Wave(
+    return context.Wave(
         occupancy=occupancy,
         workgroups_per_domain=order.resident,
         waves=per_domain.shape[1],
@@ -228,7 +222,7 @@ def _wave(order: _Order, occupancy: int) -> Wave:
     )
 
 
-def _reuse(order: _Order) -> Reuse:
+def _reuse(order: _Order) -> context.Reuse:
     touches = order.touches
     by_domain = np.lexsort((touches.tile, order.domain_of[touches.tile], touches.unit))
     unit, lines, tile = (each[by_domain] for each in (touches.unit, touches.lines, touches.tile))
@@ -247,7 +241,7 @@ def _reuse(order: _Order) -> Reuse:
     shared = np.bincount(unit, minlength=len(first_tile)) > 1
     fetched = ~again & shared[unit]  # an entry a unit and domain
     _, once = np.unique(unit[fetched], return_index=True)
-    return Reuse(
+    return context.Reuse(
         first=float(lines[first].sum() / total),
         other_domain=float(lines[~again & ~first].sum() / total),
         same_wave=float(lines[again & ~later].sum() / total),

@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.disk import DiskCache
 from intelliperf_swizzle.edit import Edit
@@ -22,17 +23,6 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.target import Backend, Build
 from intelliperf_swizzle.language import Swizzle
-from intelliperf_swizzle.records import (
-    Capture,
-    Grid,
-    Int64Array,
-    Launch,
-    MappedLaunch,
-    RemapVerdict,
-    Timing,
-    Trace,
-    Validation,
-)
 
 GROUP = "intelliperf_swizzle.frontends"
 """The entry points of front ends: name of a language -> its `KernelLanguage`."""
@@ -82,8 +72,8 @@ class GpuOutcome:
 
     refusal: tuple[Literal["does not build", "not validated", "not measured", "output differs"],
                    str] | None  # fmt: skip
-    validation: Validation | None = None
-    timing: Timing | None = None
+    validation: records.Validation | None = None
+    timing: records.Timing | None = None
 
 
 @dataclass(frozen=True)
@@ -121,18 +111,18 @@ class Recorder(Protocol):
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program, or a file, with kernels of this language."""
 
-    def record(self, request: RecordRequest) -> Capture:
+    def record(self, request: RecordRequest) -> records.Capture:
         """Runs the application and records its launches; raises CaptureError."""
 
 
 class Tracer(Protocol):
     """Tells what launches touch."""
 
-    def trace(self, launch: Launch) -> Trace:
+    def trace(self, launch: records.Launch) -> records.Trace:
         """The cache lines that each tile of a launch touches; raises TraceError."""
 
     def find_dependences(
-        self, launches: Sequence[Launch], *, timeout_seconds: float
+        self, launches: Sequence[records.Launch], *, timeout_seconds: float
     ) -> Sequence[Dependence]:
         """Which programs of each launch depend on each other; no trace is kept."""
 
@@ -140,12 +130,12 @@ class Tracer(Protocol):
 class Editor(Protocol):
     """Puts swizzles into kernels, and compiles them."""
 
-    def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
+    def build(self, launch: records.Launch, target: Target, edit: Edit | None = None) -> Build:
         """Compiles the kernel of a launch for a GPU that need not be there; raises BuildError."""
 
     def edit(
         self,
-        launches: Sequence[Launch],
+        launches: Sequence[records.Launch],
         swizzle: Swizzle,
         target: Target,
         *,
@@ -167,8 +157,13 @@ class Validator(Protocol):
     """Tells whether an edited kernel does what the unmodified one does."""
 
     def validate(
-        self, mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
-    ) -> Validation:
+        self,
+        mapped: Sequence[records.MappedLaunch],
+        edit: Edit,
+        *,
+        tolerance: float,
+        budget_seconds: float,
+    ) -> records.Validation:
         """Compares the outputs of the edited with those of the unmodified kernel, on the CPU.
 
         Raises:
@@ -220,8 +215,8 @@ class TileLoops(Protocol):
     """Renumbers tiles that programs take in a loop."""
 
     def with_loops(
-        self, launches: Sequence[Launch], name: str | None
-    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+        self, launches: Sequence[records.Launch], name: str | None
+    ) -> tuple[tuple[records.Launch, ...], tuple[str, ...]]:
         """The launches of a kernel with the loop whose tiles are renumbered, if there is one.
 
         Args:
@@ -238,7 +233,7 @@ class CodeComparer(Protocol):
     """Compares the code of edited kernels with that of the unmodified ones, for all launches."""
 
     def find_difference(
-        self, placed: Sequence[tuple[Launch, Int64Array]], edit: Edit
+        self, placed: Sequence[tuple[records.Launch, records.Int64Array]], edit: Edit
     ) -> str | None:
         """Where an edited kernel is another than the unmodified one with the proved tiles.
 
@@ -258,12 +253,14 @@ class Resizer(Protocol):
     """Makes launches that the application does not."""
 
     def trace_each(
-        self, launches: Sequence[Launch], *, timeout_seconds: float = 600.0
-    ) -> Sequence[Trace | None]:
+        self, launches: Sequence[records.Launch], *, timeout_seconds: float = 600.0
+    ) -> Sequence[records.Trace | None]:
         """As `trace`, of several; None for what cannot be traced, or reaches outside of every
         tensor."""
 
-    def resize(self, launch: Launch, counts: Callable[[int], Iterable[int]]) -> Sequence[Launch]:
+    def resize(
+        self, launch: records.Launch, counts: Callable[[int], Iterable[int]]
+    ) -> Sequence[records.Launch]:
         """A launch at other problem sizes, the smallest first; empty if none can be made.
 
         Args:
@@ -278,12 +275,12 @@ class SourceExaminer(Recorder, Protocol):
 
     def prove_launches(
         self,
-        launches: Sequence[Launch],
+        launches: Sequence[records.Launch],
         *,
         sweep: bool = False,
         timeout_seconds: float = 600.0,
         kept: DiskCache | None = None,
-    ) -> tuple[RemapVerdict, ...]:
+    ) -> tuple[records.RemapVerdict, ...]:
         """For each launch, whether its own source computes each of its tiles exactly once.
 
         Args:
@@ -297,8 +294,8 @@ class SourceExaminer(Recorder, Protocol):
         self,
         kernel: object,
         grids: Iterable[int | Sequence[int]],
-        arguments: Mapping[str, object] | Callable[[Grid], Mapping[str, object]],
-    ) -> tuple[RemapVerdict, ...]:
+        arguments: Mapping[str, object] | Callable[[records.Grid], Mapping[str, object]],
+    ) -> tuple[records.RemapVerdict, ...]:
         """The same of calls of a kernel on some grids; nothing is launched."""
 
 
@@ -339,7 +336,7 @@ class Replay:
         command: of it.
         environment: of it.
         folder: an empty one, for what it and a profiler write.
-        go: tells it the edits; until then it touches no GPU.
+        go: tells it the edits; until then it makes nothing on its GPU.
     """
 
     command: Sequence[str]
@@ -374,7 +371,7 @@ class GpuLanguage(Protocol):
         self,
         request: RecordRequest,
         gpu: tuple[Device, Target],
-        traced: Sequence[tuple[Launch, Trace]],
+        traced: Sequence[tuple[records.Launch, records.Trace]],
         *,
         tolerance: float,
     ) -> GpuRuns:

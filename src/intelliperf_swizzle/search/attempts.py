@@ -20,8 +20,8 @@ from intelliperf_swizzle.rank import NOISE_BAND, text_length
 from intelliperf_swizzle.readers import points
 from intelliperf_swizzle.records import Attempt, Candidate, Certificate, Verdict
 from intelliperf_swizzle.search import stages
+from intelliperf_swizzle.search.evaluators import Evaluator
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluator
 from intelliperf_swizzle.search.subject import Subject, describe, prepare_screen, with_causes
 
 MOST_TIED = 3

@@ -18,14 +18,7 @@ from intelliperf_swizzle import rank
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
-from intelliperf_swizzle.frontends.ports import (
-    CodeComparer,
-    GpuLanguage,
-    GpuOutcome,
-    GpuRuns,
-    KernelLanguage,
-    ReplayedRuns,
-)
+from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
@@ -35,21 +28,20 @@ from intelliperf_swizzle.search.stages import (
     Edited,
     Evaluated,
     EvaluationContext,
-    Evaluator,
     Screened,
 )
 from intelliperf_swizzle.search.subject import with_causes
 from intelliperf_swizzle.stopping import ahead, left, spent
 
 
-def find_difference(one: Edited, language: KernelLanguage) -> str | None:
+def find_difference(one: Edited, language: ports.KernelLanguage) -> str | None:
     """Where the edited kernel is another one, in a launch that is not traced or a configuration
     that no launch has; None also of a language that compares no code.
 
     Raises:
         ValidationError: the code of the unmodified kernel cannot be had.
     """
-    if isinstance(language, CodeComparer):
+    if isinstance(language, ports.CodeComparer):
         return language.find_difference(one.proved.placed(), one.edit)
     return None
 
@@ -222,7 +214,7 @@ class OnModel:
 
 
 S = TypeVar("S", bound=Screened)
-_Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]]
+_Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, ports.GpuOutcome]]
 
 LEADERS = 4
 """Fastest attempts whose hit rates are measured, of which one is chosen; and how many are tried at
@@ -242,7 +234,7 @@ class OnGpu:
         measured: candidates that may be validated and timed in one evaluation.
     """
 
-    def __init__(self, setting: EvaluationContext, runs: GpuRuns, measured: int):
+    def __init__(self, setting: EvaluationContext, runs: ports.GpuRuns, measured: int):
         self._setting, self._setup = setting, setting.setup
         self._runs = runs
         self._measured = measured
@@ -286,9 +278,14 @@ class OnGpu:
         waiting = [one for one in edited if one.attempt.number not in self._evaluated]
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
-        self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
+        seconds = 6 + len(waiting) / 4
+        self._tell(f"validating and timing {len(waiting)} candidates on the GPU", seconds)
         runs, tool = self._runs, None if _is_hurried() else self._profiler
-        if tool and isinstance(runs, ReplayedRuns) and not (self._count or runs.why_not_replayed):
+        if (
+            tool
+            and isinstance(runs, ports.ReplayedRuns)
+            and not (self._count or runs.why_not_replayed)
+        ):
             self._count = tool.begin(self._setting.subject.traced, runs.replay)
         with ThreadPoolExecutor(cores()) as pool:  # all beside a process that waits for the GPU
             running = pool.submit(self._run, waiting, self._runs.validate_and_time)
@@ -304,6 +301,9 @@ class OnGpu:
                 self._keep(one, replace(one.attempt, verdict=verdict))
         self._is_counted = False
         return [self._evaluated[one.attempt.number] for one in edited]
+
+    def _tell(self, sentence: str, seconds: float) -> None:
+        self._setting.progress.phase(f"{sentence}, about {seconds:.0f} s")
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
@@ -337,7 +337,8 @@ class OnGpu:
         return known
 
     def _confirm(self, one: Evaluated) -> Evaluated | None:
-        self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")
+        seconds = 6 + self._setting.recording_seconds / 5  # it is under way, its kernels compiled
+        self._tell(f"confirming {one.attempt.candidate.name}", seconds)
         outcomes = self._run([one], self._runs.confirm)
         judged = self._judge(one, outcomes[one.attempt.number])
         if judged.attempt.verdict.gains:
@@ -363,14 +364,14 @@ class OnGpu:
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)
 
-    def _run(self, edited: Sequence[Edited], run: _Run) -> Mapping[int, GpuOutcome]:
+    def _run(self, edited: Sequence[Edited], run: _Run) -> Mapping[int, ports.GpuOutcome]:
         edits = {one.attempt.number: one.edit for one in edited}
         try:
             return run(edits) if edits else {}
         except ValidationError as error:
-            return {number: GpuOutcome(("not validated", str(error))) for number in edits}
+            return {number: ports.GpuOutcome(("not validated", str(error))) for number in edits}
 
-    def _judge(self, one: Edited, outcome: GpuOutcome) -> Evaluated:
+    def _judge(self, one: Edited, outcome: ports.GpuOutcome) -> Evaluated:
         validation, timing = outcome.validation, outcome.timing
         if validation is not None:
             validation = replace(validation, distinct_launches=len(self._setting.subject.launches))
@@ -419,7 +420,7 @@ class OnGpu:
         ):
             return
         self._is_counted = True  # measured rates put others in front
-        self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
+        self._tell(f"profiling original and {len(new)} leaders ({profiler.name})", 9.0)
         count, self._count, edits = self._count, None, [one.edit for one in new]
 
         def counted(edit: Edit | None) -> Measurement | ProfileError:
@@ -461,6 +462,10 @@ class OnGpu:
         return kept
 
 
+Evaluator: TypeAlias = OnModel | OnGpu
+"""Judges candidates against the unmodified kernel."""
+
+
 def _is_hurried() -> bool:
     return spent(HURRIED) or (left(1.0) or UNHURRIED_SECONDS) < UNHURRIED_SECONDS
 
@@ -477,7 +482,7 @@ def choose_evaluator(setting: EvaluationContext, folder: Path) -> Evaluator:
     """
     setup = setting.setup
     setting.unit_test.check(setting.progress)
-    if setup.device is None or not isinstance(setup.language, GpuLanguage):
+    if setup.device is None or not isinstance(setup.language, ports.GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(
         setup.record_request(folder),

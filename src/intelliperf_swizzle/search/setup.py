@@ -15,13 +15,7 @@ from intelliperf_swizzle.disk import DiskCache, user_cache
 from intelliperf_swizzle.edit import run_build
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import Formula, load_formula
-from intelliperf_swizzle.frontends.ports import (
-    Builder,
-    GpuLanguage,
-    KernelLanguage,
-    RecordRequest,
-    frontends,
-)
+from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target, targets, unknown
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
 from intelliperf_swizzle.profile import Application, Profiler
@@ -55,7 +49,7 @@ class Setup:
     target: Target
     device: Device | None
     profiler: Profiler | None
-    language: KernelLanguage
+    language: ports.KernelLanguage
     invocation: str = ""
     share: float = 1.0
     kept: DiskCache = field(default_factory=lambda: DiskCache(None))
@@ -75,9 +69,9 @@ class Setup:
         named = [self.project / word for word in self.command]
         return (Path.cwd(), self.project, *(path.parent for path in named if path.is_file()))
 
-    def record_request(self, folder: Path) -> RecordRequest:
+    def record_request(self, folder: Path) -> ports.RecordRequest:
         """The application, with its records in a folder."""
-        return RecordRequest(
+        return ports.RecordRequest(
             command=self.command, cwd=self.project, folder=folder, target=self.target,
             device=self.device, limit_seconds=self.options.limit_seconds,
             compute=self.options.compute, build_command=self.options.build_command,
@@ -91,7 +85,7 @@ class Setup:
         Raises:
             SwizzleError: it failed; with its last lines.
         """
-        if self.options.build_command and not isinstance(self.language, Builder):
+        if self.options.build_command and not isinstance(self.language, ports.Builder):
             run_build(self.options.build_command, self.project, os.environ)
 
     def prove_command(self, file: str, kernel: str) -> str:
@@ -109,7 +103,7 @@ def prepare(
     progress: Progress,
     *,
     target: Target | None = None,
-    language: KernelLanguage | None = None,
+    language: ports.KernelLanguage | None = None,
     invocation: str = "",
 ) -> Setup:
     """Finds out what the options ask for and what is here.
@@ -133,34 +127,35 @@ def prepare(
     if not project.is_dir():
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
     language = language or choose_language(options, command, project, progress)
+    kept = not (options.no_cache or isinstance(language, ports.Builder))
     setup = Setup(
         options=options, command=tuple(command), project=project.resolve(),
         formula=load_formula(options.formula),
         target=target or choose_target(options, progress, language.default_target), device=None,
         profiler=None, language=language, invocation=invocation,
-        kept=DiskCache(None) if options.no_cache or isinstance(language, Builder) else user_cache(),
+        kept=user_cache() if kept else DiskCache(None),
     )  # fmt: skip
     return with_hardware(setup, progress)
 
 
 def choose_language(
     options: Options, command: Sequence[str], project: Path, progress: Progress
-) -> KernelLanguage:
+) -> ports.KernelLanguage:
     """The language of an application's kernels, by what the command names, else what that imports.
 
     If that has kernels of several languages, or of none, the default's, unless `--kernel` is a
     kernel of another.
     """
-    languages = frontends()
+    languages = ports.frontends()
     default = languages[-1]
-    builders = [language for language in languages if isinstance(language, Builder)]
+    builders = [language for language in languages if isinstance(language, ports.Builder)]
     backend = load_target(options.target).backend if options.target else None
 
-    def building() -> list[KernelLanguage]:
+    def building() -> list[ports.KernelLanguage]:
         build = str(options.build_command)
         return [builder for builder in builders if builder.builds_program(project, build, backend)]
 
-    def naming(words: Sequence[str]) -> list[KernelLanguage]:
+    def naming(words: Sequence[str]) -> list[ports.KernelLanguage]:
         return [language for language in languages if language.names_program(words, project)]
 
     first = command[0] if command else ""
@@ -207,7 +202,7 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         ProfileError: the profiler that is asked for cannot work here.
     """
     name = setup.options.profiler
-    measures = isinstance(setup.language, GpuLanguage) and setup.language.measures
+    measures = isinstance(setup.language, ports.GpuLanguage) and setup.language.measures
     device = choose_device(setup.options, setup.target) if measures else None
     if not measures and name not in ("auto", "model"):
         raise UsageError(
@@ -217,7 +212,7 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         )
     application = None
     if device is not None or name not in ("auto", "model"):
-        built = setup.options.build_command if isinstance(setup.language, Builder) else None
+        built = setup.options.build_command if isinstance(setup.language, ports.Builder) else None
         application = Application(
             setup.command, setup.project, setup.language, device, build_command=built,
             limit_seconds=setup.options.limit_seconds,

@@ -114,6 +114,7 @@ __global__ void packed(const unsigned* in, int* out) {
     const int more = __shfl_up(end, by);
     if (lane >= by) end += more;
   }
+  if (!__any(length >= 0)) return;
   for (int k = 0; k < 16; k++) own[k] = end * k;
   for (int k = 0; k < length; k++) own[own[k] % 16] += __popcll(__ballot(length & 1));
   out[blockIdx.x * 8192 + (lane & 1 ? __popcll(__ballot(length > 1)) : own[end % 16]) * 16 + lane % 8] = 1;

@@ -196,7 +196,7 @@ int main() {
   halves<<<2, 64>>>(device<__half2>(64, pairs), b);
   float halved;
   cudaMemcpy(&halved, b, sizeof halved, cudaMemcpyDeviceToHost);
-  streamed<<<4, 64>>>((float4*)a, (float4*)b);
+  streamed << <4, 64>> >((float4*)a, (float4*)b);
   by_value<<<3, 64>>>(b, (float4*)a, isfinite(halved) ? nullptr : a);  // nvcc declares that, too
   clustered<<<2, 64>>>(b);
   by_assembly<<<2, 1>>>(a, b);

@@ -24,16 +24,8 @@ from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
 from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.trials import processes
 from intelliperf_swizzle.frontends.trials.journal import Journal, Trial
-from intelliperf_swizzle.frontends.trials.processes import (
-    RACE_SECONDS,
-    Begun,
-    Known,
-    Limits,
-    fresh_folder,
-    outcome_of,
-    try_out,
-)
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, TensorArgument, Trace
 
@@ -82,7 +74,9 @@ class CppOnGpu:
         programs, refused = self._build(edits)
         tiles = [launch.tiles for launch, _ in self.traced]
         trials = self._try_out(programs) if programs else {}
-        outcomes = {n: outcome_of(one, tiles, self.tolerance) for n, one in trials.items()}
+        outcomes = {
+            n: processes.outcome_of(one, tiles, self.tolerance) for n, one in trials.items()
+        }
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     confirm = validate_and_time
@@ -127,19 +121,19 @@ class CppOnGpu:
 
     def _try_out(self, programs: Mapping[int, gpu_builds.GpuProgram]) -> dict[int, Trial]:
         counts = [launch.count for launch, _ in self.traced]
-        limits = Limits(self._device.product, self.request.limit_seconds)
+        limits = processes.Limits(self._device.product, self.request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
-        return try_out(lambda known: self._start(code, known), counts, code, limits)
+        return processes.try_out(lambda known: self._start(code, known), counts, code, limits)
 
-    def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Begun:
+    def _start(self, code: Mapping[int, Sequence[Path]], known: processes.Known) -> processes.Begun:
         """The program with what is to be tried, in a fresh folder for what it says.
 
         Raises:
             ValidationError: it cannot be started.
         """
-        self._journal = folder = fresh_folder(self._folder)
+        self._journal = folder = processes.fresh_folder(self._folder)
         lines = [
-            f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
+            f"race_seconds {processes.RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
             f"tolerance {self.tolerance!r}",
             *(f"checked {task} {candidate}" for task, candidate in sorted(known.checked)),
             *(f"failed {candidate}" for candidate in sorted(known.failed)),
@@ -158,10 +152,8 @@ class CppOnGpu:
         tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        folders = {"SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = gpu_builds.preloaded(
-            self._shim, {**self._environment, **program.variables, **folders}
-        )
+        given = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
+        variables = gpu_builds.preloaded(self._shim, given)
         try:
             return folder, start(program.command, folder, program.folder, variables)
         except OSError as error:

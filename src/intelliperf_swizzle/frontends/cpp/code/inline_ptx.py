@@ -55,11 +55,9 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (rf"neg{_FLOAT}", ("fneg {to} {a}",)),
     (rf"abs{_FLOAT}", ("call {to} @llvm.fabs.{suffix}({to} {a})",)),
     (rf"(?P<op>min|max){_FLOAT}", ("call {to} @llvm.{op}num.{suffix}({to} {a}, {to} {b})",)),
-    (rf"(?P<op>add|sub|and|or|xor){_INTEGER}", ("{op} {to} {a}, {b}",)),
-    (rf"mul\.lo{_INTEGER}", ("mul {to} {a}, {b}",)),
+    (rf"(?P<op>add|sub|and|or|xor|mul(?=\.lo))(?:\.lo)?{_INTEGER}", ("{op} {to} {a}, {b}",)),
     (rf"mad\.lo{_INTEGER}", ("mul {to} {a}, {b}", "add {to} {x}, {c}")),
-    (r"cvt\.(?P<to>f32|f64)\.(?P<of>f16)", ("fpext {of} {a} to {to}",)),
-    (r"cvt\.(?P<to>f64)\.(?P<of>f32)", ("fpext {of} {a} to {to}",)),
+    (r"cvt\.(?P<to>f32|f64)\.(?P<of>f16|(?<=f64\.)f32)", ("fpext {of} {a} to {to}",)),
     (r"cvt\.rn\.(?P<to>f16)\.(?P<of>f32)", ("fptrunc {of} {a} to {to}",)),
     (r"cvt\.rn\.(?P<to>f16x2)\.(?P<of>f32)",
      ("insertelement <2 x float> poison, float {b}, i32 0",
@@ -73,6 +71,11 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("fcmp {order}{op} {to} {a}, {b}", "uitofp i1 {x} to {to}")),
     (rf"set\.{_COMPARE}\.(?P<to>f16x2)\.f16x2",
      ("fcmp {order}{op} {to} {a}, {b}", "uitofp <2 x i1> {x} to {to}")),
+    (r"shf\.(?P<op>[lr])\.wrap\.(?P<to>b32)",
+     ("call i32 @llvm.fsh{op}.i32(i32 {b}, i32 {a}, i32 {c})",)),
+    (r"bfind\.shiftamt\.(?P<to>u32)",
+     ("call i32 @llvm.ctlz.i32(i32 {a}, i1 false)", "icmp eq i32 {a}, 0",
+      "select i1 {y}, i32 -1, i32 {x}")),
     (r"selp\.(?P<to>\w+)", ("select i1 {c:i1}, {to} {a}, {to} {b}",)),
     (r"(?P<op>rcp|rsqrt|sqrt|lg2|sin|cos)\.approx(?:\.ftz)?\.(?P<to>f32)",
      ("call float @nvvm.{op}.approx.ftz.f(float {a})",)),
@@ -194,8 +197,7 @@ class _Body:
         words["wide"], words["wides"] = _WIDE.get(of, ("", ""))
         words["whole"] = _WHOLE.get(words.get("whole", ""))
         given = operands if opcode.startswith("st.") else operands[1:]
-        for name, operand in zip("abcd", given, strict=False):
-            words[name] = _Operand(operand, of, self.read)
+        words |= {n: _Operand(one, of, self.read) for n, one in zip("abcd", given, strict=False)}
         if opcode.startswith("st."):
             self.lines.append(templates[0].format_map(words))
             return
@@ -216,9 +218,8 @@ class _Body:
             raise ValueError(statement)
         self.add(statement)
         after = self.read(target, kind)
-        holds = self.read(predicate.lstrip("!"), "i1")
-        chosen = (after, before) if not predicate.startswith("!") else (before, after)
-        how = f"select i1 {holds}, {kind} {chosen[0]}, {kind} {chosen[1]}"
+        one, other = (before, after) if predicate.startswith("!") else (after, before)
+        how = f"select i1 {self.read(predicate.lstrip('!'), 'i1')}, {kind} {one}, {kind} {other}"
         self.values[target] = (self.let(how), kind)
 
     def read(self, text: str, kind: str) -> str:

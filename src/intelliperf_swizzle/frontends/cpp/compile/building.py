@@ -121,9 +121,7 @@ def built(
             programs = programs_of(words, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
                 raise hinted from None
-            failed = as_build_error(
-                error, "the build made the program, and failed at others", place
-            )
+            failed = as_build_error(error, "the build made the program and failed at others", place)
             notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
         for file, text in (edit.files if edit else {}).items():
             copied = place_in_copy(Path(file), Path(recipe.project), place)

@@ -22,16 +22,10 @@ from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code.binaries import KernelCode, Parameter
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
-    RUNTIME,
-    Toolchain,
-    build_standin,
-    packages,
-    triton_folder,
-)
+from intelliperf_swizzle.frontends.cpp.compile import toolchain
 
 
-class CudaToolchain(Toolchain):
+class CudaToolchain(toolchain.Toolchain):
     """CUDA's."""
 
     language, name_of_compiler, backend, default_target = "CUDA", "nvcc", "cuda", "h200"
@@ -53,7 +47,7 @@ class CudaToolchain(Toolchain):
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build, in which our nvcc is the first."""
         root = str(self.root)
-        headers = map(str, packages("include", "include/cccl"))
+        headers = map(str, toolchain.packages("include", "include/cccl"))
         path = {
             name: os.pathsep.join(filter(None, (one, environment.get(name))))
             for name, one in (
@@ -68,7 +62,7 @@ class CudaToolchain(Toolchain):
     @classmethod
     def _find_headers(cls, environment: Mapping[str, str]) -> tuple[Path, bool]:
         toolkit = next(_toolkits(environment), None)
-        return toolkit or triton_folder("nvidia", "CUDA"), toolkit is not None
+        return toolkit or toolchain.triton_folder("nvidia", "CUDA"), toolkit is not None
 
     @classmethod
     def _make(cls, root: Path, clang: str, headers: Path) -> None:
@@ -81,8 +75,8 @@ class CudaToolchain(Toolchain):
             (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
         # clang includes it in every CUDA source, and cuRAND brings it; empty where that is not
         (root / "more" / "curand_mtgp32_kernel.h").touch()
-        shutil.copy(RUNTIME / "cuda_host.h", root / "more")
-        text = (RUNTIME / "nvcc.py").read_text(encoding="utf-8")
+        shutil.copy(toolchain.RUNTIME / "cuda_host.h", root / "more")
+        text = (toolchain.RUNTIME / "nvcc.py").read_text(encoding="utf-8")
         (root / "bin" / "nvcc").write_text(f"#!{sys.executable} -SE\n{text}", encoding="utf-8")
         (root / "bin" / "nvcc").chmod(0o755)
         for name in {"clang++", Path(clang).name}:
@@ -94,9 +88,11 @@ class CudaToolchain(Toolchain):
         (root / "version").write_text(number, encoding="utf-8")
         major = "11.0" if number.startswith("11.") else number.partition(".")[0]
         soname = f"libcudart.so.{major}"
-        build_standin("CUDA", clang, RUNTIME / "cuda.cpp", root / "lib" / soname)
+        toolchain.build_standin(
+            "CUDA", clang, toolchain.RUNTIME / "cuda.cpp", root / "lib" / soname
+        )
         links = dict.fromkeys(("libcudart.so", "libcuda.so", "libcuda.so.1"), Path(soname))
-        libraries = [one for one in packages("lib/lib*.so.*") if "cudart" not in one.name]
+        libraries = [one for one in toolchain.packages("lib/lib*.so.*") if "cudart" not in one.name]
         links |= {f"{one.name.partition('.so')[0]}.so": one for one in libraries}
         for name, library in (links | {one.name: one for one in libraries}).items():
             (root / "lib" / name).symlink_to(library)
@@ -153,7 +149,7 @@ def read_kernels(bitcode: bytes, arch: str, retargeted: llvm.Module) -> dict[str
 
 def _resources(text: str, arch: str) -> dict[str, tuple[int, None, int, int]]:
     """Registers, scalar registers (none), bytes of stack and of static shared memory."""
-    assembler = str(triton_folder("nvidia", "CUDA") / "bin" / "ptxas")
+    assembler = str(toolchain.triton_folder("nvidia", "CUDA") / "bin" / "ptxas")
     with temporary_folder("ptx") as folder:
         (folder / "kernels.ptx").write_text(text, "utf-8")
         words = ["--verbose", f"--gpu-name={arch}", "kernels.ptx", "--output-file=kernels.cubin"]

@@ -24,6 +24,8 @@ from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain as ptx
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"
+_EMPTY = re.compile(r'= (?:tail )?call (\w+) asm (?:sideeffect )?"", "=\w+,0"\(\1 ([^\s()]+)\).*')
+"""Assembly without a word, as of `__all` and `__any`: it yields what it is given."""
 _PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_f?printf_\w+\([^\n]*\{\n).*?^\}$")
 """What a HIP kernel prints with, also where it asserts; its result is not looked at."""
 STANDIN = "standin.so"
@@ -131,9 +133,8 @@ class PreparationRequest:
 
 def prepare(request: PreparationRequest, _: Path) -> None:
     """Writes the tables of the stand-in, a file for each kernel and the library of the host."""
-    folder = request.folder
     for name in ("kernels", "contents", "objects"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+        (request.folder / name).mkdir(parents=True, exist_ok=True)
     preparation = _Preparation(request)
     for code in request.objects:
         for number, bitcode in enumerate(code.bitcode):
@@ -160,13 +161,12 @@ class _Preparation:
             codes, arch = ptx.read_kernels(cuda, arch, llvm.parse(bitcode)), nvptx.STANDS_FOR
         elif re.search(rb"__ockl_f?printf", bitcode):
             bitcode = llvm.assemble(_PRINTING.sub(r"\1  ret \2 0\n}", str(llvm.parse(bitcode))))
-        as_written = self._placed(str(llvm.parse(bitcode)))
+        as_written = _EMPTY.sub(r"= bitcast \1 \2 to \1", self._placed(str(llvm.parse(bitcode))))
         own = self._own_names(as_written, f"{re.sub(r'[^a-zA-Z0-9]', '_', code.file.name)}"
                               f".{code.number}{part}")  # fmt: skip
         if own:
             codes = {own.get(n, n): replace(one, symbol=own.get(n, n)) for n, one in codes.items()}
-            names = "|".join(map(re.escape, own))
-            named = re.compile(rf"(?<=[@$])(?:{names})(?![\w.$])")
+            named = re.compile(rf"(?<=[@$])(?:{'|'.join(map(re.escape, own))})(?![\w.$])")
             as_written = named.sub(lambda name: own[name[0]], as_written)
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
@@ -174,8 +174,7 @@ class _Preparation:
         text = str(module)
         debug = DebugInfo(text)
         variables = self._place(module, text)
-        found = llvm.kernels(module)
-        new = [one for one in found if one.name not in self._kernels]
+        new = [one for one in llvm.kernels(module) if one.name not in self._kernels]
         for kernel in new:
             try:
                 if unfit := nvptx.unfit(kernel):

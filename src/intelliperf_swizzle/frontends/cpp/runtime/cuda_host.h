@@ -22,21 +22,15 @@ EXTREMES(float)
 EXTREMES(double)
 #undef EXTREMES
 
-namespace swizzle {
-template <typename T>
-struct Same {
-  typedef T type;
-};
-}  // namespace swizzle
 #define LOAD(name)                                     \
   template <typename T>                                \
   __attribute__((device)) inline T name(const T* at) { \
     return *at;                                        \
   }
-#define STORE(name)                                                                        \
-  template <typename T>                                                                    \
-  __attribute__((device)) inline void name(T* at, typename swizzle::Same<T>::type value) { \
-    *at = value;                                                                           \
+#define STORE(name)                                                       \
+  template <typename T>                                                   \
+  __attribute__((device)) inline void name(T* at, __remove_cv(T) value) { \
+    *at = value;                                                          \
   }
 LOAD(__ldca)
 LOAD(__ldlu)

@@ -7,6 +7,7 @@ with that bitcode where the fat binary would be. What only ptxas and nvlink unde
 Runs by itself, with nothing but Python's own library.
 """
 
+import json
 import os
 import re
 import shlex
@@ -67,6 +68,8 @@ FLAGS_LEFT_OUT = re.compile(
 )
 
 
+LAUNCH = re.compile(r"(?<!operator)<<[ \t]+<([^;{}]*?)>>[ \t]+>(?=\s*\()")
+"""As some editors write `<<<grid, block>>>`; nvcc takes it."""
 CLANG_PAIRS = ("-Xclang", "-mllvm", "-Xarch_device", "-Xarch_host", "-target", "-Xassembler")
 
 
@@ -260,12 +263,15 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
         numbers = zip(("MAJOR", "MINOR", "BUILD"), f"{VERSION}.0".split("."), strict=True)
         common += ["-nocudainc", "-nocudalib", "-D__NVCC__", "-D__CUDACC__"]
         common += [f"-D__CUDACC_VER_{name}__={number}" for name, number in numbers]
+    text = Path(source).read_text(errors="surrogateescape") if Path(source).is_file() else ""
+    if (read := LAUNCH.sub(r"<<<\1>>>", text)) != text:
+        common += ["-ivfsoverlay", overlaid(Path(source).absolute(), read, kept)]
     if asked.phase == "host":
         return subprocess.call([*common, "--cuda-host-only", *asked.host, source, *to])
-    known = [one for one in asked.architectures if one <= NEWEST] or [NEWEST]
-    architecture = max(75, *known)  # CUDA 13 knows none before
-    listed = f"-D__CUDA_ARCH_LIST__={10 * architecture}"  # in the names of CUB's kernels
-    common += ["-U__CUDA_ARCH_LIST__", listed]  # clang's own is the oldest
+    # CUDA 13 knows none before 75
+    architecture = max(75, *([one for one in asked.architectures if one <= NEWEST] or [NEWEST]))
+    # in the names of CUB's kernels; clang's own is the oldest
+    common += ["-U__CUDA_ARCH_LIST__", f"-D__CUDA_ARCH_LIST__={10 * architecture}"]
     status = subprocess.call([
         *common, "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", *asked.device,
         "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-gline-tables-only",
@@ -281,6 +287,15 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
         *common, "--cuda-host-only", *asked.host, "-Xclang", "-fcuda-include-gpubinary", "-Xclang",
         str(kept), "-c", source, *to,
     ])  # fmt: skip
+
+
+def overlaid(source: Path, text: str, beside: Path) -> str:
+    """A file that has clang read another text as a source."""
+    (other := beside.with_suffix(".cu")).write_text(text, errors="surrogateescape")
+    file = {"name": str(source), "type": "file", "external-contents": str(other)}
+    overlay = {"version": 0, "use-external-names": False, "roots": [file]}
+    (listed := beside.with_suffix(".yaml")).write_text(json.dumps(overlay))
+    return str(listed)
 
 
 if __name__ == "__main__":

@@ -25,14 +25,9 @@ from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
     Interpreter,
     Sum,
 )
+from intelliperf_swizzle.trace import sharing
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
-from intelliperf_swizzle.trace.sharing import (
-    Writers,
-    reads_what_is_written,
-    with_sharing,
-    writes_any,
-)
 
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""
@@ -169,7 +164,7 @@ class _Tracing:
             hands_over=self._kernel.slice.hands_over,
             seen=every - unseen, unseen=unseen,
         )  # fmt: skip
-        return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
+        return sharing.with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 
     def _arithmetic(self, trace: records.Trace) -> records.Int64Array | None:
         """What each workgroup computes: a few are counted, and for each access that of theirs."""
@@ -189,8 +184,10 @@ class _Tracing:
 
     def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
         if isinstance(self._runner, Interpreter):
-            return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
-        return writes_any(trace, self._runner.read)
+            return sharing.reads_what_is_written(
+                trace, self._memory.all_places, recorder.value_loads
+            )
+        return sharing.writes_any(trace, self._runner.read)
 
     def _reads_its_own(self) -> bool:
         """Whether no thread loads from where it has stored before, or another one stores."""
@@ -248,7 +245,7 @@ class _ThreadWatch(Observer):
     def __init__(self, buffers: Sequence[Buffer], threads: int):
         begin = np.array([buffer.begin for buffer in buffers], np.int64)
         sizes = np.array([buffer.bytes for buffer in buffers], np.int64)
-        self._writers = Writers(begin, begin + sizes, grain=4)
+        self._writers = sharing.Writers(begin, begin + sizes, grain=4)
         self._threads = threads
         self._in_order = True
 

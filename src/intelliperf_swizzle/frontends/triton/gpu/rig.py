@@ -12,14 +12,8 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Replay
+from intelliperf_swizzle.frontends.trials import processes
 from intelliperf_swizzle.frontends.trials.journal import Trial
-from intelliperf_swizzle.frontends.trials.processes import (
-    Begun,
-    Known,
-    Limits,
-    fresh_folder,
-    try_out,
-)
 from intelliperf_swizzle.frontends.triton.capture.recording import start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, save_order
@@ -62,7 +56,7 @@ class Rig:
         candidates: Mapping[int, Mapping[str, str]],
         tolerance: float,
         race_seconds: float,
-        begun: list[Begun] | None = None,
+        begun: list[processes.Begun] | None = None,
     ) -> dict[int, Trial]:
         """Compares candidates with the original at each task, and times those that agree.
 
@@ -80,7 +74,7 @@ class Rig:
             ValidationError: the application failed before anything was tried, or at the original.
         """
 
-        def start_process(known: Known) -> Begun:
+        def start_process(known: processes.Known) -> processes.Begun:
             times = race_seconds, self.run_seconds
             sizes = self.cache_bytes, tolerance
             folder, child = begun.pop() if begun else self.begin()
@@ -88,21 +82,20 @@ class Rig:
             return folder, child
 
         counts = [task.launch.count for task in tasks]
-        limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)
-        return try_out(start_process, counts, candidates, limits)
+        limits = processes.Limits(self.device, self.limit_seconds, self.goodbye_seconds)
+        return processes.try_out(start_process, counts, candidates, limits)
 
-    def begin(self) -> Begun:
+    def begin(self) -> processes.Begun:
         """Starts the application, in a fresh folder; it waits for an order as it imports Triton."""
-        folder = fresh_folder(self.folder)
+        folder = processes.fresh_folder(self.folder)
         save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
         command = self.command or (*REPLAY, str(folder))
-        on_gpu = self.gpu is None
-        return folder, start(command, folder, self.cwd, self.environment, on_gpu=on_gpu)
+        return folder, start(command, folder, self.cwd, self.environment, on_gpu=self.gpu is None)
 
     def replay(self, tasks: Sequence[Task], repeats: int) -> Replay:
         """A process that makes each launch so often, unmodified and then with each edit, and is
         watched by nobody of ours."""
-        folder = fresh_folder(self.folder)
+        folder = processes.fresh_folder(self.folder)
         cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
 
         def go(edits: Sequence[Edit]) -> None:

@@ -20,14 +20,9 @@ from triton.backends.amd.compiler import HIPBackend
 from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
+from intelliperf_swizzle.frontends.triton.ir import render
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK
-from intelliperf_swizzle.frontends.triton.ir.render import (
-    bodies,
-    import_functions,
-    live_arguments,
-    render_module,
-)
 from intelliperf_swizzle.records import KernelSource, Launch, TensorArgument
 
 HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
@@ -74,7 +69,7 @@ def _live_functions(
     source: KernelSource, folder: str | os.PathLike[str], edits: Mapping[str, str]
 ) -> Mapping[str, Any]:
     """The jit functions by key; their locations are those of the user's files."""
-    functions = import_functions(render_module(source, folder, edits))
+    functions = render.import_functions(render.render_module(source, folder, edits))
     for key, function in functions.items():
         user = source.functions[key]
         line = user.first_line + _lines_ahead(edits.get(key, user.text))
@@ -89,7 +84,7 @@ def _marked(
 ) -> ast.Module:
     """The syntax tree of a kernel with prints in it."""
     tree = parse()
-    for body in [*bodies(tree)]:
+    for body in [*render.bodies(tree)]:
         for place in reversed(range(len(body))):
             for values in reversed(marks.get(body[place].lineno + ahead, ())):
                 print_ = ast.parse(f"_tl.device_print({MARK!r}, {values})").body[0]
@@ -213,7 +208,7 @@ def warm_up(launch: Launch, functions: Mapping[str, Any]) -> Any:
         launch: as recorded.
         functions: the live jit functions by key.
     """
-    arguments = live_arguments(launch, functions, lambda one: Tensor(one, launch))
+    arguments = render.live_arguments(launch, functions, lambda one: Tensor(one, launch))
     known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
     options = {k: v for k, v in launch.options.items() if k in known and v is not None}
     return functions[launch.source.kernel].warmup(grid=launch.grid, **arguments, **options)

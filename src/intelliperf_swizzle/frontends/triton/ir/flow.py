@@ -8,7 +8,7 @@ So also what decides where it reads and writes: addresses, masks, branches, loop
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -164,72 +164,50 @@ def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
         kernel: any.
         further: values that are wanted beside them.
     """
-    return _Slicer(kernel, further).found
+    sources = Sources(kernel)
 
-
-class _Slicer:
-    def __init__(self, kernel: Kernel, further: Iterable[str]) -> None:
-        self.kernel = kernel
-        self.found = Slice()
-        self._todo: list[str] = list(further)
-        self._sources = Sources(kernel)
-        for op in kernel.every():
-            if op.name in ACCESSES:
-                self._execute(op)
-                self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
-        self._complete()
-        for op in kernel.every():
-            decided = op.operands[: 3 if op.name == "scf.for" else 1]
-            if op.name in ("scf.for", "scf.if") and not self._sources.read_memory(decided):
-                self._execute(op)  # what it computes is counted
-        self._complete()
-
-    def _complete(self) -> None:
-        while self._todo:
-            value = self._todo.pop()
-            if value not in self.found.values:
-                self.found.values.add(value)
-                self._follow(value)
-
-    def _want(self, values: Iterable[str]) -> None:
-        self._todo.extend(value for value in values if value not in self.found.values)
-
-    def _execute(self, op: Op) -> None:
-        """An operation is executed, and so is all that leads to it."""
-        if op in self.found.ops:
+    def step(one: Op | str) -> Iterator[Op | str]:
+        if isinstance(one, Op):
+            yield from _leading(one, sources)
             return
-        self.found.ops.add(op)
-        for around in (op, *op.parents()):
-            if around.name in ("scf.for", "scf.if"):
-                self._want(around.operands[: 3 if around.name == "scf.for" else 1])
-            elif around.name == "scf.while":
-                self._want(around.last(0).operands[:1])
-            elif around.name == "tt.func":
-                self._lead_to(around)
-            self.found.ops.add(around)
-
-    def _lead_to(self, function: Op) -> None:
-        if function in self.found.ops:
-            return
-        for block in function.regions[0]:
-            for op in block.ops[-1:]:
-                if op.name == "cf.cond_br":
-                    self._want(op.operands[:1])
-        for call in self._sources.calls.get(function, ()):
-            self._execute(call)
-
-    def _follow(self, value: str) -> None:
-        op = self.kernel.defs.get(value)
-        around = op if op is not None else self.kernel.owner[value][0]
+        op = kernel.defs.get(one)
+        around = op if op is not None else kernel.owner[one][0]
         if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
             for inner in op.walk():
-                self.found.ops.add(inner)
-                self.found.values.update(inner.results)
-                self.found.values.update(arg for region in inner.regions for block in region
-                                         for arg in block.args)  # fmt: skip
+                yield inner
+                yield from inner.results
+                yield from (arg for region in inner.regions for block in region
+                            for arg in block.args)  # fmt: skip
         if around.name != "tt.func":
-            self._execute(around)
-        self._want(self._sources.before(value))
+            yield around
+        yield from sources.before(one)
+
+    begin: list[Op | str] = [*further]
+    for op in kernel.every():
+        if op.name in ACCESSES:
+            begin += [op, *(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))]
+        elif op.name in ("scf.for", "scf.if") and not sources.read_memory(_deciding(op)):
+            begin.append(op)  # what it computes is counted
+    found = reached(begin, step)
+    values = {one for one in found if isinstance(one, str)}
+    return Slice({one for one in found if isinstance(one, Op)}, values)
+
+
+def _deciding(op: Op) -> list[str]:
+    """What decides whether, or how often, the regions of an operation are executed."""
+    if op.name == "scf.while":
+        return op.last(0).operands[:1]
+    return op.operands[: {"scf.for": 3, "scf.if": 1, "cf.cond_br": 1}.get(op.name, 0)]
+
+
+def _leading(op: Op, sources: Sources) -> Iterator[Op | str]:
+    """What an operation is in, and what decides whether it is executed."""
+    yield from op.parents()
+    yield from _deciding(op)
+    if op.name == "tt.func":
+        for end in (block.ops[-1] for block in op.regions[0] if block.ops):
+            yield from _deciding(end)
+        yield from sources.calls.get(op, ())
 
 
 @dataclass(frozen=True)
@@ -286,26 +264,67 @@ def conflicting(kernel: Kernel) -> list[Op]:
 
 
 _FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
-          "maxsi", "maxui", "select", "cmpi")  # fmt: skip
+          "maxsi", "maxui", "select", "cmpi", "if")  # fmt: skip
+_BITS = ("andi", "ori", "xori")
+_ALONE = ("addi", "subi", "muli", "xori")
+_APART = (
+    *_ALONE, "addptr", "splat", "broadcast", "expand_dims", "extsi", "extui", "reshape", "trans",
+    "unsplat", "index_cast", "index_castui", "bitcast", "get_program_id", "load", "call", "for",
+    "while", "int_to_ptr", "ptr_to_int", "join", "cat", "split", "make_tensor_ptr", "advance",
+    "make_tensor_descriptor", "descriptor_load", "atomic_rmw", "atomic_cas",
+)  # fmt: skip
+"""Operations that bring no two programs together, `_ALONE` if one operand alone follows from a
+program's number."""
 
 
 @lru_cache(maxsize=64)
-def folds(kernel: Kernel) -> frozenset[Op]:
+def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
     """What may bring programs together at one size and not at a smaller one: operations that lead
-    from a program's number to its `conflicting` accesses."""
+    from a program's number to its `conflicting` accesses.
+
+    Empty where no outcome tells what else it may do. Of a sum of two such numbers: of which
+    constant each is a multiple, unless the other one is bounded; else 0.
+    """
     own, sources = of_the_program(kernel), Sources(kernel)
     wanted = [value for op in conflicting(kernel) for place, value in enumerate(op.operands)
               if place in ACCESSES[op.name]]  # fmt: skip
     leading = reached(wanted, lambda one: (*sources.before(one), *sources.deciding(one)))
 
-    def may(op: Op) -> bool:
-        kind = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:]
-        if op.name == "arith.cmpi":  # sizes are compared at all sizes
-            return any(kernel.constant(operand) is not None for operand in op.operands)
-        folding = op.name == "scf.if" or op.name.removeprefix("arith.") in _FOLDS
-        return folding and (op.name[6:], kind) not in (("andi", ["i1"]), ("trunci", ["i32"]))
+    def outcomes(op: Op) -> tuple[int, ...] | None:
+        kind, name = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:], op.name.split(".")[-1]
+        several = len({*op.operands} & own) > 1
+        if (name, kind) in (("trunci", ["i32"]), *((one, ["i1"]) for one in _BITS)):
+            return None
+        if name == "cmpi":  # sizes are compared at all sizes
+            fixed = several or any(kernel.constant(one) is not None for one in op.operands)
+            return (0, 0) if fixed else None
+        if several and name in ("addi", "subi", "addptr"):
+            pairs = zip(op.operands, op.operands[::-1], strict=True)
+            return tuple(_multiple(kernel, *pair, own) for pair in pairs)
+        known = name in _APART and not (several and name in _ALONE)
+        return (0, 0) if name in _FOLDS else None if known else ()
 
-    return frozenset(op for op in kernel.made(leading) if may(op) and {*op.results} & own)
+    made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
+    found = {op: outcomes(op) for op in made}
+    return {op: sides for op, sides in found.items() if sides is not None}
+
+
+def _multiple(kernel: Kernel, value: str, other: str, own: set[str]) -> int:
+    """The constant of which a program's number is a multiple, if the other one is not bounded."""
+    while (op := kernel.defs.get(value)) and op.name != "arith.muli" and op.name[-4:] != "load":
+        value = next((one for one in op.operands if one in own), "")
+    constants = [kernel.constant(one) for one in op.operands] if op else []
+    multiple = next((abs(int(one)) for one in constants if one is not None), 0)
+    return 0 if _is_bounded(kernel, other) else multiple
+
+
+def _is_bounded(kernel: Kernel, value: str) -> bool:
+    """Whether constants alone say what a number that is not negative is at most."""
+    op = kernel.defs.get(value)
+    if op is None or op.regions or op.name in (*ACCESSES, "tt.get_program_id", "tt.call"):
+        return False
+    operands = op.operands[".rem" in op.name : 1 if ".div" in op.name else None]
+    return (any if ".min" in op.name else all)(_is_bounded(kernel, one) for one in operands)
 
 
 @lru_cache(maxsize=64)

@@ -17,16 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
-    DtypeArgument,
-    FunctionArgument,
-    KernelSource,
-    Launch,
-    SourceFunction,
-    TensorArgument,
-)
+from intelliperf_swizzle import records
 
 PACKAGE = "rendered_"
 """How the names of rendered packages begin."""
@@ -39,7 +30,7 @@ _KEPT_JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noi
 
 
 def render_module(
-    source: KernelSource, folder: str | os.PathLike[str], edits: Mapping[str, str] = {}
+    source: records.KernelSource, folder: str | os.PathLike[str], edits: Mapping[str, str] = {}
 ) -> Path:
     """Write a package with the kernel, the jit functions it reaches and the globals they read.
 
@@ -121,7 +112,9 @@ def import_functions(rendered: Path) -> Mapping[str, Any]:
 
 
 def live_arguments(
-    launch: Launch, functions: Mapping[str, Any], tensor: Callable[[TensorArgument], object]
+    launch: records.Launch,
+    functions: Mapping[str, Any],
+    tensor: Callable[[records.TensorArgument], object],
 ) -> dict[str, Any]:
     """The arguments of a recorded launch by name, as a kernel is called with them.
 
@@ -132,17 +125,17 @@ def live_arguments(
     """
     import triton.language as tl
 
-    def live(name: str, argument: Argument) -> object:
-        if isinstance(argument, TensorArgument):
+    def live(name: str, argument: records.Argument) -> object:
+        if isinstance(argument, records.TensorArgument):
             return tensor(argument)
-        if isinstance(argument, DescriptorArgument):
+        if isinstance(argument, records.DescriptorArgument):
             from triton.tools.tensor_descriptor import TensorDescriptor
 
             extents = map(list, (argument.shape, argument.strides, argument.block_shape))
             return TensorDescriptor(tensor(argument.base), *extents)
-        if isinstance(argument, DtypeArgument):
+        if isinstance(argument, records.DtypeArgument):
             return tl.dtype(argument.name)
-        if isinstance(argument, FunctionArgument):
+        if isinstance(argument, records.FunctionArgument):
             return functions[argument.key]
         if not isinstance(argument, tuple):
             return argument
@@ -179,7 +172,10 @@ def literal(value: object) -> str:
 
 
 def _function_module(
-    function: SourceFunction, text: str, source: KernelSource, modules: Mapping[str, str]
+    function: records.SourceFunction,
+    text: str,
+    source: records.KernelSource,
+    modules: Mapping[str, str],
 ) -> str:
     """Globals first, then the function, then other functions (they may need this one)."""
     early: list[str] = []
@@ -191,7 +187,7 @@ def _function_module(
     return "\n".join([imports, *early, "", *_undecorated(text), "", *late, ""])
 
 
-def _aggregates(source: KernelSource, modules: Mapping[str, str]) -> list[str]:
+def _aggregates(source: records.KernelSource, modules: Mapping[str, str]) -> list[str]:
     """Statements that make the classes, once all functions are there, and bind their names.
 
     Of each, `fields` and `members` are mappings from a name to its meaning.
@@ -235,7 +231,7 @@ def _reaches_function(meaning: tuple[Any, ...]) -> bool:
 
 
 def _bind(
-    name: str, meaning: tuple[Any, ...], source: KernelSource, modules: Mapping[str, str]
+    name: str, meaning: tuple[Any, ...], source: records.KernelSource, modules: Mapping[str, str]
 ) -> list[str]:
     """Statements that bind a global name (dotted inside a namespace) to its meaning."""
     kind = meaning[0]

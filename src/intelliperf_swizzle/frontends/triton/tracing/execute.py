@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.triton.ir import kernel_of
-from intelliperf_swizzle.frontends.triton.ir.flow import (
-    accessed_by,
-    address_slice,
-    conflicting,
-    everything,
-    folds,
-)
+from intelliperf_swizzle.frontends.triton.ir import flow, kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
@@ -115,7 +108,11 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
 def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None = None) -> Live:
     """A launch that can be executed: the whole kernel, or what decides its accesses."""
     tiles = find_tiles(kernel, launch)
-    executed = everything(kernel) if whole else address_slice(kernel, [tiles[1]] if tiles else ())
+    executed = (
+        flow.everything(kernel)
+        if whole
+        else flow.address_slice(kernel, [tiles[1]] if tiles else ())
+    )
     return Live.of(Plan(kernel, executed, tiles), launch, fill)
 
 
@@ -150,13 +147,17 @@ def _trace(
         notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
-    places: dict[Op | tuple[Op, int], str] = {op: kernel.line(op) for op in conflicting(kernel)}
-    for op in folds(kernel):
-        places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}" for side in range(2)}
+    places: dict[Op | tuple[Op, int], str] = {
+        op: kernel.line(op) for op in flow.conflicting(kernel)
+    }
+    rows = {stride for _, view in launch.tensors() for stride in view.strides if stride}
+    for op, sides in flow.folds(kernel).items():  # what a tensor has in a row stays in it
+        places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
+                   for side, of in enumerate(sides or (0,)) if of not in rows}  # fmt: skip
     unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
-        trace, hands_over=accessed_by(kernel).hands_over,
+        trace, hands_over=flow.accessed_by(kernel).hands_over,
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
     )  # fmt: skip
 

@@ -19,15 +19,7 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.walk.blocks import (
-    Array,
-    Block,
-    Element,
-    decode,
-    element_of,
-    encode,
-    rounded,
-)
+from intelliperf_swizzle.frontends.triton.walk import blocks
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Argument,
@@ -151,8 +143,8 @@ class Memory:
     # --- values ---------------------------------------------------------------------------------
 
     def read(
-        self, addresses: Int64Array, lanes: Lanes, others: Array, element: Element
-    ) -> tuple[Array, list[int], set[int]]:
+        self, addresses: Int64Array, lanes: Lanes, others: blocks.Array, element: blocks.Element
+    ) -> tuple[blocks.Array, list[int], set[int]]:
         """Values at the addresses of some lanes, `others` in the remaining ones, outside too.
 
         Returns also the places of the storages, and the numbers of those of which bytes were read
@@ -165,7 +157,7 @@ class Memory:
             number = self.numbers[place]
             places.append(place)
             raw = _gather(self.bytes(number), np.where(whole, offsets, 0), element.bytes)
-            values[chosen] = decode(raw, element)
+            values[chosen] = blocks.decode(raw, element)
             if number in self._not_known or not self.has_contents(number):
                 bad = self.not_known(number)
                 if any(bad[offsets[whole] + byte].any() for byte in range(element.bytes)):
@@ -173,14 +165,19 @@ class Memory:
         return values, places, missing
 
     def write(
-        self, addresses: Int64Array, lanes: Lanes, values: Array, element: Element, known: bool
+        self,
+        addresses: Int64Array,
+        lanes: Lanes,
+        values: blocks.Array,
+        element: blocks.Element,
+        known: bool,
     ) -> None:
         """Puts values at the addresses of some lanes; what lies outside is dropped."""
         values = np.broadcast_to(values, addresses.shape)
         for place, chosen, offsets, whole in self._each(addresses, lanes, element):
             number = self.numbers[place]
             if known:
-                raw = encode(values[chosen][whole], element)
+                raw = blocks.encode(values[chosen][whole], element)
                 _scatter(self.bytes(number), offsets[whole], raw, element.bytes)
             if not known or number in self._not_known or not self.has_contents(number):
                 bad = self.not_known(number)
@@ -188,7 +185,7 @@ class Memory:
                     bad[offsets[whole] + byte] = not known
 
     def _each(
-        self, addresses: Int64Array, lanes: Lanes, element: Element
+        self, addresses: Int64Array, lanes: Lanes, element: blocks.Element
     ) -> Iterator[tuple[int, Lanes | EllipsisType, Int64Array, Lanes]]:
         """The places that lanes point into, which lanes these are, their offsets, and which of
         them lie inside whole."""
@@ -201,7 +198,7 @@ class Memory:
                 yield place, chosen, at - self.begin[place], at <= self.end[place] - element.bytes
 
 
-def _gather(buffer: UInt8Array, offsets: Int64Array, size: int) -> Array:
+def _gather(buffer: UInt8Array, offsets: Int64Array, size: int) -> blocks.Array:
     """Unsigned integers of a size at offsets in bytes."""
     whole = len(buffer) // size * size
     if size == 1 or not (offsets % size).any():
@@ -210,7 +207,7 @@ def _gather(buffer: UInt8Array, offsets: Int64Array, size: int) -> Array:
     return np.ascontiguousarray(raw).view(f"u{size}")[..., 0]
 
 
-def _scatter(buffer: UInt8Array, offsets: Int64Array, raw: Array, size: int) -> None:
+def _scatter(buffer: UInt8Array, offsets: Int64Array, raw: blocks.Array, size: int) -> None:
     whole = len(buffer) // size * size
     if size == 1 or not (offsets % size).any():
         buffer[:whole].view(f"u{size}")[offsets // size] = raw
@@ -246,7 +243,7 @@ def _layout(
     return base
 
 
-def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, Block]:
+def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, blocks.Block]:
     """The value of each argument of a kernel, by name; none of a descriptor before the passes.
 
     The kernel has no argument for what was specialised; the others come in the launch's order.
@@ -254,11 +251,11 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
     Raises:
         TraceError: an argument of the kernel is none of the launch.
     """
-    bound: dict[str, Block] = {}
+    bound: dict[str, blocks.Block] = {}
     for name, _, value in _paired(kernel, launch):
         if "tensordesc" in kernel.types[name]:
             continue  # passes make a pointer of it, and numbers that are arguments of their own
-        element = element_of(kernel.types[name])
+        element = blocks.element_of(kernel.types[name])
         if isinstance(value, TensorArgument):
             value = memory.base[value.storage] + value.offset_bytes
         elif element.pointee:
@@ -267,7 +264,7 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
         if isinstance(value, int) and element.array.kind == "i":
             number = np.array([value & (1 << element.bits) - 1], np.uint64)
             number = number.astype(f"u{element.bytes}").view(element.array)
-        bound[name] = Block((rounded(number, element),), element, ())
+        bound[name] = blocks.Block((blocks.rounded(number, element),), element, ())
     return bound
 
 

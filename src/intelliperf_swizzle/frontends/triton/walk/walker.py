@@ -111,7 +111,7 @@ class Plan:
         self, kernel: Kernel, executed: Slice, tiles: tuple[Op, str] | None = None
     ) -> None:
         self.kernel, self.executed, self.tiles = kernel, executed, tiles
-        self.folds = folds(kernel)
+        self.folds = {op: sides for op, sides in folds(kernel).items() if sides}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
         self.constants: dict[str, Block] = {}
@@ -368,7 +368,7 @@ class Walker:
         active, rank = self.programs.active, len(self.plan.types[op.results[0]][1])
         lanes = [align(self.values[name].data, rank) for name in (*op.operands, *op.results)]
         *given, made = (lane[active] if len(lane) == len(active) else lane for lane in lanes)
-        for side, found in enumerate(outcomes(op.name, given, made)):
+        for side, found in enumerate(outcomes(op.name, given, made, self.plan.folds[op])):
             self.accesses.now.made |= {(op, side)} if found else set()
 
     def _combine(self, op: Op) -> None:
