@@ -17,12 +17,11 @@ from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.frontends.resizing import other_values
 from intelliperf_swizzle.mapping.sizes import recorded_condition
-from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.elsewhere import FEWEST_PROGRAMS, WhatIf, compare_at, other_sizes
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.subject import Subject, TracedLaunch
 from intelliperf_swizzle.stopping import ahead
 
 _PLAIN = (records.Access.READ, records.Access.WRITE)
