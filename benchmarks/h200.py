@@ -49,13 +49,13 @@ from intelliperf_swizzle.rank import judge, order
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts, pose_problem
-from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.evaluators import Evaluator, choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup, prepare
-from intelliperf_swizzle.search.stages import EvaluationContext, Evaluator
+from intelliperf_swizzle.search.stages import EvaluationContext
 from intelliperf_swizzle.search.subject import Subject
 from model_truth.runs import UNMODIFIED, MeasuredRun, read_runs
 

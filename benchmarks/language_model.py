@@ -223,8 +223,31 @@ def render(record: Record) -> dict[str, str]:
                 ["kernel", *(f"{arm}: {unit}" for arm in MODELS for unit in ("points", "time %"))],
                 [[kernel, *_differences(grouped[kernel])] for kernel in kernels],
             ),
+            *(_live(record["live"]) if "live" in record else []),
         ),
     }
+
+
+def _live(live: Mapping[str, Any]) -> list[str]:
+    """What a small model on one's own machine answered, a row a kernel."""
+    answers = live["answers"]
+    header = ["kernel", "answers", "a swizzle in form", "a permutation", "better", "seconds each"]
+    rows = []
+    for kernel in (*dict.fromkeys(one["kernel"] for one in answers), "all"):
+        some = [one for one in answers if kernel in (one["kernel"], "all")]
+        verdicts = [one["verdict"] for one in some]
+        formed = [verdict for verdict in verdicts if verdict != "not a swizzle"]
+        proved = [verdict for verdict in formed if verdict != "not a permutation"]
+        better = sum("better" in verdict or "fewer" in verdict for verdict in proved)
+        seconds = [one["seconds"] for one in some]
+        span = f"{min(seconds)} to {max(seconds)}"
+        rows.append([kernel, len(some), len(formed), len(proved), better, span])
+    return [
+        "## A small model on one's own machine",
+        f"{live['model']}, by {live['server']}, on {live['date']} at `{live['commit']}`; options "
+        f"`{live['options']}`. All runs ended by themselves; no other mapping was let in.",
+        table(header, rows),
+    ]
 
 
 MODELS = tuple(ARMS)[1:]

@@ -40,13 +40,13 @@ from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candida
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts, pose_problem
-from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.evaluators import Evaluator, choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.plan import LEAST_GAIN, open_history
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import EvaluationContext, Evaluator, Screened
+from intelliperf_swizzle.search.stages import EvaluationContext, Screened
 from intelliperf_swizzle.search.subject import Subject
 
 RECORD = RECORDS / "search_quality.json"

@@ -22,10 +22,10 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluators import choose_evaluator
+from intelliperf_swizzle.search.evaluators import Evaluator, choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated, EvaluationContext, Evaluator
+from intelliperf_swizzle.search.stages import Evaluated, EvaluationContext
 from intelliperf_swizzle.search.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -118,7 +118,7 @@ def score(
     refuse_unread(name, parameters, readable, readable)
     options = {name: value for name, value in given.items() if name in known}
     setup = prepare_call("score", command, target, options, progress)
-    return scoring.score(text, name, setup, progress)[0]
+    return scoring.score(text, name, [setup], progress)[0][0]
 
 
 def explain(

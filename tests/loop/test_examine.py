@@ -21,7 +21,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.report.sentences import message
-from intelliperf_swizzle.search.examine import examine_kernels
+from intelliperf_swizzle.search.examine import choose_kernel, examine_kernels
 from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.score import explain
 from intelliperf_swizzle.search.setup import Setup, prepare
@@ -102,6 +102,31 @@ scale[(128,)](torch.ones(128 * 16, device="cuda"), B=16)
 """
 
 
+TUNED = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.autotune(
+    [triton.Config({"B": b}, num_warps=2) for b in (16, 256, 1000000, 512)],
+    key=["n"],
+    prune_configs_by={"early_config_prune": lambda configs, nargs, **given: [
+        one for one in configs if one.kwargs["B"] < nargs["n"]]},
+)
+@triton.heuristics({"HALF": lambda given: given["B"] // 2})
+@triton.jit
+def scale(x, y, n, B: tl.constexpr, HALF: tl.constexpr):
+    for half in tl.static_range(2):
+        at = tl.program_id(0) * B + half * HALF + tl.arange(0, HALF)
+        tl.store(y + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+
+
+x, y = (torch.ones(1 << 16, device="cuda") for _ in range(2))
+scale[lambda given: (triton.cdiv(x.numel(), given["B"]),)](x, y, x.numel())
+"""
+
+
 def setup_of(folder: Path, target: str = "mi300x", **options: Any) -> Setup:
     asked = Options(project_directory=str(folder), profiler="model", target=target, **options)
     return prepare(asked, (sys.executable, "app.py"), Silent())
@@ -120,6 +145,24 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
             assert subject.cautions[0].startswith("the application ended with exit status 3")
         grids = [[launch.grid[0] for launch in subject.launches] for subject in subjects]
         assert sorted(grids) == [[32, 16], [64]]
+
+
+def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "app.py").write_text(TUNED)
+    command = [sys.executable, "app.py"]
+    captured = capture(RecordRequest(command, folder=tmp_path / "records", cwd=tmp_path))
+    subject = choose_kernel(captured, setup_of(tmp_path), Silent())
+    grids = [one["grid"][0] for one in subject.launches[0].tuned]
+    assert grids == [4096, 256, 128], "with the grid of each, and none that pruning leaves out"
+    (note,) = [one for one in subject.notes if "is tuned" in one]
+    assert "all numbers are of number 1 (B=16) of 4, the first that its pruning leaves" in note
+    ranked = re.findall(r"number (\d) \(B=\d+\) ([\d.e-]+) ms", note)
+    assert {number for number, _ in ranked} <= {"1", "2", "4"}
+    assert f"not ranked: {3 - len(ranked)}" in note
+    times = [float(time) for _, time in ranked]
+    assert times == sorted(times)
 
 
 def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(

@@ -110,13 +110,11 @@ def score(arguments: Sequence[str]) -> int:
     text = pattern.bind(**settings_of(namespace.set))
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
-        shown = []
-        for target in [setup.target] if setup.device else readings(setup.target):
-            own = replace(setup, target=target)
-            found, known = score(text, pattern.name, own, progress)
-            shown.append(scored(found, known, target.name))
-    for one in shown:
-        show(one, sys.stdout)
+        alike = [setup.target] if setup.device else readings(setup.target)
+        setups = [replace(setup, target=target) for target in alike]
+        scores = score(text, pattern.name, setups, progress)
+    for (found, known), target in zip(scores, alike, strict=True):
+        show(scored(found, known, target.name), sys.stdout)
     if found.attempt.verdict.kind == "not a swizzle":
         return 2
     return 0 if found.attempt.measurement else 1

@@ -336,7 +336,7 @@ class Replay:
         command: of it.
         environment: of it.
         folder: an empty one, for what it and a profiler write.
-        go: tells it the edits; until then it touches no GPU.
+        go: tells it the edits; until then it makes nothing on its GPU.
     """
 
     command: Sequence[str]

@@ -27,7 +27,7 @@ def reached(begin: Iterable[One], step: Step[One]) -> dict[One, None]:
     found = dict.fromkeys(begin)
     todo = list(found)
     while todo:
-        new = [one for one in step(todo.pop()) if one not in found]
-        found |= dict.fromkeys(new)
+        new = dict.fromkeys(one for one in step(todo.pop()) if one not in found)
+        found |= new
         todo += new
     return found

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from intelliperf_swizzle import cache, records
+from intelliperf_swizzle.children import call
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.frontends.emit import serial_divisions
 from intelliperf_swizzle.hardware import NvidiaGpu, Target
@@ -24,6 +26,7 @@ from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Grid, Int64Array, Launch, Measurement, launched_axes
+from intelliperf_swizzle.stopping import ahead
 
 DEFAULT_WARPS = 4
 """Triton's `num_warps` where a launch does not say."""
@@ -300,18 +303,24 @@ class ModelScreen:
         return float(np.dot(self._weights, rates))
 
 
-def load_model(target: Target) -> None:
+def load_model(target: Target, folder: Path | None = None) -> None:
     """Has the model's functions loaded, or compiled where they never were, by a launch of a tile.
 
-    Costs a second, on a new machine half a minute.
+    Costs a second, on a new machine half a minute; there a child, which has a folder, compiles
+    what bounds and screens meanwhile.
     """
+    from intelliperf_swizzle.jit import IS_NEW
+
     kinds = np.array([records.Access.READ, records.Access.WRITE], np.uint8)
     two, every = np.arange(2, dtype=np.int32), np.full(4, 15, np.uint8)
     lines = two, np.array([0, 2, 4]), np.tile(two, 2), every, kinds
     one = records.Segment(("x",), 0, 4)
     tile = records.Trace((1, 1, 1), np.array([0, 2]), 2 * two, *lines, (one,), "batched")
+    if folder is None:
+        if IS_NEW:
+            ahead(lambda: call(f"{__name__}:load_model", target, limit_seconds=300.0))
+        cache.replay([cache.ReplayedLaunch(tile, np.arange(1))], target, causes=True)
     cache.ceiling([tile], target, [1])
-    cache.replay([cache.ReplayedLaunch(tile, np.arange(1))], target, causes=True)
     cache.Screen(tile, target, 1).hit_rate(np.arange(1))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -233,6 +233,7 @@ class Launch:
         computed: whether the kernel was really executed when it was recorded.
         ordinal: position among the recorded launches of the application.
         configs: what `triton.autotune` chooses from: constexprs and options by name.
+        tuned: the same of each that could be taken without a GPU, with heuristics and the `grid`.
         loop: whose tiles are renumbered; None = the programs are.
         ttir: path of the text of what Triton made of it; None if that is to be compiled.
         varying: arguments whose values are not known, since it stands for launches with others.
@@ -250,6 +251,7 @@ class Launch:
     computed: bool = False
     ordinal: int = 0
     configs: tuple[Mapping[str, Any], ...] = ()
+    tuned: tuple[Mapping[str, Any], ...] = ()
     loop: TileLoop | None = None
     ttir: str | None = None
     varying: tuple[str, ...] = ()
@@ -302,6 +304,23 @@ class Launch:
         fitting = (all(bound.get(name) == value for name, value in one.items())
                    for one in self.configs)  # fmt: skip
         return next((number for number, fits in enumerate(fitting) if fits), None)
+
+    def in_words(self, configs: Iterable[int | None]) -> str:
+        """Configurations by number, with what they have not in common with all others."""
+        told = [" ".join(f"{name}={value}" for name, value in one.items()
+                         if any(other.get(name) != value for other in self.configs))
+                for one in self.configs]  # fmt: skip
+        return " and ".join("one of its own" if at is None else f"number {at + 1} ({told[at]})"
+                            for at in configs)  # fmt: skip
+
+    def with_config(self, values: Mapping[str, Any]) -> Launch:
+        """The launch with one of `tuned`."""
+        arguments = {name: values.get(name, value) for name, value in self.arguments.items()}
+        options = {**self.options, **values}
+        for name in ("grid", *arguments):
+            options.pop(name, None)
+        return replace(self, grid=tuple(values["grid"]), arguments=arguments, options=options,
+                       tuned=(), ttir=None, loop=None)  # fmt: skip
 
     @property
     def constants(self) -> dict[str, int]:

@@ -13,16 +13,15 @@ from dataclasses import replace
 from intelliperf_swizzle import stopping
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.nest import row_lengths, uneven_work
 from intelliperf_swizzle.rank import NOISE_BAND, text_length
 from intelliperf_swizzle.readers import points
 from intelliperf_swizzle.records import Attempt, Candidate, Certificate, Verdict
 from intelliperf_swizzle.search import stages
+from intelliperf_swizzle.search.evaluators import Evaluator
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluator
-from intelliperf_swizzle.search.subject import Subject, describe, prepare_screen, with_causes
+from intelliperf_swizzle.search.subject import SAME, Subject, describe, prepare_screen, with_causes
 
 MOST_TIED = 3
 """Candidates of a batch that are evaluated if the screen cannot tell them apart: of 64 members of a
@@ -47,7 +46,7 @@ class Attempts:
         self._rate_of = prepare_screen(subject.traced, setup.target)
         self._pool = ThreadPoolExecutor(cores())
         self._screened: dict[str, stages.Screened] = {}
-        self.baseline = self._rate_of(parse("pid = pid"))
+        self.baseline = self._rate_of(SAME)
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
         self.best = self.baseline
         """The highest such rate so far."""

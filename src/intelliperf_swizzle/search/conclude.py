@@ -10,10 +10,11 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.propose.nest import axis_choices, row_lengths
 from intelliperf_swizzle.records import Capture, Independence, Picture, Run
+from intelliperf_swizzle.search.evaluators import Evaluator
 from intelliperf_swizzle.search.loop import Found
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import EvaluationContext, Evaluator, Screened
+from intelliperf_swizzle.search.stages import EvaluationContext, Screened
 from intelliperf_swizzle.search.subject import Subject
 
 

@@ -28,7 +28,6 @@ from intelliperf_swizzle.search.stages import (
     Edited,
     Evaluated,
     EvaluationContext,
-    Evaluator,
     Screened,
 )
 from intelliperf_swizzle.search.subject import with_causes
@@ -279,7 +278,8 @@ class OnGpu:
         waiting = [one for one in edited if one.attempt.number not in self._evaluated]
         if not waiting:
             return [self._evaluated[one.attempt.number] for one in edited]
-        self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
+        seconds = 6 + len(waiting) / 4
+        self._tell(f"validating and timing {len(waiting)} candidates on the GPU", seconds)
         runs, tool = self._runs, None if _is_hurried() else self._profiler
         if (
             tool
@@ -301,6 +301,9 @@ class OnGpu:
                 self._keep(one, replace(one.attempt, verdict=verdict))
         self._is_counted = False
         return [self._evaluated[one.attempt.number] for one in edited]
+
+    def _tell(self, sentence: str, seconds: float) -> None:
+        self._setting.progress.phase(f"{sentence}, about {seconds:.0f} s")
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
@@ -334,7 +337,8 @@ class OnGpu:
         return known
 
     def _confirm(self, one: Evaluated) -> Evaluated | None:
-        self._setting.progress.phase(f"confirming {one.attempt.candidate.name}")
+        seconds = 6 + self._setting.recording_seconds / 5  # it is under way, its kernels compiled
+        self._tell(f"confirming {one.attempt.candidate.name}", seconds)
         outcomes = self._run([one], self._runs.confirm)
         judged = self._judge(one, outcomes[one.attempt.number])
         if judged.attempt.verdict.gains:
@@ -416,7 +420,7 @@ class OnGpu:
         ):
             return
         self._is_counted = True  # measured rates put others in front
-        self._setting.progress.phase(f"profiling original and {len(new)} leaders ({profiler.name})")
+        self._tell(f"profiling original and {len(new)} leaders ({profiler.name})", 9.0)
         count, self._count, edits = self._count, None, [one.edit for one in new]
 
         def counted(edit: Edit | None) -> Measurement | ProfileError:
@@ -456,6 +460,10 @@ class OnGpu:
         kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)
         self._evaluated[attempt.number] = kept
         return kept
+
+
+Evaluator: TypeAlias = OnModel | OnGpu
+"""Judges candidates against the unmodified kernel."""
 
 
 def _is_hurried() -> bool:

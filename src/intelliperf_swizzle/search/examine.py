@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -223,7 +224,39 @@ LOOK_SECONDS = 20.0
 
 def check_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     """The subject with what is only looked for in a kernel that is worked on."""
-    return add_cautions(add_dependences(subject, setup, progress), setup, progress)
+    subject = add_configs(add_dependences(subject, setup, progress), setup, progress)
+    return add_cautions(subject, setup, progress)
+
+
+RANKING_SECONDS = 8.0
+"""After which no further configuration of a kernel is traced to rank it."""
+
+
+def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+    """The subject with a note on which configuration of a tuned kernel all numbers are of.
+
+    Without a GPU nothing is timed, and the model ranks those of the largest launch: a trace and a
+    replay for each.
+    """
+    launch = subject.traced[0].launch
+    if len(launch.configs) < 2:
+        return subject
+    how = "the fastest" if setup.device else "the first that its pruning leaves: nothing is timed"
+    if launch.tuned and not setup.device and subject.is_traced:
+        progress.phase(f"ranking {len(launch.tuned)} configurations of {subject.kernel} (model)")
+        ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
+        for each in map(launch.with_config, launch.tuned):
+            with suppress(TraceError, ProfileError):
+                if time.monotonic() < ends:
+                    words = launch.in_words([each.config])
+                    times[words] = examine_kernel([each], setup, Silent()).time_ms
+        ranked = (f"{one} {times[one]:.3g} ms" for one in sorted(times, key=times.__getitem__))
+        without = len(launch.tuned) - len(times)
+        how += f"; by modelled time: {', '.join(ranked)}; not ranked: {without}"
+    shown = launch.in_words(dict.fromkeys(one.config for one in subject.launches))
+    note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
+    note += f"{how}; a patch leaves those of other constexprs as they are"
+    return replace(subject, notes=(*subject.notes, note))
 
 
 def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:

@@ -21,7 +21,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.elsewhere import FEWEST_PROGRAMS, WhatIf, compare_at, other_sizes
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.subject import Subject, TracedLaunch
 from intelliperf_swizzle.stopping import ahead
 
 _PLAIN = (records.Access.READ, records.Access.WRITE)
@@ -125,12 +125,17 @@ class SizeGuard:
         return traces
 
     @cached_property
+    def _small(self) -> TracedLaunch:
+        """The smallest launch of enough tiles whose programs are independent."""
+        apart = (one.traced for one in self._others if one.traced.launch.tiles >= ENOUGH_TILES
+                 and not find_dependence(one.traced.trace, one.traced.launch))  # fmt: skip
+        return min(apart, key=lambda one: one.launch.tiles, default=self._subject.traced[0])
+
+    @cached_property
     def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
         """A small launch with another value of one argument that other sizes leave alone."""
         first, others = self._subject.traced[0], [one.traced for one in self._others]
-        apart = (one.launch for one in others if one.launch.tiles >= ENOUGH_TILES
-                 and not find_dependence(one.trace, one.launch))  # fmt: skip
-        small = min(apart, key=lambda one: one.tiles, default=first.launch)
+        small = self._small.launch
         made = [
             (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
             for name in small.arguments.keys() - {*first.trace.immaterial}
@@ -178,22 +183,33 @@ class SizeGuard:
         """Whether something that may bring programs together is done at no size: not in these, nor
         at larger ones, nor by twice the programs in twice the memory, if all do as much."""
         first, language = self._subject.traced[0], self._setup.language
-        launch, lines = first.launch, 2 * first.trace.line_accesses
+        launch = first.launch
         if not _unseen(traces) or launch.loop or not isinstance(language, Resizer):
             return _unseen(traces)
         made = language.resize(launch, lambda count: [FURTHER * count])
         made = [one for one in made if one.tiles <= FEWEST_PROGRAMS]
         larger = [(one, trace) for one, trace in zip(made, self._look(made), strict=True) if trace]
-        memory = {number: records.Storage(2 * one.bytes) for number, one in launch.storages.items()}
+        seen = [*traces, *(trace for _, trace in larger)]
+        if any(find_dependence(trace, one) for one, trace in larger):
+            return True
+        axes = [*range(3)] if _unseen(seen) and "addresses" not in launch.options else []
+        for one in {id(each): each for each in (self._small, first)}.values():
+            apart = self._doubled(one, axes)  # of the small one, which axes are worth a look
+            axes = [*apart]
+        return _unseen([*seen, *apart.values()])
+
+    def _doubled(self, one: TracedLaunch, axes: Sequence[int]) -> dict[int, records.Trace]:
+        """By axis of the grid, twice the programs in twice the memory, if they are independent and
+        all do as much."""
+        launch, lines = one.launch, 2 * one.trace.line_accesses
+        memory = {n: records.Storage(2 * held.bytes) for n, held in launch.storages.items()}
         x, y, z = launch.grid
-        grids = ((2 * x, y, z), (x, 2 * y, z), (x, y, 2 * z)) * ("addresses" not in launch.options)
-        twice = [replace(launch, grid=one, storages=memory, count=1) for one in grids]
-        apart = [
-            trace for one, trace in zip(twice, self._look(twice), strict=True)
-            if trace and trace.line_accesses == lines and not find_dependence(trace, one)
-        ]  # fmt: skip
-        seen = [*traces, *(trace for _, trace in larger), *apart]
-        return any(find_dependence(trace, one) for one, trace in larger) or _unseen(seen)
+        grids = (2 * x, y, z), (x, 2 * y, z), (x, y, 2 * z)
+        made = [replace(launch, grid=grids[axis], storages=memory, count=1) for axis in axes]
+        return {
+            axis: trace for axis, grown, trace in zip(axes, made, self._look(made), strict=True)
+            if trace and trace.line_accesses == lines and not find_dependence(trace, grown)
+        }  # fmt: skip
 
     def _model(self, one: stages.Edited) -> tuple[records.OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""

@@ -38,7 +38,7 @@ def optimize_kernel(
         plan.lock_folder(folder, subject) as lock,
         plan.open_history(setup, subject, proposers, folder, progress) as history,
     ):
-        setting = EvaluationContext(subject, setup, history.record, progress)
+        setting = EvaluationContext(subject, setup, history.record, progress, recorded.seconds)
         evaluator = interruptibly(lambda: choose_evaluator(setting, recorded.folder.parent))
         found, parameters = Found(), None
         if one.promising:

@@ -16,14 +16,9 @@ from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.readers import percent
 from intelliperf_swizzle.records import ByHand, Independence, Measurement
 from intelliperf_swizzle.search.attempts import Attempts, pose_problem
+from intelliperf_swizzle.search.evaluators import Evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.stages import (
-    Edited,
-    Evaluated,
-    EvaluationContext,
-    Evaluator,
-    Guarded,
-)
+from intelliperf_swizzle.search.stages import Edited, Evaluated, EvaluationContext, Guarded
 from intelliperf_swizzle.stopping import Interrupted, ahead, interruptibly, spent
 
 SEARCH_SHARE = 0.4

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose.llm.prompt import Question, first_questions
@@ -32,15 +34,16 @@ def explain(setup: Setup, progress: Progress | None = None) -> list[Question]:
 
 
 def score(
-    text: str, name: str, setup: Setup, progress: Progress | None = None
-) -> tuple[Score, Accuracy | None]:
+    text: str, name: str, setups: Sequence[Setup], progress: Progress | None = None
+) -> list[tuple[Score, Accuracy | None]]:
     """Proves and evaluates a swizzle on the application's kernel; no file is changed.
 
-    Also what is known of the model on such kernels.
+    Also what is known of the model on such kernels. Setups differ in their target alone, and are
+    of one product: the application is built and recorded once.
     """
     progress, candidate = progress or Silent(), Candidate(text, name, "user")
 
-    def evaluated() -> tuple[Score, Accuracy | None]:
+    def evaluated(setup: Setup) -> tuple[Score, Accuracy | None]:
         subject, folder = choose_kernel(recorded, setup, progress), recorded.folder.parent
         history = History(folder / "history.jsonl", {})
         setting = EvaluationContext(subject, setup, history.record, progress)
@@ -57,5 +60,5 @@ def score(
         found = Score(subject.kernel, evaluator.baseline, subject.ceiling, attempt, cautions)
         return found, subject.accuracy(setup.target)
 
-    with record_application(setup, progress) as recorded:
-        return interruptibly(evaluated)
+    with record_application(setups[0], progress) as recorded:
+        return interruptibly(lambda: [*map(evaluated, setups)])

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import certify, conditional
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.records import Attempt, Measurement
+from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.search.elsewhere import prove_on, refuse, refuse_elsewhere
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches, evaluate_on, tiles_of
@@ -181,54 +181,6 @@ def carried_by_no_patch(one: Screened, setup: Setup) -> tuple[str, ...]:
         return (f"neither a patch nor `apply` can carry it: {error.fact}",)
 
 
-class Evaluator(Protocol):
-    """Judges candidates against the unmodified kernel."""
-
-    @property
-    def baseline(self) -> Measurement:
-        """The unmodified kernel, as attempts are compared with it."""
-
-    @property
-    def predicted(self) -> Measurement | None:
-        """The model's reading of it if hardware measures, else None."""
-
-    @property
-    def confirmed(self) -> list[Evaluated]:
-        """What was guarded and validated so far and is better, the best first."""
-
-    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
-        """The candidates worth what an evaluation costs.
-
-        Args:
-            screened: all that were proved.
-            always: numbers of those that are replayed in full whatever they promise.
-        """
-
-    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
-        """Measures or models each, and judges it; one that is refused has no measurement."""
-
-    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The best that is better; None if none is.
-
-        Args:
-            evaluated: any, of `evaluate`.
-        """
-
-    def count(self) -> None:
-        """Reads what a report tells of the leaders and decides nothing; beside a guard's work.
-
-        Raises:
-            ProfileError: the profiler that is asked for fails.
-        """
-
-    def settle(self, chosen: Edited) -> Evaluated | None:
-        """What was chosen, or the same under a guard, validated; None if it does not hold.
-
-        Raises:
-            ValidationError: the user's own test fails without a swizzle, too.
-        """
-
-
 Remember: TypeAlias = Callable[[Attempt], Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""
 
@@ -250,12 +202,14 @@ class EvaluationContext:
         setup: of the run.
         remember: of the run's history.
         progress: told of each step.
+        recording_seconds: what recording the application took.
     """
 
     subject: Subject
     setup: Setup
     remember: Remember
     progress: Progress
+    recording_seconds: float = 0.0
 
     @cached_property
     def unit_test(self) -> UnitTest:

@@ -64,7 +64,7 @@ def footprint_units(
     Where several waves touch a line, loads of all of them are one, since an L1 has the line under
     way by the second; stores, which no L1 keeps back, are one each.
     """
-    most = np.diff(shape_offset)[shape].sum()
+    most = (shape_offset[1:] - shape_offset[:-1])[shape].sum()
     offset = np.zeros(len(base) + 1, np.int64)
     mark = np.full(units, -1, np.int64)
     first, place = np.empty(units, np.int64), np.empty(units, np.int64)
@@ -94,7 +94,7 @@ def unroll(
     offset: Int64Array, unit: Int32Array, code: _Codes,
 ) -> tuple[Int64Array, Int32Array, _Codes]:  # fmt: skip
     """The references of each tile one after the other; all but an access's last complemented."""
-    total = np.diff(offset)[access_footprint].sum()
+    total = (offset[1:] - offset[:-1])[access_footprint].sum()
     tile_offset = np.zeros(len(access_offset), np.int64)
     ref_unit = np.empty(total, np.int32)
     ref_code = np.empty(total, code.dtype)

@@ -105,12 +105,12 @@ def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
     """One process of the application; whether it came to its end or was done."""
     folder, child = begun
     journal = Journal(folder)
-    watch = _ProcessWatch(record, time.monotonic(), limits.process_seconds)
+    watch, end = _ProcessWatch(record), time.monotonic() + limits.process_seconds
     record.cut, late, over = None, False, False
     try:
         while child.exit_code is None:
             watch.take(journal.unread())
-            late, over = watch.late, watch.over
+            late, over = watch.late, time.monotonic() > end  # which no candidate is to blame for
             if late or over:
                 break
             if watch.done(len(record.counts)) and watch.quiet(limits.goodbye_seconds):
@@ -203,8 +203,6 @@ class _ProcessWatch:
     """One process, as its journal tells of it."""
 
     record: _TrialsSoFar
-    begun: float
-    limit_seconds: float
     working: dict[str, Any] | None = None
     _since: float = field(default_factory=time.monotonic)
     _done: int = 0
@@ -227,17 +225,15 @@ class _ProcessWatch:
             elif kind == "not raced":
                 self.record.unraced[event["launch"]] = event["text"]
             elif kind == "raced":
-                self.record.rounds[event["launch"]] = _by_candidate(event, event["rounds_ns"])
+                self.record.rounds[event["launch"]] = {
+                    candidate: [(row[0], row[place]) for row in event["rounds_ns"]]
+                    for place, candidate in enumerate(event["candidates"], 1)
+                }
 
     @property
     def late(self) -> bool:
         """Whether what is being tried takes too long."""
         return self.working is not None and self.quiet(self.working["limit_seconds"])
-
-    @property
-    def over(self) -> bool:
-        """Whether the whole process takes too long, which no candidate is to blame for."""
-        return time.monotonic() - self.begun > self.limit_seconds
 
     def done(self, tasks: int) -> bool:
         """Whether all tasks are over."""
@@ -246,16 +242,6 @@ class _ProcessWatch:
     def quiet(self, seconds: float) -> bool:
         """Whether nothing was told for so long."""
         return time.monotonic() - self._since > seconds
-
-
-def _by_candidate(
-    event: Mapping[str, Any], rows: Sequence[Sequence[float]]
-) -> dict[int, list[tuple[float, float]]]:
-    """Pairs of the original and each candidate, a row each."""
-    return {
-        candidate: [(row[0], row[place]) for row in rows]
-        for place, candidate in enumerate(event["candidates"], 1)
-    }
 
 
 # --- what trials mean ---------------------------------------------------------------------------
@@ -331,7 +317,18 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
         if kind == "does not build" or kind == "not validated":
             return GpuOutcome((kind, text))
         return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
-    validation = _validation(trial, tiles, tolerance)
+    compared = [tiles[task] for task in trial.checks]
+    loose = any(check.loose for check in trial.checks.values())
+    validation = Validation(
+        method="gpu",
+        launches=len(compared),
+        tiles_compared=sum(compared),
+        tiles=sum(tiles),
+        same_bits=trial.difference is None,
+        rule="tolerance" if loose else "bits",
+        tolerance=tolerance if loose else None,
+        difference=trial.difference,
+    )
     if not validation.same_bits:
         return GpuOutcome(("output differs", trial.difference or ""), validation)
     if len(trial.checks) < len(tiles):
@@ -342,18 +339,3 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
     if trial.timing is None:
         return GpuOutcome(("not measured", trial.note or "no times were taken"), validation)
     return GpuOutcome(None, validation, trial.timing)
-
-
-def _validation(trial: Trial, tiles: Sequence[int], tolerance: float) -> Validation:
-    compared = [tiles[task] for task in trial.checks]
-    loose = any(check.loose for check in trial.checks.values())
-    return Validation(
-        method="gpu",
-        launches=len(compared),
-        tiles_compared=sum(compared),
-        tiles=sum(tiles),
-        same_bits=trial.difference is None,
-        rule="tolerance" if loose else "bits",
-        tolerance=tolerance if loose else None,
-        difference=trial.difference,
-    )

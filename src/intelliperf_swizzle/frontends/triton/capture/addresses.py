@@ -60,9 +60,8 @@ class Span:
         described = {
             "data": (self.begin, False), "shape": (size,), "typestr": "|u1", "version": 2,
         }  # fmt: skip
-        return torch.as_tensor(
-            SimpleNamespace(__cuda_array_interface__=described), device=self.device
-        )
+        shown = SimpleNamespace(__cuda_array_interface__=described)
+        return torch.as_tensor(shown, device=self.device)
 
 
 def span_of(tensor: torch.Tensor) -> Span:
@@ -159,19 +158,14 @@ def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:
 
 def arguments_without_addresses(launch: Launch) -> dict[str, Argument]:
     """The arguments of a launch, with what points where in place of addresses."""
-    places = [
-        (storage.address, number, storage.bytes)
-        for number, storage in launch.storages.items()
-        if storage.address is not None
-    ]
 
     def replaced(value: Argument) -> Argument:
         if isinstance(value, tuple):
             return tuple(map(replaced, value))
         if type(value) is int:
-            for begin, number, size in places:
-                if begin <= value < begin + size:
-                    return ("address", number, value - begin)
+            for number, one in launch.storages.items():
+                if one.address is not None and 0 <= value - one.address < one.bytes:
+                    return ("address", number, value - one.address)
         return value
 
     return {name: replaced(value) for name, value in launch.arguments.items()}

@@ -9,7 +9,7 @@ Inductor generates.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -31,12 +31,13 @@ class JitFunction(Hashable, Protocol):
 
 
 class Call(NamedTuple):
-    """A launch: `kernel[grid](*args, **kwargs)`."""
+    """A launch: `kernel[grid](*args, **kwargs)`; `given`: by name, as tuners gave it on."""
 
     kernel: JitFunction
     args: tuple[object, ...]
     kwargs: dict[str, object]
     grid: Grid
+    given: Mapping[str, object] = {}
 
 
 class BoundCall(NamedTuple):
@@ -79,13 +80,11 @@ def around_each_launch(launch: Callable[[BoundCall, Execute], None]) -> None:
     run, load = JITFunction.run, CompiledKernel._init_handles
 
     def hooked(self: JitFunction, *args: object, **kwargs: object) -> object:
-        outer = getattr(_now, "options", None)
-        known = {*self.arg_names, "grid", "warmup"}
-        _now.options = {name: value for name, value in kwargs.items() if name not in known}
+        outer, _now.given = getattr(_now, "given", None), kwargs
         try:
             return run(self, *args, **kwargs)
         finally:
-            _now.options = outer
+            _now.given = outer
 
     def loading(self: CompiledKernel) -> None:
         load(self)
@@ -126,13 +125,13 @@ class WatchedLauncher:
         if getattr(_now, "trials", 0):
             execute()
             return
-        options = getattr(_now, "options", None)
-        call = Call(
-            self._kernel.src.fn,
-            tuple(self._values(args)),
-            self._options if options is None else options,
-            (int(x), int(y), int(z)),
-        )
+        kernel, named = self._kernel.src.fn, getattr(_now, "given", None)
+        options = self._options
+        if named is not None:
+            known = {*kernel.arg_names, "grid", "warmup"}
+            options = {name: value for name, value in named.items() if name not in known}
+        grid = int(x), int(y), int(z)
+        call = Call(kernel, tuple(self._values(args)), options, grid, named or {})
         empty = 0 in (x, y, z)  # Triton launches nothing then, and says nothing
         self._launch(BoundCall(call, empty, self._kernel.hash, self._ttir), execute)
 

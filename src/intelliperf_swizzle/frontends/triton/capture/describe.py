@@ -15,7 +15,7 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.frontends.triton.capture import addresses, sources
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
-from intelliperf_swizzle.frontends.triton.capture.tuning import configs_of
+from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 
 if TYPE_CHECKING:
     import torch
@@ -71,7 +71,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
         TypeError: the arguments do not fit the kernel's signature.
         UnreadableKernelError: the kernel or an argument cannot be recorded.
     """
-    kernel, args, kwargs, grid = call
+    kernel, args, kwargs, grid, _ = call
     signature = inspect.signature(kernel.fn)
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
@@ -104,7 +104,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             )
             for number, span in enumerate(memory.spans)
         },
-        configs=configs_of(sources.python_function(kernel)),
+        **choices(call),
         fields={n: names for item in values.items() for n, names in _fields(*item)},
     )
     spans = dict(enumerate(memory.spans))
@@ -207,13 +207,11 @@ def base_of(value: Any) -> torch.Tensor:
         UnreadableKernelError: no attribute of the object is a tensor.
     """
     while not hasattr(value, "storage_offset"):
-        inside = [
-            one for one in getattr(value, "__dict__", {}).values() if hasattr(one, "data_ptr")
-        ]
+        held = getattr(value, "__dict__", {}).values()
+        inside = [one for one in held if hasattr(one, "data_ptr")]
         if not inside:
-            raise sources.UnreadableKernelError(
-                f"a {type(value).__name__} shows memory of no known tensor"
-            )
+            told = f"a {type(value).__name__} shows memory of no known tensor"
+            raise sources.UnreadableKernelError(told)
         value = inside[0]
     return value
 
@@ -244,9 +242,8 @@ class _Converter:
             return tuple(self.convert(name, item) for item in value)
         plain: records.Argument = sources.constant(value)
         if plain is sources.NOT_A_CONSTANT or isinstance(plain, dict):
-            raise sources.UnreadableKernelError(
-                f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
-            )
+            told = f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
+            raise sources.UnreadableKernelError(told)
         return plain
 
     def _tensor(self, value: Any) -> records.TensorArgument:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials import journal
@@ -34,11 +35,8 @@ def imported(module: str) -> None:
     if settings.gpu is not None and "torch" in _imported - before:
         from intelliperf_swizzle.frontends.triton.capture import standin
 
-        standin.install(
-            settings.gpu,
-            multiply=settings.compute == "always",
-            on_skip=lambda event, sentence: _tell(folder, event, sentence),
-        )
+        multiply, on_skip = settings.compute == "always", partial(_tell, folder)
+        standin.install(settings.gpu, multiply=multiply, on_skip=on_skip)
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")
         if settings.gpu is not None:
@@ -48,10 +46,7 @@ def imported(module: str) -> None:
 
             # whatever folder the application names: on a GPU it must not meet what ends with TTIR
             knobs.cache.dir = str(folder / "triton-cache")
-            virtual_gpu.install(
-                settings.gpu,
-                lambda sentence, **fields: _tell(folder, "refused", sentence, **fields),
-            )
+            virtual_gpu.install(settings.gpu, partial(_tell, folder, "refused"))
         importlib.import_module(settings.agent).install(folder, settings)
 
 

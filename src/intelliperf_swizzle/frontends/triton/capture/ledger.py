@@ -202,7 +202,7 @@ class Identity:
 
         Looks at the types, shapes, strides and sharing of tensors, and at all other values.
         """
-        kernel, args, kwargs, grid = call
+        kernel, args, kwargs, grid, _ = call
         values = (*args, *kwargs.values())
         kinds = (id(kernel), len(args), *kwargs, *map(type, values))
         plan = self._plans.get(kinds)

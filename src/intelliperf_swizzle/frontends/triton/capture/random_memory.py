@@ -40,10 +40,8 @@ def repeat_in(tensor: torch.Tensor, block: torch.Tensor) -> torch.Tensor:
     first, last = -(-begin // page) * page, (begin + size) // page * page
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
-    library.mmap.argtypes = (
-        *(ctypes.c_void_p, ctypes.c_size_t),
-        *(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long),
-    )
+    numbers = [ctypes.c_int] * 3
+    library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *numbers, ctypes.c_long]
     file = os.memfd_create("random")
     try:
         with os.fdopen(os.dup(file), "wb") as stream:

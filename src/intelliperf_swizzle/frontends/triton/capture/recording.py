@@ -31,7 +31,7 @@ from intelliperf_swizzle.frontends.triton.capture.settings import (
     gpu_told,
     save_settings,
 )
-from intelliperf_swizzle.frontends.triton.capture.tuning import VARIABLES, describe_configs
+from intelliperf_swizzle.frontends.triton.capture.tuning import VARIABLES
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
@@ -48,6 +48,8 @@ _EXTENSION = re.compile(
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
 _STARTUP = Path(__file__).parent / "startup"
+_WITHOUT_GPU = "OPENBLAS_NUM_THREADS", "TRITON_DEFAULT_FP_FUSION", "TORCHDYNAMO_SUPPRESS_ERRORS"
+"""Variables, 1 by default, of an application whose launches are executed on the CPU."""
 _LATER = ("tracing.execute", "tile_loops.find", "source.compile_child", "validate.numbers")
 """What calls are made of afterwards."""
 
@@ -98,7 +100,6 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
         notes=(
             *untested(),
             *_left_out(launches, told, compute_budget_seconds),
-            *describe_configs(launches, timed=gpu is None),
             *dict.fromkeys(told.notes),
         ),
         last_lines=ending.last_lines,
@@ -203,15 +204,14 @@ def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
 
 def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) -> list[str]:
     """Which launches were not computed, and why."""
-    longest: dict[str, float] = {}
-    for launch in launches:
-        execution = told.executions.get(told.records[launch.ordinal])
-        if execution is not None and not execution.computed:
-            before = longest.get(launch.kernel, 0.0)
-            longest[launch.kernel] = max(before, execution.seconds or 0.0)
-    if not longest:
+    left = [
+        (f"`{launch.kernel}`", known.seconds or 0.0)
+        for launch in launches
+        if (known := told.executions.get(told.records[launch.ordinal])) and not known.computed
+    ]
+    if not left:
         return []
-    names, total = [f"`{kernel}`" for kernel in longest], sum(longest.values())
+    names, total = [*dict.fromkeys(name for name, _ in left)], sum(one for _, one in left)
     several = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
     reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
     return [
@@ -236,14 +236,13 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
             "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"
             " of a program of its own are, built by hipcc or nvcc"
         )
-    elif "triton" not in told.kinds and ending.exit_code:
-        hint = "it failed before it imported Triton; its last lines are above"
-    elif "triton" not in told.kinds:
+    elif "triton" not in told.kinds and not ending.exit_code:
         hint = "it never imported Triton, and of a Python program only Triton kernels are recorded"
     elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:
-        hint = "it failed before its first launch; its last lines are above"
+        before = "its first launch" if "triton" in told.kinds else "it imported Triton"
+        hint = f"it failed before {before}; its last lines are above"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(
@@ -275,11 +274,11 @@ def start(
             `triton-cache` beside the folder's files.
 
     Raises:
-        UsageError: there is no such program.
-        CaptureError: the command cannot be started.
+        UsageError: there is no such program, or it cannot be started.
     """
     search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
     caches = folder.parent if on_gpu else folder
+    without = {name: environment.get(name, "1") for name in _WITHOUT_GPU}
     hooked = {
         **{name: text for name, text in environment.items() if name != "TRITON_INTERPRET"},
         FOLDER_VARIABLE: str(folder),
@@ -289,28 +288,15 @@ def start(
         "TRITON_CACHE_DIR": str(caches / "triton-cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "torch-cache"),
         **VARIABLES,
-        **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else _without_gpu(environment)),
+        **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else without),
     }
     try:
         return child_processes.start(command, folder, cwd, hooked)
-    except (FileNotFoundError, PermissionError) as error:
-        raise UsageError(
-            f"there is no program `{command[0]}`"
-            if isinstance(error, FileNotFoundError)
-            else f"`{command[0]}` may not be executed",
-            hint=_another_program(command, Path(cwd)),
-        ) from error
     except (OSError, ValueError) as error:
-        raise CaptureError(
-            f"the application `{' '.join(command)}` cannot be started: {error}",
-            hint="give the command as you would type it, e.g. `-- python app.py`",
-        ) from error
-
-
-def _without_gpu(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of an application whose launches are executed on the CPU."""
-    names = ("OPENBLAS_NUM_THREADS", "TRITON_DEFAULT_FP_FUSION", "TORCHDYNAMO_SUPPRESS_ERRORS")
-    return {name: environment.get(name, "1") for name in names}
+        gone = isinstance(error, FileNotFoundError)
+        said = f"there is no program `{command[0]}`"
+        said = said if gone else f"`{command[0]}` cannot be started: {error}"
+        raise UsageError(said, hint=_another_program(command, Path(cwd))) from error
 
 
 def _another_program(command: Sequence[str], cwd: Path) -> str:

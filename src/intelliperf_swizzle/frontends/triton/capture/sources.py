@@ -117,9 +117,8 @@ class _SourceReader:
             lines, first_line = inspect.getsourcelines(function)
             file = str(Path(inspect.getsourcefile(function) or "").resolve(strict=True))
         except (OSError, TypeError) as error:
-            raise UnreadableKernelError(
-                f"the text of `{function.__name__}` is in no file"
-            ) from error
+            told = f"the text of `{function.__name__}` is in no file"
+            raise UnreadableKernelError(told) from error
         if not is_utf8(file):
             raise NotUtf8Error(file)
         indent = lines[0].removesuffix(lines[0].lstrip(" \t"))
@@ -147,7 +146,9 @@ class _SourceReader:
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
-            return self._module_meaning(value, uses)
+            if _is_installed(value.__name__):
+                return ("module", value.__name__)
+            return self._namespace(value, uses) or ("namespace", {})
         if is_jit_function(value) and not _is_installed(python_function(value).__module__):
             return ("function", self.key_of(value))
         if (plain := constant(value)) is not NOT_A_CONSTANT:
@@ -159,11 +160,6 @@ class _SourceReader:
             or self._namespace(value, uses)
             or ("unknown", f"{type(value).__name__} {value!r}"[:200])
         )
-
-    def _module_meaning(self, module: types.ModuleType, uses: _Uses) -> tuple[Any, ...]:
-        if _is_installed(module.__name__):
-            return ("module", module.__name__)
-        return self._namespace(module, uses) or ("namespace", {})
 
     def _aggregate_meaning(self, value: Any) -> tuple[Any, ...] | None:
         """A class of the user's below `@aggregate`; its methods are functions of the source."""

@@ -157,12 +157,8 @@ def install(gpu: Gpu) -> None:
     cuda.graph_pool_handle = _always((0, 0))
     cuda.get_rng_state = lambda *_: torch.get_rng_state()
     cuda.set_rng_state = lambda state, *_: torch.set_rng_state(state)
-    cuda.nvtx = types.SimpleNamespace(
-        range_push=_always(0),
-        range_pop=_always(0),
-        mark=_always(None),
-        range=contextlib.nullcontext,
-    )
+    ranges = dict.fromkeys(("range_push", "range_pop", "mark"), _always(0))
+    cuda.nvtx = types.SimpleNamespace(**ranges, range=contextlib.nullcontext)
     profiler = types.SimpleNamespace(cudaProfilerStart=_always(0), cudaProfilerStop=_always(0))
     cuda.cudart = _always(profiler)
     for name in ("_exchange_device", "_maybe_exchange_device"):  # for Inductor, as is the stream

@@ -8,17 +8,14 @@ Each kernel that Inductor generates has a `CachingAutotuner`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from types import FunctionType
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from intelliperf_swizzle.frontends.triton.capture.calls import trials
+from intelliperf_swizzle.frontends.triton.capture.calls import Call, trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
-from intelliperf_swizzle.records import Launch
-
-Configs: TypeAlias = tuple[Mapping[str, Any], ...]
 
 VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
 """Of the application: kernels are compiled in it, and launched by Triton's launcher."""
@@ -26,7 +23,7 @@ _TUNER = "CachingAutotuner"
 _UNNAMED = "triton_"
 """A kernel that Inductor times before it decides what to fuse."""
 
-_configs: WeakKeyDictionary[FunctionType, Configs] = WeakKeyDictionary()
+_tuners: WeakKeyDictionary[FunctionType, Any] = WeakKeyDictionary()
 
 
 def watch(*, timed: bool) -> None:
@@ -42,10 +39,7 @@ def watch(*, timed: bool) -> None:
 
     def noting(tuner: Autotuner, *args: object, **kwargs: object) -> None:
         make(tuner, *args, **kwargs)
-        _configs[python_function(tuner)] = tuple(
-            {name: constant(value) for name, value in config.all_kwargs().items()}
-            for config in tuner.configs
-        )
+        _tuners[python_function(tuner)] = tuner
 
     def benched(tuner: Autotuner, *args: object, **kwargs: object) -> object:
         with trials():
@@ -77,37 +71,28 @@ def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[...,
     return launched
 
 
-def configs_of(function: FunctionType) -> Configs:
-    """The configurations of a kernel, by its plain function; empty if it is not tuned."""
-    return _configs.get(function, ())
+def choices(call: Call) -> dict[str, Any]:
+    """`configs` and `tuned` of a launch: with each configuration that its tuner would time,
+    constexprs, what heuristics make of them, options, and `grid`."""
+    if (tuner := _tuners.get(python_function(call.kernel))) is None:
+        return {}
+    found = {"configs": tuple(_constants(one.all_kwargs()) for one in tuner.configs)}
+    with suppress(Exception):  # code of the application's
+        found["tuned"] = tuple(_tuned(tuner, call.kernel, {**tuner.nargs, **call.given}))
+    return found
 
 
-def describe_configs(launches: Iterable[Launch], *, timed: bool) -> list[str]:
-    """A line for each tuned kernel: of which of its configurations all numbers are.
-
-    Args:
-        launches: of an application.
-        timed: whether the autotuner timed them, on a GPU.
-    """
-    tuned: dict[tuple[str, str], list[Launch]] = {}
-    for launch in launches:
-        if len(launch.configs) > 1:
-            tuned.setdefault((launch.kernel, launch.source.entry.file), []).append(launch)
-    how = "the fastest" if timed else "the first that its pruning leaves, as nothing is timed"
-    return [
-        f"`{kernel}` is tuned (triton.autotune): all numbers are of "
-        f"{_in_words(dict.fromkeys(one.config for one in known), known[0].configs)} of "
-        f"{len(known[0].configs)}, {how}; a patch leaves those of other constexprs as they are"
-        for (kernel, _), known in tuned.items()
-    ]
+def _tuned(tuner: Any, kernel: object, given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for config in tuner.prune_configs(given):
+        values, inner = config.all_kwargs(), tuner.fn
+        while inner is not kernel:
+            for name, heuristic in inner.values.items():
+                values[name] = heuristic({**given, **values})
+            inner = inner.fn
+        grid = given["grid"]
+        grid = grid({**given, **values}) if callable(grid) else grid
+        yield {**_constants(values), "grid": [*map(int, grid), 1, 1][:3]}
 
 
-def _in_words(recorded: Iterable[int | None], configs: Configs) -> str:
-    """The recorded configurations, with what they have not in common with all others."""
-    varying = {n for one in configs for n, v in one.items() if any(c.get(n) != v for c in configs)}
-    told = {
-        number: " ".join(f"{n}={v}" for n, v in one.items() if n in varying)
-        for number, one in enumerate(configs)
-    }
-    words = (f"number {n + 1} ({told[n]})" if n is not None else "one of its own" for n in recorded)
-    return " and ".join(words)
+def _constants(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: constant(value) for name, value in values.items()}

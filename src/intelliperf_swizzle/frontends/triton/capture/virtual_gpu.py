@@ -8,6 +8,7 @@ up to TTIR. It is TTIR for gfx942 whatever the target, since tensor descriptors 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import types
 from collections.abc import Callable
@@ -39,10 +40,8 @@ def install(gpu: Gpu, on_refusal: Callable[..., None]) -> None:
     from triton.runtime import driver
     from triton.runtime.autotuner import Autotuner
 
-    def of_the_gpu(self: VirtualGpu) -> None:
-        VirtualGpu.__init__(self, gpu)
-
-    here = type("VirtualGpuDriver", (VirtualGpu,), {"__init__": of_the_gpu})
+    of_the_gpu = {"__init__": functools.partialmethod(VirtualGpu.__init__, gpu)}
+    here = type("VirtualGpuDriver", (VirtualGpu,), of_the_gpu)
     absent = type("AbsentGpu", (here,), {"is_active": staticmethod(lambda: False)})
     native = "amd" if gpu.backend == "hip" else "nvidia"
     for name, backend in triton.backends.backends.items():  # Inductor makes its driver of these

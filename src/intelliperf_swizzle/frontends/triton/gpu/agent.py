@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -48,10 +49,18 @@ def in_words(error: BaseException) -> str:
 
 
 def install(folder: Path, settings: Settings) -> None:
-    """Tries out what the folder's order says."""
-    agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
-    tuning.watch(timed=settings.gpu is None)
-    calls.around_each_launch(agent.launch)
+    """Tries out what the folder's order says; the application waits for it before it starts the
+    GPU, where others may be counting, and before its first launch."""
+    on_gpu, start_gpu = settings.gpu is None, torch.cuda._lazy_init
+    agent = cache(lambda: Agent(folder, load_order(folder), on_gpu=on_gpu))
+
+    def start_gpu_later() -> None:
+        _ = agent() if on_gpu and remade is None else None
+        start_gpu()
+
+    torch.cuda._lazy_init = start_gpu_later
+    tuning.watch(timed=on_gpu)
+    calls.around_each_launch(lambda bound, execute: agent().launch(bound, execute))
 
 
 class Agent:

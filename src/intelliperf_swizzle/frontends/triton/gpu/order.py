@@ -105,15 +105,9 @@ def load_order(folder: Path) -> Order:
 def form(launch: Launch) -> Any:
     """Equal for two launches that differ at most in what their tensors hold."""
     entry = launch.source.entry
-    return (
-        launch.kernel,
-        entry.file,
-        entry.first_line,
-        launch.grid,
-        arguments_without_addresses(launch),
-        dict(launch.options),
-        {number: storage.bytes for number, storage in launch.storages.items()},
-    )
+    where = launch.kernel, entry.file, entry.first_line, launch.grid
+    sizes = {number: storage.bytes for number, storage in launch.storages.items()}
+    return *where, arguments_without_addresses(launch), dict(launch.options), sizes
 
 
 def _held(launch: Launch, number: int, contents: UInt8Array) -> bool:

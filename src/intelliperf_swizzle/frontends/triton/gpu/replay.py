@@ -20,11 +20,7 @@ import torch
 
 from intelliperf_swizzle.frontends.triton.gpu import agent
 from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order
-from intelliperf_swizzle.frontends.triton.ir.render import (
-    import_functions,
-    live_arguments,
-    render_module,
-)
+from intelliperf_swizzle.frontends.triton.ir import render
 from intelliperf_swizzle.records import TensorArgument
 
 _TYPES = {
@@ -37,6 +33,8 @@ _TYPES = {
 
 def main(folder: Path) -> None:
     """Makes the launches of a folder's order."""
+    agent.remade = 0
+    torch.empty(1, device="cuda")  # the GPU is started while the order is waited for
     order = load_order(folder)
     size = 2 * order.cache_bytes if order.repeats else 0
     caches = torch.empty(size, dtype=torch.uint8, device="cuda")  # overwritten before each launch
@@ -46,9 +44,10 @@ def main(folder: Path) -> None:
         texts = [{}, *order.candidates.values()] if order.repeats else [{}]
         memory: dict[int, torch.Tensor] = {}
         for edits in texts:
-            functions = import_functions(render_module(source, folder / "rendered", edits))
+            rendered = render.render_module(source, folder / "rendered", edits)
+            functions = render.import_functions(rendered)
             memory = memory or _memory(task)
-            given = live_arguments(launch, functions, partial(_view, memory=memory))
+            given = render.live_arguments(launch, functions, partial(_view, memory=memory))
             for _ in range(order.repeats or 1):
                 caches.zero_()
                 functions[source.kernel].run(

@@ -90,8 +90,7 @@ class Rig:
         folder = processes.fresh_folder(self.folder)
         save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
         command = self.command or (*REPLAY, str(folder))
-        on_gpu = self.gpu is None
-        return folder, start(command, folder, self.cwd, self.environment, on_gpu=on_gpu)
+        return folder, start(command, folder, self.cwd, self.environment, on_gpu=self.gpu is None)
 
     def replay(self, tasks: Sequence[Task], repeats: int) -> Replay:
         """A process that makes each launch so often, unmodified and then with each edit, and is

@@ -8,7 +8,7 @@ So also what decides where it reads and writes: addresses, masks, branches, loop
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -164,72 +164,50 @@ def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
         kernel: any.
         further: values that are wanted beside them.
     """
-    return _Slicer(kernel, further).found
+    sources = Sources(kernel)
 
-
-class _Slicer:
-    def __init__(self, kernel: Kernel, further: Iterable[str]) -> None:
-        self.kernel = kernel
-        self.found = Slice()
-        self._todo: list[str] = list(further)
-        self._sources = Sources(kernel)
-        for op in kernel.every():
-            if op.name in ACCESSES:
-                self._execute(op)
-                self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
-        self._complete()
-        for op in kernel.every():
-            decided = op.operands[: 3 if op.name == "scf.for" else 1]
-            if op.name in ("scf.for", "scf.if") and not self._sources.read_memory(decided):
-                self._execute(op)  # what it computes is counted
-        self._complete()
-
-    def _complete(self) -> None:
-        while self._todo:
-            value = self._todo.pop()
-            if value not in self.found.values:
-                self.found.values.add(value)
-                self._follow(value)
-
-    def _want(self, values: Iterable[str]) -> None:
-        self._todo.extend(value for value in values if value not in self.found.values)
-
-    def _execute(self, op: Op) -> None:
-        """An operation is executed, and so is all that leads to it."""
-        if op in self.found.ops:
+    def step(one: Op | str) -> Iterator[Op | str]:
+        if isinstance(one, Op):
+            yield from _leading(one, sources)
             return
-        self.found.ops.add(op)
-        for around in (op, *op.parents()):
-            if around.name in ("scf.for", "scf.if"):
-                self._want(around.operands[: 3 if around.name == "scf.for" else 1])
-            elif around.name == "scf.while":
-                self._want(around.last(0).operands[:1])
-            elif around.name == "tt.func":
-                self._lead_to(around)
-            self.found.ops.add(around)
-
-    def _lead_to(self, function: Op) -> None:
-        if function in self.found.ops:
-            return
-        for block in function.regions[0]:
-            for op in block.ops[-1:]:
-                if op.name == "cf.cond_br":
-                    self._want(op.operands[:1])
-        for call in self._sources.calls.get(function, ()):
-            self._execute(call)
-
-    def _follow(self, value: str) -> None:
-        op = self.kernel.defs.get(value)
-        around = op if op is not None else self.kernel.owner[value][0]
+        op = kernel.defs.get(one)
+        around = op if op is not None else kernel.owner[one][0]
         if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
             for inner in op.walk():
-                self.found.ops.add(inner)
-                self.found.values.update(inner.results)
-                self.found.values.update(arg for region in inner.regions for block in region
-                                         for arg in block.args)  # fmt: skip
+                yield inner
+                yield from inner.results
+                yield from (arg for region in inner.regions for block in region
+                            for arg in block.args)  # fmt: skip
         if around.name != "tt.func":
-            self._execute(around)
-        self._want(self._sources.before(value))
+            yield around
+        yield from sources.before(one)
+
+    begin: list[Op | str] = [*further]
+    for op in kernel.every():
+        if op.name in ACCESSES:
+            begin += [op, *(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))]
+        elif op.name in ("scf.for", "scf.if") and not sources.read_memory(_deciding(op)):
+            begin.append(op)  # what it computes is counted
+    found = reached(begin, step)
+    values = {one for one in found if isinstance(one, str)}
+    return Slice({one for one in found if isinstance(one, Op)}, values)
+
+
+def _deciding(op: Op) -> list[str]:
+    """What decides whether, or how often, the regions of an operation are executed."""
+    if op.name == "scf.while":
+        return op.last(0).operands[:1]
+    return op.operands[: {"scf.for": 3, "scf.if": 1, "cf.cond_br": 1}.get(op.name, 0)]
+
+
+def _leading(op: Op, sources: Sources) -> Iterator[Op | str]:
+    """What an operation is in, and what decides whether it is executed."""
+    yield from op.parents()
+    yield from _deciding(op)
+    if op.name == "tt.func":
+        for end in (block.ops[-1] for block in op.regions[0] if block.ops):
+            yield from _deciding(end)
+        yield from sources.calls.get(op, ())
 
 
 @dataclass(frozen=True)

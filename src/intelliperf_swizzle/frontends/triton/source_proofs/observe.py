@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
@@ -228,20 +229,17 @@ def _numbers(kernel: Kernel, op: Op) -> list[str]:
         return []
     sources = Sources(kernel)
     found: list[str] = []
-    seen: set[str] = set()
-    todo = [v for i, v in enumerate(op.operands) if i not in ACCESSES[op.name]]
-    while todo:
-        value = todo.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        leaves = sources.leaves(value)
-        if not any(leaf.name == "tt.get_program_id" for leaf in leaves):
-            continue
+
+    def before(value: str) -> Iterable[str]:
+        if not any(leaf.name == "tt.get_program_id" for leaf in sources.leaves(value)):
+            return ()
         if not sources.read_memory([value]):
             found.append(value)
-        elif (made := kernel.defs.get(value)) is None or made.name not in ACCESSES:
-            todo += sources.before(value)
+            return ()
+        made = kernel.defs.get(value)
+        return () if made is not None and made.name in ACCESSES else sources.before(value)
+
+    reached((v for i, v in enumerate(op.operands) if i not in ACCESSES[op.name]), before)
     return found
 
 
