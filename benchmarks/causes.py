@@ -54,7 +54,7 @@ def compute(bench: Bench, wishes: Wishes) -> Record:
 def on_h200(bench: Bench) -> list[dict[str, Any]]:
     """Of each case the causes, modelled, and what was counted of the same launch."""
     runs = [json.loads(line) for line in COUNTED.read_text().splitlines()]
-    chosen = [run for run in runs if run["case"] in ON_H200]
+    chosen = [run for run in runs if run["case"] in ON_H200 and run["baseline"]["fabric_bytes"]]
     items = [
         Application(run["case"], Path(run["command"][0]).stem, tuple(run["command"][1:])).inputs(
             "h200", kernel=run["kernel"], swizzle=None
