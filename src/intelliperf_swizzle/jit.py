@@ -51,7 +51,7 @@ def _folder() -> str:
 
 _FOLDER = _folder()
 IS_NEW = not any(Path(_FOLDER).glob("*"))
-"""Whether nothing was compiled on this machine yet."""
+"""Whether nothing of these sources was compiled on this machine yet."""
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]

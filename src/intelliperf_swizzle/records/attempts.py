@@ -124,7 +124,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Modelled:
-    """What only the cache model says, whoever has counted.
+    """What only the cache model says; once a profiler has counted, `causes` alone is kept.
 
     Attributes:
         arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no

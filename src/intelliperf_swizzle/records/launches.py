@@ -320,7 +320,7 @@ class Launch:
         for name in ("grid", *arguments):
             options.pop(name, None)
         return replace(self, grid=tuple(values["grid"]), arguments=arguments, options=options,
-                       tuned=(), ttir=None, loop=None)  # fmt: skip
+                       tuned=(), ttir=None, loop=None, count=1)  # fmt: skip
 
     @property
     def constants(self) -> dict[str, int]:

@@ -46,7 +46,7 @@ def untimed(other: records.Alternative, run: records.Run) -> bool:
 
 
 def change_of(other: records.Alternative, run: records.Run) -> str:
-    """By what part of the modelled time it changes; where none is claimed, the hit rates."""
+    """By what part it changes the modelled time; where none is claimed, the hit rates."""
     before = run.alternatives or records.Alternatives(0.0, math.inf, ())
     if not run.claims_time:
         return f"L2 hit rate {percent(before.before)} → {percent(other.l2_hit_rate)}"

@@ -420,7 +420,8 @@ class OnGpu:
         ):
             return
         self._is_counted = True  # measured rates put others in front
-        self._tell(f"profiling original and {len(new)} leaders ({profiler.name})", 9.0)
+        seconds = 9 if self._count else (1 + len(new)) * self._setting.recording_seconds
+        self._tell(f"profiling original and {len(new)} leaders ({profiler.name})", seconds)
         count, self._count, edits = self._count, None, [one.edit for one in new]
 
         def counted(edit: Edit | None) -> Measurement | ProfileError:

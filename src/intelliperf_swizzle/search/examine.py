@@ -224,8 +224,7 @@ LOOK_SECONDS = 20.0
 
 def check_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     """The subject with what is only looked for in a kernel that is worked on."""
-    subject = add_configs(add_dependences(subject, setup, progress), setup, progress)
-    return add_cautions(subject, setup, progress)
+    return add_cautions(add_dependences(subject, setup, progress), setup, progress)
 
 
 RANKING_SECONDS = 8.0
@@ -252,10 +251,11 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
                     times[words] = examine_kernel([each], setup, Silent()).time_ms
         ranked = (f"{one} {times[one]:.3g} ms" for one in sorted(times, key=times.__getitem__))
         without = len(launch.tuned) - len(times)
-        how += f"; by modelled time: {', '.join(ranked)}; not ranked: {without}"
+        how += f"; by modelled time: {', '.join(ranked)}" * bool(times)
+        how += f"; not ranked: {without}" * bool(without)
     shown = launch.in_words(dict.fromkeys(one.config for one in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
-    note += f"{how}; a patch leaves those of other constexprs as they are"
+    note += f"{how}; a patch changes nothing in configurations with other constexprs"
     return replace(subject, notes=(*subject.notes, note))
 
 

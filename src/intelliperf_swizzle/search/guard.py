@@ -18,6 +18,7 @@ from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.frontends.resizing import other_values
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records import Launch, Trace
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.elsewhere import FEWEST_PROGRAMS, WhatIf, compare_at, other_sizes
 from intelliperf_swizzle.search.setup import Setup
@@ -77,8 +78,9 @@ class SizeGuard:
         return stages.under(guard, best, known, self._setup) if guard else None
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
-        subject, tied = self._subject, self._tied
-        for proof in _proofs(best, tied, () if tied or subject.has_dependences else self._held):
+        subject = self._subject
+        tied = subject.has_dependences or self._tied
+        for proof in _proofs(best, tied, () if tied else self._held):
             tested = stages.under(proof.condition, best, proof, self._setup)
             if tested is None:
                 continue
@@ -87,14 +89,12 @@ class SizeGuard:
             kept = _kept(subject.traced[0].launch.tiles, others) if loses else None
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
-            both = f"({proof.condition}) and {kept}" if proof.condition and kept else None
-            for guard in filter(None, (both, proof.condition or kept)):
-                if guarded := stages.under(guard, best, proof, self._setup):
-                    sizes = records.Sizes(others, guard)
-                    return replace(guarded, attempt=replace(guarded.attempt, sizes=sizes))
-            if proof.condition is None:
-                known = records.Sizes(others) if others else None
-                return replace(tested, attempt=replace(tested.attempt, sizes=known))
+            guard = f"({proof.condition}) and {kept}" if proof.condition and kept else kept
+            guarded = stages.under(guard, best, proof, self._setup) if guard else None
+            guard = guard if guarded else proof.condition
+            known = records.Sizes(others, guard) if others or guard else None
+            passed = guarded or tested
+            return replace(passed, attempt=replace(passed.attempt, sizes=known))
         return None
 
     @cached_property
@@ -107,46 +107,41 @@ class SizeGuard:
         subject, varied = self._subject, {name for name, *_ in self._varied} - {*self._held}
         apart = (other.traced.launch.numbers for other in self._others
                  if not find_dependence(other.traced.trace, other.traced.launch))  # fmt: skip
-        sizes = tuple(dict.fromkeys((*apart, *self._looked)))
+        recorded = {one.numbers for one in subject.launches}
+        sizes = tuple(one for one in dict.fromkeys((*apart, *self._looked)) if one not in recorded)
         known = len(subject.launches), subject.has_dependences
         return records.Independence(*known, sizes, tuple(sorted(varied)))
 
-    def _look(
-        self, launches: Sequence[records.Launch], seconds: float = 600.0
-    ) -> list[records.Trace | None]:
+    def _look(self, made: Sequence[Launch], seconds: float = 600) -> list[Trace | None]:
         """Traces of launches that are made up; None of what nobody would launch."""
         language = self._setup.language
-        if not launches or not isinstance(language, Resizer):
-            return [None] * len(launches)
-        traces = [*language.trace_each(launches, timeout_seconds=seconds)]
-        both = zip(launches, traces, strict=True)
-        apart = (one for one, trace in both if trace and not find_dependence(trace, one))
-        self._looked |= dict.fromkeys(one.numbers for one in apart)
-        return traces
+        if not made or not isinstance(language, Resizer):
+            return [None] * len(made)
+        return [*language.trace_each(made, timeout_seconds=seconds)]
 
     @cached_property
     def _small(self) -> TracedLaunch:
-        """The smallest launch of enough tiles whose programs are independent."""
+        """The smallest launch of enough tiles that are independent; else a recorded one."""
         apart = (one.traced for one in self._others if one.traced.launch.tiles >= ENOUGH_TILES
                  and not find_dependence(one.traced.trace, one.traced.launch))  # fmt: skip
         return min(apart, key=lambda one: one.launch.tiles, default=self._subject.traced[0])
 
     @cached_property
-    def _varied(self) -> list[tuple[str, records.Launch, records.Trace]]:
+    def _varied(self) -> list[tuple[str, Launch, Trace]]:
         """A small launch with another value of one argument that other sizes leave alone."""
-        first, others = self._subject.traced[0], [one.traced for one in self._others]
-        small = self._small.launch
+        others = [one.traced.launch.arguments for one in self._others]
+        first, small = self._subject.traced[0], self._small.launch
         made = [
             (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
             for name in small.arguments.keys() - {*first.trace.immaterial}
-            if others and all(one.launch.arguments[name] == small.arguments[name] for one in others)
+            if others and all(one[name] == first.launch.arguments[name] for one in others)
             for value in other_values(small, name)
         ]
         traces = self._look([one for _, one in made], VARIED_SECONDS)
         return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
 
     @cached_property
-    def _binding(self) -> list[tuple[str, records.Launch]]:
+    def _binding(self) -> list[tuple[str, Launch]]:
         """Arguments at another value of which programs depend on each other, in which launch."""
         return [(name, one) for name, one, trace in self._varied if find_dependence(trace, one)]
 
@@ -173,13 +168,13 @@ class SizeGuard:
             or any(self._is_bound(name, one) for name, one in self._binding)
         )
 
-    def _is_bound(self, name: str, launch: records.Launch) -> bool:
+    def _is_bound(self, name: str, launch: Launch) -> bool:
         """Whether an argument may say how many programs are apart: it is no flag and no stride."""
         strides = (view.strides for _, view in launch.tensors())
         recorded = self._subject.traced[0].launch.constants[name]
         return launch.constants[name] > 1 and recorded > 1 and recorded not in chain(*strides)
 
-    def _misses(self, traces: Sequence[records.Trace]) -> bool:
+    def _misses(self, traces: Sequence[Trace]) -> bool:
         """Whether something that may bring programs together is done at no size: not in these, nor
         at larger ones, nor by twice the programs in twice the memory, if all do as much."""
         first, language = self._subject.traced[0], self._setup.language
@@ -192,13 +187,15 @@ class SizeGuard:
         seen = [*traces, *(trace for _, trace in larger)]
         if any(find_dependence(trace, one) for one, trace in larger):
             return True
+        self._looked |= dict.fromkeys(one.numbers for one, _ in larger)
         axes = [*range(3)] if _unseen(seen) and "addresses" not in launch.options else []
         for one in {id(each): each for each in (self._small, first)}.values():
             apart = self._doubled(one, axes)  # of the small one, which axes are worth a look
             axes = [*apart]
-        return _unseen([*seen, *apart.values()])
+            self._looked |= dict.fromkeys(grown.numbers for grown, _ in apart.values())
+        return _unseen([*seen, *(trace for _, trace in apart.values())])
 
-    def _doubled(self, one: TracedLaunch, axes: Sequence[int]) -> dict[int, records.Trace]:
+    def _doubled(self, one: TracedLaunch, axes: Sequence[int]) -> dict[int, tuple[Launch, Trace]]:
         """By axis of the grid, twice the programs in twice the memory, if they are independent and
         all do as much."""
         launch, lines = one.launch, 2 * one.trace.line_accesses
@@ -206,8 +203,9 @@ class SizeGuard:
         x, y, z = launch.grid
         grids = (2 * x, y, z), (x, 2 * y, z), (x, y, 2 * z)
         made = [replace(launch, grid=grids[axis], storages=memory, count=1) for axis in axes]
+        traced = zip(axes, made, self._look(made), strict=True)
         return {
-            axis: trace for axis, grown, trace in zip(axes, made, self._look(made), strict=True)
+            axis: (grown, trace) for axis, grown, trace in traced
             if trace and trace.line_accesses == lines and not find_dependence(trace, grown)
         }  # fmt: skip
 
@@ -248,7 +246,7 @@ def _proofs(
         yield records.Certificate("the recorded sizes", recorded)
 
 
-def _unseen(traces: Sequence[records.Trace]) -> bool:
+def _unseen(traces: Sequence[Trace]) -> bool:
     seen = frozenset().union(*(one.seen for one in traces))
     return any(trace.unseen - seen for trace in traces)
 

@@ -16,7 +16,7 @@ from intelliperf_swizzle.search.compare_alternatives import begin_parameters, co
 from intelliperf_swizzle.search.conclude import conclude, draw
 from intelliperf_swizzle.search.deliver import Outcome
 from intelliperf_swizzle.search.evaluators import choose_evaluator
-from intelliperf_swizzle.search.examine import check_dependences
+from intelliperf_swizzle.search.examine import add_configs, check_dependences
 from intelliperf_swizzle.search.loop import Found, search_kernel
 from intelliperf_swizzle.search.stages import EvaluationContext
 from intelliperf_swizzle.stopping import Interrupted, interruptibly
@@ -31,7 +31,8 @@ def optimize_kernel(
 ) -> Outcome:
     """Runs the loop on one kernel of a recorded application; as of `run.optimize`."""
     setup = one.setup
-    subject = interruptibly(lambda: check_dependences(one.subject, setup, progress))
+    given = setup, progress
+    subject = interruptibly(lambda: add_configs(check_dependences(one.subject, *given), *given))
     folder = plan.kernel_folder(folder / one.folder, setup, subject)
     initial = "" if subject.refusal else subject.read_file()
     with (
