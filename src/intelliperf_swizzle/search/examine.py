@@ -250,9 +250,8 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
                     words = launch.in_words([each.config])
                     times[words] = examine_kernel([each], setup, Silent()).time_ms
         ranked = (f"{one} {times[one]:.3g} ms" for one in sorted(times, key=times.__getitem__))
-        without = len(launch.tuned) - len(times)
         how += f"; by modelled time: {', '.join(ranked)}" * bool(times)
-        how += f"; not ranked: {without}" * bool(without)
+        how += f"; not ranked: {len(launch.tuned) - len(times)}" * (len(times) < len(launch.tuned))
     shown = launch.in_words(dict.fromkeys(one.config for one in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
     note += f"{how}; a patch changes nothing in configurations with other constexprs"

@@ -74,8 +74,7 @@ class SizeGuard:
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
         known = next(_proofs(best, True), records.Certificate())
-        guard = known.condition
-        return stages.under(guard, best, known, self._setup) if guard else None
+        return stages.under(known.condition, best, known, self._setup) if known.condition else None
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject = self._subject
@@ -200,9 +199,8 @@ class SizeGuard:
         all do as much."""
         launch, lines = one.launch, 2 * one.trace.line_accesses
         memory = {n: records.Storage(2 * held.bytes) for n, held in launch.storages.items()}
-        x, y, z = launch.grid
-        grids = (2 * x, y, z), (x, 2 * y, z), (x, y, 2 * z)
-        made = [replace(launch, grid=grids[axis], storages=memory, count=1) for axis in axes]
+        grids = ([size << (at == axis) for at, size in enumerate(launch.grid)] for axis in axes)
+        made = [replace(launch, grid=(x, y, z), storages=memory, count=1) for x, y, z in grids]
         traced = zip(axes, made, self._look(made), strict=True)
         return {
             axis: (grown, trace) for axis, grown, trace in traced

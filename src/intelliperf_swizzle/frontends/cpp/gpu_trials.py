@@ -146,9 +146,7 @@ class CppOnGpu:
             lines.append(f"candidate {candidate} {' '.join(names)}")
         target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
-        keys = json.loads(
-            (device_code.recording_of(self.traced[0][0]) / device_code.KEYS).read_text("utf-8")
-        )
+        keys = json.loads((self._recording / device_code.KEYS).read_text("utf-8"))
         tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")

@@ -181,7 +181,7 @@ _SHARED = re.compile(r"(?m)^@([\w.$]+) = internal global(?=[^\n]* zeroinitialize
 
 
 def _pointer(array: Int64Array) -> Any:
-    return ctypes.c_void_p(array.ctypes.data)
+    return array.ctypes.data_as(ctypes.c_void_p)  # which keeps the array
 
 
 def _array(address: int, count: int, kind: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakValueDictionary
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
@@ -23,7 +23,7 @@ _TUNER = "CachingAutotuner"
 _UNNAMED = "triton_"
 """A kernel that Inductor times before it decides what to fuse."""
 
-_tuners: WeakKeyDictionary[FunctionType, Any] = WeakKeyDictionary()
+_tuners: WeakValueDictionary[FunctionType, Any] = WeakValueDictionary()
 
 
 def watch(*, timed: bool) -> None:
@@ -83,14 +83,14 @@ def choices(call: Call) -> dict[str, Any]:
 
 
 def _tuned(tuner: Any, kernel: object, given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for config in tuner.prune_configs(given):
+    chosen = {*tuner.nargs}.union(*(one.all_kwargs() for one in tuner.configs))
+    for config in tuner.prune_configs({n: given[n] for n in given.keys() - chosen}):
         values, inner = config.all_kwargs(), tuner.fn
         while inner is not kernel:
             for name, heuristic in inner.values.items():
                 values[name] = heuristic({**given, **values})
             inner = inner.fn
-        grid = given["grid"]
-        grid = grid({**given, **values}) if callable(grid) else grid
+        grid = given["grid"]({**given, **values}) if callable(given["grid"]) else given["grid"]
         yield {**_constants(values), "grid": [*map(int, grid), 1, 1][:3]}
 
 

@@ -86,7 +86,7 @@ class Rig:
         return processes.try_out(start_process, counts, candidates, limits)
 
     def begin(self) -> processes.Begun:
-        """Starts the application, in a fresh folder; it waits for an order as it imports Triton."""
+        """Starts the application, in a fresh folder; it waits before it starts its GPU."""
         folder = processes.fresh_folder(self.folder)
         save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
         command = self.command or (*REPLAY, str(folder))

@@ -7,6 +7,7 @@ So also what decides where it reads and writes: addresses, masks, branches, loop
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -300,7 +301,7 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
             return (0, 0) if fixed else None
         if several and name in ("addi", "subi", "addptr"):
             pairs = zip(op.operands, op.operands[::-1], strict=True)
-            return tuple(_multiple(kernel, *pair, own) for pair in pairs)
+            return tuple(_multiple(kernel, sources, *pair, own) for pair in pairs)
         known = name in _APART and not (several and name in _ALONE)
         return (0, 0) if name in _FOLDS else None if known else ()
 
@@ -309,19 +310,19 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
     return {op: sides for op, sides in found.items() if sides is not None}
 
 
-def _multiple(kernel: Kernel, value: str, other: str, own: set[str]) -> int:
+def _multiple(kernel: Kernel, sources: Sources, value: str, other: str, own: set[str]) -> int:
     """The constant of which a program's number is a multiple, if the other one is not bounded."""
-    while (op := kernel.defs.get(value)) and op.name != "arith.muli" and op.name[-4:] != "load":
-        value = next((one for one in op.operands if one in own), "")
-    constants = [kernel.constant(one) for one in op.operands] if op else []
-    multiple = next((abs(int(one)) for one in constants if one is not None), 0)
+    last = {v for op in kernel.every() if op.name in (*ACCESSES, "arith.muli") for v in op.results}
+    made = reached([value], lambda v: () if v in last else own.intersection(sources.before(v)))
+    times = [v for op in kernel.made(made) if op.name == "arith.muli" for v in op.operands]
+    multiple = math.gcd(*(int(kernel.constant(one) or 0) for one in times))
     return 0 if _is_bounded(kernel, other) else multiple
 
 
 def _is_bounded(kernel: Kernel, value: str) -> bool:
     """Whether constants alone say what a number that is not negative is at most."""
     op = kernel.defs.get(value)
-    if op is None or op.regions or op.name in (*ACCESSES, "tt.get_program_id", "tt.call"):
+    if op is None or op.regions or op.name in (*ACCESSES, "tt.call") or "tt.get_" in op.name:
         return False
     operands = op.operands[".rem" in op.name : 1 if ".div" in op.name else None]
     return (any if ".min" in op.name else all)(_is_bounded(kernel, one) for one in operands)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import flow, kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
@@ -23,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_together,
 )
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
-from intelliperf_swizzle.records import LINE_BYTES, Launch, Trace
+from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
 
@@ -150,7 +151,8 @@ def _trace(
     places: dict[Op | tuple[Op, int], str] = {
         op: kernel.line(op) for op in flow.conflicting(kernel)
     }
-    rows = {stride for _, view in launch.tensors() for stride in view.strides if stride}
+    changed = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
+    rows = {n for _, view in launch.tensors() if view.storage in changed for n in view.strides if n}
     for op, sides in flow.folds(kernel).items():  # what a tensor has in a row stays in it
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
                    for side, of in enumerate(sides or (0,)) if of not in rows}  # fmt: skip

@@ -368,6 +368,8 @@ class Walker:
         active, rank = self.programs.active, len(self.plan.types[op.results[0]][1])
         lanes = [align(self.values[name].data, rank) for name in (*op.operands, *op.results)]
         *given, made = (lane[active] if len(lane) == len(active) else lane for lane in lanes)
+        if op.name == "tt.addptr":  # an address is in bytes, what it is a multiple of in elements
+            given[0] = given[0] // self.plan.types[op.results[0]][0].target.bytes
         for side, found in enumerate(outcomes(op.name, given, made, self.plan.folds[op])):
             self.accesses.now.made |= {(op, side)} if found else set()
 
