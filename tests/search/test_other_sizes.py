@@ -296,6 +296,7 @@ def test_an_argument_that_keeps_programs_apart_limits_the_patch_to_the_recorded_
     ("address", "unseen"),
     [
         ("p // n * 512 + p % n", True),
+        ("p % n) + (p // n * 16", True),  # 7 elements apart, 28 bytes
         ("p * (p < n * 999)", True),
         ("p * (999 - p)", True),
         ("p | 512", True),
