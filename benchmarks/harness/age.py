@@ -81,6 +81,8 @@ PAGES = (
          "records/hip_programs.json", "too long", "search"),
     Page("results/cpp_programs.md", "Public C++ programs", "Public C++ programs",
          "records/cpp_programs.json", "too long", "search"),
+    Page("results/device_functions.md", "Device functions", "Device functions",
+         "records/device_functions.json", "too long", "search"),
     Page("results/campaign.md", "The hunt", "The hunt for wrong swizzles",
          "records/hunt_triton.jsonl.gz", "too long", "search"),
     Page("model-accuracy.md", "Accuracy of the model", "Accuracy of the model",

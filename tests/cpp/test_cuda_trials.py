@@ -127,7 +127,7 @@ def outcomes(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Gp
     """All changes in one call."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "RUN_SECONDS", 1.0)
-        patch.setattr(trials, "RACE_SECONDS", 0.2)
+        patch.setattr(trials.processes, "RACE_SECONDS", 0.2)
         edits = {n: bed.edit(*change) for n, change in enumerate(CHANGES.values())}
         found = bed.runs(tmp_path_factory.mktemp("trials")).validate_and_time(edits)
     return dict(zip(CHANGES, (found[n] for n in edits), strict=True))
@@ -228,7 +228,7 @@ def test_the_plain_command_measures(
 ) -> None:
     """From recording to the report, on a machine that seems to have the GPU."""
     monkeypatch.setattr(setup, "devices", lambda: [bed.device])
-    monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
+    monkeypatch.setattr(trials.processes, "RACE_SECONDS", 0.2)
     bed.enter(monkeypatch)
     run = optimize(
         ["./app"], project_directory=str(bed.file.parent),

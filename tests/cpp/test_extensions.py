@@ -106,7 +106,7 @@ def on_this(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     """This process is on the machine, with a PyTorch for its GPU."""
     monkeypatch.setattr(language, "torch_build", lambda: bed.device.backend)
     monkeypatch.setattr(setup, "devices", lambda: [bed.device])
-    monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
+    monkeypatch.setattr(trials.processes, "RACE_SECONDS", 0.2)
     for name, value in bed.environment.items():
         monkeypatch.setenv(name, value)
 
@@ -131,7 +131,7 @@ def test_candidates_are_compared_and_timed(
     bed: Bed, recorded: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that agrees, one with other bytes, one that does not compile."""
-    monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
+    monkeypatch.setattr(trials.processes, "RACE_SECONDS", 0.2)
     traced = [(one, trace_here(one, bed.project)) for one in recorded.launches]
     assert bed.device.target is not None
     request = bed.request(tmp_path / "runs")
