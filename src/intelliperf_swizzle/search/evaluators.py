@@ -303,7 +303,7 @@ class OnGpu:
         return [self._evaluated[one.attempt.number] for one in edited]
 
     def _tell(self, sentence: str, seconds: float) -> None:
-        self._setting.progress.phase(f"{sentence}, about {seconds:.0f} s")
+        self._setting.progress.phase(sentence + f", about {seconds:.0f} s" * (seconds >= 1))
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
