@@ -240,7 +240,7 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     launch = subject.traced[0].launch
     if len(launch.configs) < 2:
         return subject
-    how = "the fastest" if setup.device else "the first that its pruning leaves, as nothing is timed"
+    how = "the fastest" if setup.device else "the first that its pruning leaves; nothing is timed"
     if launch.tuned and not setup.device and subject.is_traced:
         progress.phase(f"ranking {len(launch.tuned)} configurations of {subject.kernel} (model)")
         ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()

@@ -15,7 +15,6 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.frontends.triton.capture import addresses, sources
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
-from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 
 if TYPE_CHECKING:
     import torch
@@ -104,7 +103,6 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
             )
             for number, span in enumerate(memory.spans)
         },
-        **choices(call),
         fields={n: names for item in values.items() for n, names in _fields(*item)},
     )
     spans = dict(enumerate(memory.spans))

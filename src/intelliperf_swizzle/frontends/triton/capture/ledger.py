@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
 from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_jit_function
 from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
+from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
 
@@ -152,6 +153,7 @@ class Ledger:
         self, bound: BoundCall, live: DescribedLaunch, held: dict[int, UInt8Array],
         key: tuple[str, ...] | None,
     ) -> RecordedLaunch:  # fmt: skip
+        live = replace(live, launch=replace(live.launch, **choices(bound.call)))
         name, new = self._store.keep(live, held, key, bound)
         if name not in self._counters:
             self._counters[name] = self._counts.counter(name)
