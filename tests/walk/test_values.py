@@ -23,6 +23,7 @@ from zoo import Case, record
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.tracing.execute import make_live, trace_here
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block, Element, picked
 from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one, run_together
 from intelliperf_swizzle.records import Launch, Storage
 from intelliperf_swizzle.trace.observer import Observer
@@ -211,3 +212,15 @@ def test_an_address_that_leads_nowhere_is_told_with_its_line(tmp_path: Path) -> 
 def test_addresses_that_were_not_recorded_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="contents of table were not recorded"):
         trace_here(addressed(tmp_path, [0], known=False), tmp_path)
+
+
+def test_ends_of_a_sum_are_picked_without_the_sum() -> None:
+    """Sums of addresses are gigabytes where many programs of many lanes are walked at once."""
+    rows, columns = np.arange(6).reshape(3, 2, 1) * 100, np.arange(5).reshape(1, 1, 5)
+    block = Block([rows, columns], Element("i64", 64, np.dtype(np.int64)), (2, 5))
+    found = picked(block, np.array([0, 2]), 2, ends=True)
+    assert block._joined is None
+    active = np.array([True, False, True])
+    everywhere = picked(block, active, 2, ends=False)
+    assert np.array_equal(everywhere, block.data[active])
+    assert np.array_equal(found, everywhere[:, ::1, ::4])

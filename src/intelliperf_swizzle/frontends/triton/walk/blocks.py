@@ -204,6 +204,15 @@ def terms_of(block: Block, rank: int) -> list[Array]:
     return [align(term, rank) for term in block.terms]
 
 
+def picked(block: Block, programs: Any, rank: int, *, ends: bool) -> Array:
+    """The value for some programs: at the ends of each extent, of which no sum is made, or all."""
+    terms = terms_of(block, rank) if ends else [align(block.data, rank)]
+    terms = [term[programs] if len(term) > 1 else term for term in terms]
+    for axis in range(1, terms[0].ndim if ends else 0):
+        terms = [term.take([0, -1][: term.shape[axis]], axis) for term in terms]
+    return Block(terms, block.element, block.shape).data
+
+
 def merge(terms: Sequence[Array], *, bits: bool = False) -> list[Array]:
     """Join terms where that makes none larger; more than rank + 1 are never kept."""
     kept: list[Array] = []

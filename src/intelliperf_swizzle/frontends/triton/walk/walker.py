@@ -26,8 +26,8 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
     NotKnownError,
     Programs,
     TooWideError,
-    align,
     choose,
+    picked,
     tensor_of,
     unknown,
 )
@@ -364,15 +364,20 @@ class Walker:
             self._note(op)
 
     def _note(self, op: Op) -> None:
-        """Notes which outcomes there are of one of `flow.folds`."""
+        """Notes which outcomes there are of one of `flow.folds`; most have both at their ends."""
         active, rank = self.programs.active, len(self.plan.types[op.results[0]][1])
-        lanes = [align(self.values[name].data, rank) for name in (*op.operands, *op.results)]
-        name = op.name.split(".")[-1]
-        *given, made = (lane[active] if len(lane) == len(active) else lane for lane in lanes)
-        if op.name == "tt.addptr":  # an address is in bytes, what it is a multiple of in elements
-            given[0] = given[0] // self.plan.types[op.results[0]][0].target.bytes
-        for side, found in enumerate(outcomes(name, given, made, self.plan.folds[op])):
-            self.accesses.now.made |= {(op, side)} if found else set()
+        blocks = [self.values[name] for name in (*op.operands, *op.results)]
+        name, sides = op.name.split(".")[-1], self.plan.folds[op]
+        ends = np.flatnonzero(active)[:: max(active.sum() - 1, 1)]
+        everywhere = ... if active.all() else active
+        for programs in (ends, everywhere):
+            *given, made = (picked(one, programs, rank, ends=programs is ends) for one in blocks)
+            if op.name == "tt.addptr":  # an address is in bytes, its multiple in elements
+                given[0] = given[0] // self.plan.types[op.results[0]][0].target.bytes
+            for side, found in enumerate(outcomes(name, given, made, sides)):
+                self.accesses.now.made |= {(op, side)} if found else set()
+            if {(op, 0), (op, 1)} <= self.accesses.now.made:
+                break
 
     def _combine(self, op: Op) -> None:
         """A reduction or a scan."""
