@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from intelliperf_swizzle.codec import Constraint, Matching, members
-from intelliperf_swizzle.records import Attempt, Candidate, Run
+from intelliperf_swizzle.records import Attempt, Candidate, Run, RunPart
 from intelliperf_swizzle.report.files import (
     SCHEMA,
     LargestLaunch,
@@ -24,7 +24,7 @@ from intelliperf_swizzle.report.files import (
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
-_DESCRIBED_BY = {LargestLaunch: (Run,), NamedAttempt: (Attempt, Candidate), OwnPart: (Run,)}
+_DESCRIBED_BY = {LargestLaunch: (Run,), NamedAttempt: (Attempt, Candidate), OwnPart: (Run, RunPart)}
 """Records whose fields have the meaning that they have in other records."""
 
 Properties: TypeAlias = Mapping[str, Mapping[str, Any]]

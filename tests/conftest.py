@@ -30,16 +30,21 @@ from intelliperf_swizzle.search.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"
 LONG = (
-    "accuracy", "adversarial/test_hunt.py", "adversarial/test_kills.py",
+    "accuracy", "adversarial/test_hunt.py", "adversarial/test_hunt_programs.py",
+    "adversarial/test_kills.py",
     "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
     "adversarial/test_stopping.py", "agents", "api", "benchmark_kernels",
-    "benchmark_tables/test_items.py", "capture/test_capture.py", "documentation", "end_to_end",
+    "benchmark_tables/test_items.py", "capture/test_capture.py",
+    "capture/test_later_launches.py::test_what_a_launch",
+    "capture/test_memory_of_launches.py::test_a", "doctor/test_doctor.py::test_the_command",
+    "documentation", "end_to_end",
     "gpu/test_padded.py", "gpu/test_trials.py", "cpp", "host/test_hip_program.py",
-    "host/test_run.py",
+    "host/test_registration.py::test_f", "host/test_registration.py::test_the_hook",
+    "host/test_run.py", "host/test_upstreaming.py",
     "language/test_emitters_agree.py", "llm/test_command.py",
     "llm/test_figures_with_models.py", "llm/test_hip_answers.py", "llm/test_loop.py", "loop",
-    "packaging", "search/test_application.py", "search/test_alternatives.py",
-    "search/test_other_sizes.py", "search/test_uneven.py",
+    "overlay/test_apply.py::test_a_helper", "packaging", "search/test_application.py",
+    "search/test_alternatives.py", "search/test_other_sizes.py", "search/test_uneven.py",
     "source_proofs/test_published_remaps.py", "source_proofs/test_sizes.py", "tile_loops",
     "validate/test_validate.py",
 )  # fmt: skip
@@ -50,7 +55,8 @@ SHORT = (
     "documentation/test_names_in_docstrings.py",
     "end_to_end/test_whole_command.py::test_a_run_that_fails",
     "end_to_end/test_whole_command.py::test_an_application_without",
-    "loop/test_examine.py::test_what_writes_nowhere", "packaging/test_rocm_image.py",
+    "loop/test_examine.py::test_what_writes_nowhere",
+    "packaging/test_rocm_image.py::test_only_what",
     "tile_loops/test_factors.py",
 )  # fmt: skip
 """Those of them that do not: every room has one, so `make test` looks into each."""
@@ -66,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["INTELLIPERF_SWIZZLE_NO_CACHE"] = "1"  # a test finds nothing of another
     compiled = Path.home() / ".cache" / "intelliperf-swizzle" / "compiled"
     os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled))  # but for machine code
+    os.environ["PIP_NO_COMPILE"] = "0"  # is yes: Python compiles what is imported
     if not _on_gpu(config) and any(Path(one).exists() for one in ("/dev/nvidiactl", "/dev/kfd")):
         os.environ.update(CUDA_VISIBLE_DEVICES="", HIP_VISIBLE_DEVICES="")
 
@@ -78,6 +85,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.long)
         if item.get_closest_marker("gpu") and not _on_gpu(config):
             item.add_marker(pytest.mark.skip(reason="needs a GPU, and `-m gpu`"))
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    items.sort(key=lambda item: item.path not in long)  # first, so that all processes end together
 
 
 def _on_gpu(config: pytest.Config) -> bool:

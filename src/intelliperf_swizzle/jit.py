@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.registry import cpu_target
 
 from intelliperf_swizzle import progress
 from intelliperf_swizzle.disk import cache_folder
@@ -64,9 +65,12 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
 
 event.register("numba:compile", _Compiling())
+for context in (cpu_target.typing_context, cpu_target.target_context):
+    context.refresh()  # else the first call does, and so each fork of a process that imports this
 
 
-def _compile(function: _Function, **options: bool) -> _Function:
+def jit(function: _Function, **options: bool) -> _Function:
+    """Compile once per machine (cached on disk), without the interpreter lock."""
     theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _FOLDER
     try:
         compiled: _Function = numba.njit(cache=True, nogil=True, **options)(function)
@@ -75,18 +79,13 @@ def _compile(function: _Function, **options: bool) -> _Function:
     return compiled
 
 
-def jit(function: _Function) -> _Function:
-    """Compile once per machine (cached on disk), without the interpreter lock."""
-    return _compile(function)
-
-
 def loop(function: _Function) -> _Function:
     """The same for a loop that allocates nothing, returns no array and uses no array's methods.
 
     It borrows its arrays: they are not counted as references each time one is taken out of a tuple,
     which is an atomic instruction.
     """
-    return _compile(function, _nrt=False)
+    return jit(function, _nrt=False)
 
 
 @jit

@@ -224,6 +224,35 @@ def test_a_record_suffices_to_run_the_launch(
     assert np.all(view(doubled[1], "f2") == 2)
 
 
+DTYPES = """
+@triton.jit
+def cast(x, out, ONE: tl.constexpr, SEVERAL: tl.constexpr, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    kind: tl.constexpr = SEVERAL[1]
+    value = tl.load(x + places)
+    if ONE == torch.bfloat16:
+        value = value.to(kind) * 3
+    tl.store(out + places, value)
+
+x = torch.ones(64, device="cuda")
+cast[(2,)](x, torch.zeros_like(x), torch.bfloat16, (torch.int32, tl.float16), BLOCK=32)
+"""
+
+
+def test_dtypes_of_torch_and_of_triton_are_arguments(tmp_path: Path) -> None:
+    script = application(tmp_path, DTYPES)
+    (launch,) = capture(
+        RecordRequest([sys.executable, str(script)], folder=tmp_path / "record", cwd=tmp_path)
+    ).launches
+    assert launch.arguments["ONE"] == DtypeArgument("torch.bfloat16")
+    assert launch.arguments["SEVERAL"] == (DtypeArgument("torch.int32"), DtypeArgument("fp16"))
+    save_launch(launch, tmp_path / "launch.json")
+    command = [sys.executable, HERE / "revive_and_run.py", tmp_path, tmp_path / "launch.json"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    memory = json.loads(answer.stdout)
+    assert np.all(view(bytes.fromhex(memory["1"]), "f4") == 3)
+
+
 def view(memory: bytes, dtype: str) -> np.ndarray:
     return np.frombuffer(memory, dtype)
 

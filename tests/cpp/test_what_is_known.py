@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -80,10 +81,29 @@ def test_atomics_that_hand_data_over_at_some_size_are_known(launches: dict[str, 
 
 def test_what_no_recorded_launch_stores_is_known(launches: dict[str, Launch]) -> None:
     names = ("gated", "counted_and_read", "chained", "claimed", "voted", "batched", "moved")
-    found = {name: len(trace_of(launches[name]).unseen) for name in names}
+    unseen = {name: trace_of(launches[name]).unseen for name in names}
+    found = {name: sum(" = " not in one for one in places) for name, places in unseen.items()}
     assert {name: count for name, count in found.items() if count} == {
         "gated": 2, "counted_and_read": 1,
     }  # fmt: skip
+
+
+def test_what_brings_workgroups_together_at_a_larger_size_is_known(
+    launches: dict[str, Launch],
+) -> None:
+    """Bounds, choices, sums and branches; what lanes do that store nothing does not count."""
+    names = ("apart", "clamped", "chosen", "pitched", "crossed", "branched", "rounded_up")
+    found = {name: [*map(_step, trace_of(launches[name]).unseen)] for name in names}
+    assert found.pop("apart") == []
+    assert {name: set(steps) for name, steps in found.items()} == {
+        "clamped": {"llvm.smin.i32"}, "chosen": {"icmp", "select"}, "pitched": {"add"},
+        "crossed": {"xor"}, "branched": {"icmp", "_Z8branchedPi:18"}, "rounded_up": {"srem"},
+    }  # fmt: skip
+
+
+def _step(unseen: str) -> str:
+    found = re.search(r"= (?:tail call [^@]+@)?([\w.]+)", unseen)
+    return found[1] if found else unseen
 
 
 @pytest.mark.parametrize("kernel", ["pushed", "claimed_twice"])

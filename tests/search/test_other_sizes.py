@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
-from intelliperf_swizzle.records import Launch, OtherSize
+from intelliperf_swizzle.records import Launch, OtherSize, Trace
 from intelliperf_swizzle.report.sentences import message
 from intelliperf_swizzle.search.guard import _kept as guard
 
@@ -170,64 +170,80 @@ def launches_of(application: Path) -> Sequence[Launch]:
     return capture(RecordRequest(command, cwd=folder.parent, folder=folder, target=TARGET)).launches
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        ("tl.atomic_add(y + p, 1)", False),
-        ("tl.store(x + p, tl.load(x + p))", False),
-        ("tl.atomic_xchg(y + p, 1)", True),
-        ("tl.atomic_cas(y + p, 0, 1)", True),
-        ("tl.store(x + p, tl.atomic_add(y, 1))", True),
-        ("tl.atomic_add(y + p, 1)\n    tl.store(x + p, tl.load(y + p % 5))", True),
-        ("tl.atomic_add(y + p, 1)\n    tl.atomic_max(y + p, 1)", True),
-        ("if p > 99:\n        tl.atomic_xchg(y, 1)", True),
-        ("tl.atomic_add(y + p, 1)\n    if p > 99:\n        tl.store(y, 1)", True),
-        ("tl.atomic_add(AT + p, 1)\n    tl.store(x + p, 1)", True),
-        ("tl.atomic_add(y + p, 1)\n    tl.atomic_max(AT + p, 1)", True),
-    ],
-)
+HANDED_OVER = {
+    "tl.atomic_add(y + p, 1)": False,
+    "tl.store(x + p, tl.load(x + p))": False,
+    "tl.atomic_xchg(y + p, 1)": True,
+    "tl.atomic_cas(y + p, 0, 1)": True,
+    "tl.store(x + p, tl.atomic_add(y, 1))": True,
+    "tl.atomic_add(y + p, 1)\n    tl.store(x + p, tl.load(y + p % 5))": True,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(y + p, 1)": True,
+    "if p > 99:\n        tl.atomic_xchg(y, 1)": True,
+    "tl.atomic_add(y + p, 1)\n    if p > 99:\n        tl.store(y, 1)": True,
+    "tl.atomic_add(AT + p, 1)\n    tl.store(x + p, 1)": True,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(AT + p, 1)": True,
+}
+UNSEEN = {
+    "if p == n:\n        tl.store(y + p + 1, tl.load(y + p) + 1)": True,
+    "tl.store(y + p, tl.load(y + p + 1, mask=p > n), mask=p < n)": True,
+    "put(x + p, 1)\n    if p == n:\n        put(y + p + 1, tl.load(y + p))": True,
+    "tl.store(y + p, tl.load(x + p, mask=p > n))": False,
+    "tl.store(x + p, tl.load(x + p))": False,
+}
+ADDRESSES = {
+    "p // m * 512 + p % m": True,
+    "p % m) + (p // m * 16": True,  # 7 elements apart, 28 bytes
+    "p * (p < m * 999)": True,
+    "p * (999 - p)": True,
+    "p | 512": True,
+    "tl.abs(p - 512)": True,
+    "p.to(tl.float16).to(tl.int32)": True,
+    "tl.sum((tl.arange(0, 512) < p).to(tl.int32))": True,
+    "p // m * m + p % m": False,
+    "p // m * 8 + p % 8": False,
+    "p * 3 + 5": False,
+    "p ^ 5": False,
+}
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
+    """The trace of each kernel; they are launched by one application, with arrays of their own."""
+    stored = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
+    lines = {one: one for one in (*HANDED_OVER, *UNSEEN)} | stored
+    text = (
+        "import torch, triton, triton.language as tl\n\n"
+        "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n"
+    )
+    for number, kernel in enumerate(lines.values()):
+        kernel = kernel.replace("AT", "at.to(tl.pointer_type(tl.int32))")
+        text += (
+            f"\n@triton.jit\ndef kernel_{number}(x, y, at, n, m):\n"
+            f"    p = tl.program_id(0)\n    {kernel}\n\n"
+            "x, y = (torch.zeros(1 << 16, dtype=torch.int32, device='cuda') for _ in range(2))\n"
+            f"kernel_{number}[(64,)](x, y, torch.zeros_like(x).data_ptr(), 999, 8)\n"
+        )
+    application = tmp_path_factory.mktemp("kernels") / "application.py"
+    application.write_text(text)
+    return dict(zip(lines, map(trace, launches_of(application)), strict=True))
+
+
+@pytest.mark.parametrize("lines", HANDED_OVER)
 def test_what_programs_may_hand_over_at_another_size_is_known_from_the_ir(
-    tmp_path: Path, lines: str, expected: bool
+    traced: Mapping[str, Trace], lines: str
 ) -> None:
     """Whatever the recorded launch executes of it: there the patch tests the recorded values.
 
     A number that is an address may point to anything.
     """
-    at = "at.to(tl.pointer_type(tl.int32))"
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y, at):\n"
-        f"    p = tl.program_id(0)\n    {lines.replace('AT', at)}\n\n"
-        "x, y = (torch.zeros(64, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-        "kernel[(64,)](x, y, torch.zeros_like(x).data_ptr())\n"
-    )
-    (launch,) = launches_of(application)
-    assert trace(launch).hands_over is expected
+    assert traced[lines].hands_over is HANDED_OVER[lines]
 
 
-@pytest.mark.parametrize(
-    ("lines", "unseen"),
-    [
-        ("if p == n:\n        tl.store(y + p + 1, tl.load(y + p) + 1)", True),
-        ("tl.store(y + p, tl.load(y + p + 1, mask=p > n), mask=p < n)", True),
-        ("put(x + p, 1)\n    if p == n:\n        put(y + p + 1, tl.load(y + p))", True),
-        ("tl.store(y + p, tl.load(x + p, mask=p > n))", False),
-        ("tl.store(x + p, tl.load(x + p))", False),
-    ],
-)
+@pytest.mark.parametrize("lines", UNSEEN)
 def test_a_store_that_no_recorded_launch_makes_limits_the_patch_to_recorded_values(
-    tmp_path: Path, lines: str, unseen: bool
+    traced: Mapping[str, Trace], lines: str
 ) -> None:
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n"
-        "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n\n@triton.jit\ndef kernel(x, y, n):\n"
-        f"    p = tl.program_id(0)\n    {lines}\n\n"
-        "x, y = (torch.zeros(80, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-        "kernel[(64,)](x, y, 999)\n"
-    )
-    (launch,) = launches_of(application)
-    assert bool(trace(launch).unseen) is unseen
+    assert bool(traced[lines].unseen) is UNSEEN[lines]
 
 
 def test_floats_that_decide_nothing_tell_no_launches_apart(tmp_path: Path) -> None:
@@ -292,33 +308,10 @@ def test_an_argument_that_keeps_programs_apart_limits_the_patch_to_the_recorded_
     assert run.best.proof.extent == "the recorded sizes"
 
 
-@pytest.mark.parametrize(
-    ("address", "unseen"),
-    [
-        ("p // n * 512 + p % n", True),
-        ("p % n) + (p // n * 16", True),  # 7 elements apart, 28 bytes
-        ("p * (p < n * 999)", True),
-        ("p * (999 - p)", True),
-        ("p | 512", True),
-        ("tl.abs(p - 512)", True),
-        ("p.to(tl.float16).to(tl.int32)", True),
-        ("tl.sum((tl.arange(0, 512) < p).to(tl.int32))", True),
-        ("p // n * n + p % n", False),
-        ("p // n * 8 + p % 8", False),
-        ("p * 3 + 5", False),
-        ("p ^ 5", False),
-    ],
-)
+@pytest.mark.parametrize("address", ADDRESSES)
 def test_what_may_bring_programs_together_at_another_size_is_known_from_the_ir(
-    tmp_path: Path, address: str, unseen: bool
+    traced: Mapping[str, Trace], address: str
 ) -> None:
     """In the recorded launch none of these does."""
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(y, n):\n"
-        f"    p = tl.program_id(0)\n    tl.store(y + ({address}), p)\n\n"
-        "kernel[(64,)](torch.zeros(1 << 16, dtype=torch.int32, device='cuda'), 8)\n"
-    )
-    (launch,) = launches_of(application)
-    assert not trace(launch).shared_writes
-    assert bool(trace(launch).unseen) is unseen
+    assert not traced[address].shared_writes
+    assert bool(traced[address].unseen) is ADDRESSES[address]

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Protocol, TypeVar
+
+from intelliperf_swizzle.records import Int64Array
 
 One = TypeVar("One", bound=Hashable)
 
@@ -31,3 +33,22 @@ def reached(begin: Iterable[One], step: Step[One]) -> dict[One, None]:
         found |= new
         todo += new
     return found
+
+
+_SUMS = ("addi", "subi", "addptr", "add", "sub", "or", "getelementptr")
+
+
+def outcomes(
+    name: str, given: Sequence[Int64Array], made: Int64Array, sides: tuple[int, ...]
+) -> tuple[bool, ...]:
+    """Whether what is made differs from each of the last two that it is made of; of a comparison,
+    whether it is true and false, of a quotient whether there is more than 0, and of a sum whether
+    each ranges over what the other one is a multiple of (`sides`)."""
+    if name in _SUMS:
+        ranges = (int(one.max()) - int(one.min()) if one.size else -1 for one in given[::-1])
+        return tuple(one >= side for one, side in zip(ranges, sides, strict=True))
+    if "cmp" in name:
+        return bool(made.any()), not made.all()
+    if "div" in name or "shr" in name:
+        return (bool(made.any()),) * 2
+    return bool((made != given[-2:][0]).any()), bool((made != given[-1]).any())

@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: MIT
 """IntelliPerf as the host of our formulas; the only room that imports intelliperf."""
 
-from intelliperf_swizzle.host.formula import install_formulas
+from intelliperf_swizzle.host.formula import parse_as_host

@@ -3,32 +3,23 @@
 """Our formulas as entry points, for a host that reads those of `intelliperf.formulas`.
 
 The host asks for our options, parses, and calls the formula with what it has parsed. To a host that
-reads no entry points, `install_formulas` shows them when its command line is imported (`hook`).
+reads no entry points, `parse_as_host` shows them when its command line is parsed (`hook`).
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from intelliperf_swizzle.children import clean_up
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.options import FORMULAS, add_options
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
-
-
-class _Captured(BaseException):
-    """Carries the host's parser out of the function that would go on to parse."""
-
-    def __init__(self, parser: argparse.ArgumentParser):
-        super().__init__()
-        self.parser = parser
 
 
 class _Choices(list[str]):
@@ -45,20 +36,6 @@ class _UnparsableError(Exception):
 def is_formula_file(text: object) -> bool:
     """Whether it is the path of a YAML file."""
     return isinstance(text, str) and text.endswith((".yaml", ".yml")) and Path(text).is_file()
-
-
-def host_parser(build: Callable[[], object]) -> argparse.ArgumentParser | None:
-    """The parser that the host's `build` makes and would parse with; None if it makes none."""
-
-    def capture(parser: argparse.ArgumentParser, *args: object) -> None:
-        raise _Captured(parser)
-
-    try:
-        with _parsing_with(capture):
-            build()
-    except _Captured as captured:
-        return captured.parser
-    return None
 
 
 def formula_action(parser: argparse.ArgumentParser) -> argparse.Action | None:
@@ -115,30 +92,6 @@ def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     return chosen
 
 
-@contextmanager
-def list_formulas() -> Iterator[None]:
-    """The next parser that parses lists our formulas too; it is otherwise the host's."""
-    original = argparse.ArgumentParser.parse_args
-
-    def parse(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> object:
-        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
-        list_ours(parser)
-        return original(parser, *args, **kwargs)
-
-    with _parsing_with(parse):
-        yield
-
-
-@contextmanager
-def _parsing_with(parse: Callable[..., Any]) -> Iterator[None]:
-    original = argparse.ArgumentParser.parse_args
-    argparse.ArgumentParser.parse_args = parse  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
-
-
 class Swizzle:
     """A formula of the host; the options say which of ours."""
 
@@ -184,25 +137,23 @@ def exit_code_of(parse: Callable[[], argparse.Namespace]) -> int:
         return 1
 
 
-def install_formulas(module: ModuleType) -> None:
-    """Lets the host's parser see our formulas, unless it already does.
+def parse_as_host(
+    parser: argparse.ArgumentParser, parse: Callable[..., object], *given: object
+) -> object:
+    """What the host's parser reads, with our formulas listed; runs the one of ours that is chosen.
+
+    A parser that chooses no formula, or lists ours already, is left alone.
 
     Args:
-        module: `intelliperf.__main__`, imported.
+        parser: whose `parse_args` was called.
+        parse: what that is without us.
+        given: what it was called with.
     """
-    build = getattr(module, "intelliperf_parser", None)
-    if build is None:
-        return
-
-    def intelliperf_parser() -> object:
-        parser = host_parser(build)
-        action = formula_action(parser) if parser else None
-        if parser is None or action is None or FORMULAS[0] in (action.choices or ()):
-            return build()
-        chosen = chosen_formula(parser, sys.argv[1:])
-        if (chosen in FORMULAS or is_formula_file(chosen)) and (fresh := host_parser(build)):
-            sys.exit(exit_code_of(lambda: with_ours(fresh).parse_args()))
-        with list_formulas():
-            return build()
-
-    module.intelliperf_parser = intelliperf_parser  # type: ignore[attr-defined]
+    action = formula_action(parser)
+    if action is None or FORMULAS[0] in (action.choices or ()):
+        return parse(parser, *given)
+    chosen = chosen_formula(copy.deepcopy(parser), sys.argv[1:])
+    if chosen in FORMULAS or is_formula_file(chosen):
+        sys.exit(exit_code_of(lambda: with_ours(parser).parse_args()))
+    list_ours(parser)
+    return parse(parser, *given)

@@ -21,30 +21,20 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import (
-    Application,
-    Ran,
-    TracedLaunch,
-    begin_counting,
-    failure,
-    profiled,
-)
+from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
 from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.profile.readings import (
-    REPEATS,
+    Counters,
+    CountingProfiler,
     Reading,
     Totals,
-    by_variant,
     plain_name,
-    totals,
 )
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
 
@@ -123,119 +113,44 @@ SECTORS = "lts__t_sectors_srcunit_tex.sum"
 """What the SMs ask of the L2: sectors that hit, requests, sectors that are looked up."""
 
 
-class NcuProfiler:
+class NcuProfiler(CountingProfiler):
     """Runs the application under `ncu`, with untouched clocks.
 
     The first measurement of a kernel takes two runs of the application, each further one a run.
-
-    Args:
-        application: what to run.
-        target: the GPU; its counters of memory are read.
-        tool: where ncu is.
     """
 
     name = "ncu"
 
     def __init__(self, application: Application, target: Target, tool: Tool):
-        self._application = application
-        self._target = target
-        self._executable = tool.path or tool.name
-        self.device = application.device.product if application.device else target.product
+        super().__init__(application, target, tool)
         most = HITS, REQUESTS, *target.memory_counters
-        self._hits = [most, (HITS, REQUESTS)]
-        self._sectors: list[tuple[str, ...]] = [(SECTORS, REQUESTS)]
-        self._sectors_of: dict[object, float] = {}
+        self.sets = [most, (HITS, REQUESTS)], [(SECTORS, REQUESTS)]
+        self._sectors: dict[object, Totals] = {}
 
     def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
-        """The sums of the counters over all launches, in a run that carries the edit.
-
-        Raises:
-            ProfileError: no permission, a run that failed, or a launch that it does not show.
-        """
+        """The sums of the counters over all launches; raises as `totals`."""
         kernel = launches[0].launch.kernel
         spilled = any(launch.build is not None and launch.build.stack_bytes for launch in launches)
         counted = edit if spilled else None
         diff = counted.diff if counted else None
         key = kernel, diff, *((launch.launch.grid, launch.launch.ordinal) for launch in launches)
-        if key not in self._sectors_of:
-            readings = self._counted(self._sectors, lambda c: self._run(kernel, c, counted))
-            self._sectors_of[key] = _per_request(self._totals(launches, readings, counted))
-        readings = self._counted(self._hits, lambda counters: self._run(kernel, counters, edit))
-        sums = self._totals(launches, readings, edit)
-        return self._measurement(kernel, sums, self._sectors_of[key])
+        if key not in self._sectors:
+            self._sectors[key] = self.totals(launches, self.sets[1], counted)
+        hits = self.totals(launches, self.sets[0], edit)
+        return self.measurement(kernel, (hits, self._sectors[key]))
 
-    def begin(
-        self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
-    ) -> Callable[[Sequence[Edit]], list[Measurement]]:
-        """Starts two sessions over replays of the launches, for sectors of a request and all else;
-        what counts in them the unmodified kernel and each edit, as `measure` does."""
-        kernel, limit = launches[0].launch.kernel, self._application.limit_seconds
+    def read(self, ran: Ran) -> list[Reading]:
+        """Of its log."""
+        return read_ncu(_printed(ran))
 
-        def session(counters: Sequence[str]) -> Callable[[Sequence[Edit]], Ran]:
-            tool = partial(self._command, kernel, counters, most=MOST)
-            return begin_counting(replay(REPEATS), tool, limit)
+    def asks_too_much(self, ran: Ran, readings: Sequence[Reading], least: bool) -> bool:
+        """By the passes that it took."""
+        return not ran.exit_code and any(one.counters.get(PASSES, least) != 1 for one in readings)
 
-        begun = {choices[0]: session(choices[0]) for choices in (self._hits, self._sectors)}
-
-        def count(edits: Sequence[Edit]) -> list[Measurement]:
-            variants = (None, *edits)
-
-            def run(counters: tuple[str, ...]) -> list[Reading]:
-                ran = (begun.pop(counters, None) or session(counters))(edits)
-                readings = read_ncu(_printed(ran))
-                if ran.exit_code or not by_variant(readings, len(launches), len(variants)):
-                    raise _why(kernel, ran)
-                return readings
-
-            def sums(choices: list[tuple[str, ...]]) -> list[Totals]:
-                parts = by_variant(self._counted(choices, run), len(launches), len(variants))
-                return [*map(partial(self._totals, launches), parts, variants)]
-
-            per_request = map(_per_request, sums(self._sectors))
-            return [*map(partial(self._measurement, kernel), sums(self._hits), per_request)]
-
-        return count
-
-    def _counted(
-        self, choices: list[tuple[str, ...]], run: Callable[[tuple[str, ...]], list[Reading]]
-    ) -> list[Reading]:
-        """Of a run in which everything was counted at once.
-
-        Args:
-            choices: sets of counters, the largest first; what this GPU cannot count at once is
-                removed, so that it is asked for no second time.
-            run: counts one such set.
-        """
-        readings = run(choices[0])
-        while len(choices) > 1 and any(reading.counters.get(PASSES) != 1 for reading in readings):
-            choices.pop(0)
-            readings = run(choices[0])
-        if any(reading.counters.get(PASSES, 1) > 1 for reading in readings):
-            raise ProfileError(
-                f"ncu cannot count {' and '.join(choices[0])} at once on this GPU",
-                hint=without_counters(),
-            )
-        return readings
-
-    def _totals(
-        self, launches: Sequence[TracedLaunch], readings: Sequence[Reading], edit: Edit | None
-    ) -> Totals:
-        build, target = self._application.language.build, self._target
-        return totals(launches, readings, target, lambda launch: build(launch, target, edit))
-
-    def _run(self, kernel: str, counters: Sequence[str], edit: Edit | None) -> list[Reading]:
-        def command(folder: Path) -> list[str]:
-            return self._command(kernel, counters, folder)
-
-        with profiled(self._application, kernel, edit, command) as ran:
-            readings = read_ncu(_printed(ran))
-            if not readings or ran.exit_code:
-                raise _why(kernel, ran)
-            return readings
-
-    def _command(
-        self, kernel: str, counters: Sequence[str], folder: Path, most: int = LAUNCHES
+    def command(
+        self, kernel: str, counters: Counters, folder: Path, *, every: bool = False
     ) -> list[str]:
+        """With what it prints in a file."""
         flush = "all" if self._application.l2_before == "cold" else "none"
         return [
             self._executable,
@@ -243,14 +158,18 @@ class NcuProfiler:
             *("--clock-control", "none"),
             *("--cache-control", flush),
             *("--kernel-name-base", "function", "--kernel-name", kernel),
-            *("--filter-mode", "per-launch-config", "--launch-count", str(most)),
+            *("--filter-mode", "per-launch-config"),
+            *("--launch-count", str(MOST if every else LAUNCHES)),
             *("--metrics", ",".join((*counters, DURATION))),
             *("--csv", "--page", "raw", "--print-units", "base"),
             *("--log-file", str(folder / "ncu.csv")),
         ]
 
-    def _measurement(self, kernel: str, sums: Totals, per_request: float) -> Measurement:
-        counted = sums.counters
+    def measurement(
+        self, kernel: str, sums: Sequence[Totals], *, replayed: bool = False
+    ) -> Measurement:
+        """Of hits, and of sectors of a request."""
+        counted, per_request = sums[0].counters, _per_request(sums[1])
         hits, requests = counted.get(HITS), counted.get(REQUESTS)
         if hits is None or not requests or not per_request:
             raise ProfileError(f"ncu collected no L2 hits and requests of `{kernel}`")
@@ -264,13 +183,29 @@ class NcuProfiler:
             l2_requests=round(sectors),
             l2_bytes=round(sectors * SECTOR_BYTES),
             memory_bytes=round(sum(known)) if len(known) == len(memory) > 0 else None,
-            time_ms=None if sums.time_ns is None else sums.time_ns / 1e6,
+            time_ms=None if sums[0].time_ns is None else sums[0].time_ns / 1e6,
             l2_before=self._application.l2_before,
             counters={
-                **{name: counted[name] for name in self._hits[0] if name in counted},
+                **{name: counted[name] for name in self.sets[0][0] if name in counted},
                 f"{SECTORS} per request": per_request,
             },
         )
+
+    def explain(self, kernel: str, ran: Ran) -> ProfileError:
+        """By what it says itself, if it does."""
+        printed = _printed(ran) + ran.output
+        if "ERR_NVGPUCTRPERM" in printed:
+            return ProfileError(
+                "ncu may not read the counters of this GPU (ERR_NVGPUCTRPERM)",
+                hint=without_counters(NVIDIA_ACCESS),
+                details=("in a container: start it with --cap-add=SYS_ADMIN",),
+            )
+        errors = [line for line in printed.splitlines() if line.startswith("==ERROR==")]
+        if errors:
+            return ProfileError("ncu failed", hint=without_counters(), details=tuple(errors[-4:]))
+        listed = printed.partition("Available Kernels:")[2].splitlines()
+        seen = [line.split(". ", 1)[1] for line in listed if line[:1].isdigit()]
+        return failure("ncu", kernel, ran, seen)
 
 
 def _per_request(sums: Totals) -> float:
@@ -282,20 +217,3 @@ def _per_request(sums: Totals) -> float:
 def _printed(ran: Ran) -> str:
     file = ran.folder / "ncu.csv"
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-
-
-def _why(kernel: str, ran: Ran) -> ProfileError:
-    """Why a run has no readings of the kernel, or none to be trusted."""
-    printed = _printed(ran) + ran.output
-    if "ERR_NVGPUCTRPERM" in printed:
-        return ProfileError(
-            "ncu may not read the counters of this GPU (ERR_NVGPUCTRPERM)",
-            hint=without_counters(NVIDIA_ACCESS),
-            details=("in a container: start it with --cap-add=SYS_ADMIN",),
-        )
-    errors = [line for line in printed.splitlines() if line.startswith("==ERROR==")]
-    if errors:
-        return ProfileError("ncu failed", hint=without_counters(), details=tuple(errors[-4:]))
-    listed = printed.partition("Available Kernels:")[2].splitlines()
-    seen = [line.split(". ", 1)[1] for line in listed if line[:1].isdigit()]
-    return failure("ncu", kernel, ran, seen)

@@ -12,19 +12,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
-from intelliperf_swizzle import cache, records
+from intelliperf_swizzle import cache, profile, records
 from intelliperf_swizzle.children import call
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.frontends.emit import serial_divisions
+from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import NvidiaGpu, Target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.installed import Tool, without_counters
 from intelliperf_swizzle.records import Grid, Int64Array, Launch, Measurement, launched_axes
 from intelliperf_swizzle.stopping import ahead
 
@@ -127,14 +133,138 @@ def totals(
     )
 
 
-def by_variant(
-    readings: Sequence[Reading], launches: int, variants: int
-) -> list[Sequence[Reading]]:
+Counters: TypeAlias = tuple[str, ...]
+
+
+class CountingProfiler:
+    """Runs the application, or a replay of its launches, under a tool that counts.
+
+    What tools differ in is said by those that inherit it: their command line, how what they write
+    is read, whether they could count all that was asked for, and what a measurement is made of.
+
+    Args:
+        application: what to run.
+        target: the GPU; its counters are read.
+        tool: where the tool is.
+
+    Attributes:
+        sets: what a measurement is made of, each counted by itself: choices of counters, the
+            largest first; what this GPU cannot count at once is removed, so that it is asked for
+            no second time.
+    """
+
+    name: str
+    sets: tuple[list[Counters], ...]
+
+    def __init__(self, application: profile.Application, target: Target, tool: Tool):
+        self._application, self._target = application, target
+        self._executable = tool.path or tool.name
+        self.device = application.device.product if application.device else target.product
+
+    def command(
+        self, kernel: str, counters: Counters, folder: Path, *, every: bool = False
+    ) -> list[str]:
+        """What stands before the application; `every`: all launches are counted, not some."""
+        raise NotImplementedError
+
+    def read(self, ran: profile.Ran) -> list[Reading]:
+        """The launches that a run shows."""
+        raise NotImplementedError
+
+    def asks_too_much(self, ran: profile.Ran, readings: Sequence[Reading], least: bool) -> bool:
+        """Whether more was asked for than is counted at once; `least`: there is no less to ask."""
+        raise NotImplementedError
+
+    def explain(self, kernel: str, ran: profile.Ran) -> ProfileError:
+        """Why a run has no readings of the kernel, or none to be trusted."""
+        raise NotImplementedError
+
+    def measurement(
+        self, kernel: str, sums: Sequence[Totals], *, replayed: bool = False
+    ) -> Measurement:
+        """By the sums of each of `sets`; raises ProfileError if something is missing."""
+        raise NotImplementedError
+
+    def totals(
+        self, launches: Sequence[TracedLaunch], choices: list[Counters], edit: Edit | None
+    ) -> Totals:
+        """The sums over launches, in a run of the application that carries an edit.
+
+        Raises:
+            ProfileError: no permission, a run that failed, or a launch that it does not show.
+        """
+        kernel = launches[0].launch.kernel
+
+        def run(counters: Counters) -> AbstractContextManager[profile.Ran]:
+            tool = partial(self.command, kernel, counters)
+            return profile.profiled(self._application, kernel, edit, tool)
+
+        return self._sums(launches, self._counted(kernel, choices, run), edit)
+
+    def begin(
+        self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
+    ) -> Callable[[Sequence[Edit]], list[Measurement]]:
+        """Starts a session over a replay of the launches for each of `sets`; what counts in them
+        the unmodified kernel and each edit."""
+        kernel, limit = launches[0].launch.kernel, self._application.limit_seconds
+
+        def session(counters: Counters) -> Callable[[Sequence[Edit]], profile.Ran]:
+            tool = partial(self.command, kernel, counters, every=True)
+            return profile.begin_counting(replay(REPEATS), tool, limit)
+
+        begun = {choices[0]: session(choices[0]) for choices in self.sets}
+
+        def count(edits: Sequence[Edit]) -> list[Measurement]:
+            variants = (None, *edits)
+
+            def run(counters: Counters) -> AbstractContextManager[profile.Ran]:
+                return nullcontext((begun.pop(counters, None) or session(counters))(edits))
+
+            def sums(choices: list[Counters]) -> list[Totals]:
+                complete = len(launches) * len(variants) * REPEATS
+                readings = self._counted(kernel, choices, run, complete)
+                parts = _by_variant(readings, len(variants))
+                return [*map(partial(self._sums, launches), parts, variants)]
+
+            each = zip(*map(sums, self.sets), strict=True)
+            return [self.measurement(kernel, one, replayed=True) for one in each]
+
+        return count
+
+    def _counted(
+        self,
+        kernel: str,
+        choices: list[Counters],
+        run: Callable[[Counters], AbstractContextManager[profile.Ran]],
+        complete: int | None = None,
+    ) -> list[Reading]:
+        """Of a run in which everything was counted at once; `complete`: so many, or none."""
+        while True:
+            with run(choices[0]) as ran:
+                readings, least = self.read(ran), len(choices) == 1
+                if not self.asks_too_much(ran, readings, least):
+                    if ran.exit_code or len(readings) != (complete or len(readings) or 1):
+                        raise self.explain(kernel, ran)
+                    return readings
+                if least:
+                    raise ProfileError(
+                        f"{self.name} cannot count {' and '.join(choices[0])} at once on this GPU",
+                        hint=without_counters(),
+                        details=ran.last_lines(3),
+                    )
+            choices.pop(0)
+
+    def _sums(
+        self, launches: Sequence[TracedLaunch], readings: Sequence[Reading], edit: Edit | None
+    ) -> Totals:
+        build, target = self._application.language.build, self._target
+        return totals(launches, readings, target, lambda launch: build(launch, target, edit))
+
+
+def _by_variant(readings: Sequence[Reading], variants: int) -> list[Sequence[Reading]]:
     """The readings of each variant in a replay, which makes each launch with each variant
-    `REPEATS` times; empty if these are not the readings of all."""
+    `REPEATS` times."""
     rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
-    if len(readings) != launches * variants * REPEATS:
-        return []
     return [[one for row in rows[at::variants] for one in row] for at in range(variants)]
 
 

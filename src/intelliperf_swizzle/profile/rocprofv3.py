@@ -13,28 +13,22 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import (
-    Application,
-    Ran,
-    TracedLaunch,
-    begin_counting,
-    failure,
-    profiled,
-)
+from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
 from intelliperf_swizzle.profile.installed import AMD_ACCESS, Tool, without_counters
-from intelliperf_swizzle.profile.readings import REPEATS, Reading, by_variant, plain_name, totals
+from intelliperf_swizzle.profile.readings import (
+    Counters,
+    CountingProfiler,
+    Reading,
+    Totals,
+    plain_name,
+)
 from intelliperf_swizzle.records import Measurement
-
-T = TypeVar("T")
 
 _COLUMNS = ("Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counter_Name",
             "Counter_Value")  # fmt: skip
@@ -101,81 +95,44 @@ REQUESTS = "TCC_REQ_sum"
 TOO_MANY = re.compile(r"exceeds the capabilities of the hardware|error code 38\b|Missing: \[")
 """What rocprofv3 says where it cannot count all that it was asked for in one run."""
 
+NO_PERMISSION = re.compile("permission denied|not permitted|insufficient permission", re.I)
 
-class Rocprofv3Profiler:
+
+class Rocprofv3Profiler(CountingProfiler):
     """Runs the application under `rocprofv3`.
 
-    The L2 is as the application leaves it: the tool does not flush it. A replay does.
-
-    Args:
-        application: what to run.
-        target: the GPU; its counters are read.
-        tool: where rocprofv3 is.
+    The L2 is as the application leaves it: the tool does not flush it. A replay does. The first
+    measurement may take up to three runs, until it is known what this GPU counts at once.
     """
 
     name = "rocprofv3"
 
     def __init__(self, application: Application, target: Target, tool: Tool):
-        self._application = application
-        self._target = target
-        self._executable = tool.path or tool.name
-        self.device = application.device.product if application.device else target.product
+        super().__init__(application, target, tool)
         hits = target.l2_hit_counters
         traffic = target.llc_hit_counters or target.memory_counters
-        self._choices = [(*hits, REQUESTS, *traffic), (*hits, *traffic), hits]
+        self.sets = ([(*hits, REQUESTS, *traffic), (*hits, *traffic), hits],)
 
     def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
-        """The sums of the counters over all launches, in a run that carries the edit.
+        """The sums of the counters over all launches; raises as `totals`."""
+        sums = self.totals(launches, self.sets[0], edit)
+        return self.measurement(launches[0].launch.kernel, [sums])
 
-        The first measurement may take up to three runs, until it is known what this GPU counts at
-        once.
+    def read(self, ran: Ran) -> list[Reading]:
+        """Of the files that it has written."""
+        return read_folder(ran.folder)
 
-        Raises:
-            ProfileError: no permission, a run that failed, or a launch that it does not show.
-        """
-        kernel = launches[0].launch.kernel
+    def asks_too_much(self, ran: Ran, readings: Sequence[Reading], least: bool) -> bool:
+        """By what it says."""
+        failed = ran.exit_code or not readings
+        return bool(failed and TOO_MANY.search(ran.output) and not NO_PERMISSION.search(ran.output))
 
-        def run() -> tuple[Ran, list[Reading]]:
-            with profiled(self._application, kernel, edit, partial(self._command, kernel)) as ran:
-                return ran, read_folder(ran.folder)
-
-        return self._measurement(launches, edit, self._readings(kernel, run), "warm")
-
-    def begin(
-        self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
-    ) -> Callable[[Sequence[Edit]], list[Measurement]]:
-        """Starts a session over a replay of the launches; what counts in it the unmodified kernel
-        and each edit."""
-        kernel, limit = launches[0].launch.kernel, self._application.limit_seconds
-
-        def session() -> Callable[[Sequence[Edit]], Ran]:
-            return begin_counting(replay(REPEATS), partial(self._command, kernel), limit)
-
-        begun = [session()]
-
-        def count(edits: Sequence[Edit]) -> list[Measurement]:
-            def run() -> tuple[Ran, list[Sequence[Reading]]]:
-                ran = (begun.pop() if begun else session())(edits)
-                return ran, by_variant(read_folder(ran.folder), len(launches), 1 + len(edits))
-
-            parts = zip((None, *edits), self._readings(kernel, run), strict=True)
-            return [self._measurement(launches, *part, "cold") for part in parts]
-
-        return count
-
-    def _readings(self, kernel: str, run: Callable[[], tuple[Ran, list[T]]]) -> list[T]:
-        while True:
-            ran, readings = run()
-            if readings and not ran.exit_code:
-                return readings
-            if len(self._choices) == 1 or not TOO_MANY.search(ran.output):
-                raise _why(kernel, ran)
-            self._choices.pop(0)
-
-    def _command(self, kernel: str, folder: Path) -> list[str]:
-        """The command line; what is asked for stands in a file, which all versions take alike."""
+    def command(
+        self, kernel: str, counters: Counters, folder: Path, *, every: bool = False
+    ) -> list[str]:
+        """What is asked for stands in a file, which all versions take alike."""
         job = {
-            "pmc": list(self._choices[0]),
+            "pmc": list(counters),
             "kernel_include_regex": rf"^{re.escape(kernel)}(\.kd)?$",
             "output_directory": str(folder),
             "output_format": ["csv"],
@@ -184,17 +141,11 @@ class Rocprofv3Profiler:
         request.write_text(json.dumps({"jobs": [job]}), encoding="utf-8")
         return [self._executable, "-i", str(request), "--"]
 
-    def _measurement(
-        self,
-        launches: Sequence[TracedLaunch],
-        edit: Edit | None,
-        readings: Sequence[Reading],
-        before: Literal["cold", "warm"],
+    def measurement(
+        self, kernel: str, sums: Sequence[Totals], *, replayed: bool = False
     ) -> Measurement:
-        kernel, target = launches[0].launch.kernel, self._target
-        build = self._application.language.build
-        sums = totals(launches, readings, target, lambda launch: build(launch, target, edit))
-        counted = sums.counters
+        """Of hits and misses."""
+        counted, time_ns = sums[0].counters, sums[0].time_ns
         hits, misses = (counted.get(name) for name in self._target.l2_hit_counters[:2])
         if hits is None or misses is None or hits + misses == 0:
             raise ProfileError(f"rocprofv3 collected no L2 hits and misses of `{kernel}`")
@@ -203,28 +154,21 @@ class Rocprofv3Profiler:
             device=self.device,
             l2_hit_rate=hits / (hits + misses),
             l2_requests=round(hits + misses),
-            time_ms=None if sums.time_ns is None else sums.time_ns / 1e6,
-            l2_before=before,
-            counters={name: counted[name] for name in self._choices[0] if name in counted},
+            time_ms=None if time_ns is None else time_ns / 1e6,
+            l2_before="cold" if replayed else "warm",
+            counters={name: counted[name] for name in self.sets[0][0] if name in counted},
         )
 
-
-def _why(kernel: str, ran: Ran) -> ProfileError:
-    """Why a run has no readings, or none to be trusted."""
-    if re.search(r"permission denied|not permitted|insufficient permission", ran.output, re.I):
-        return ProfileError(
-            "rocprofv3 may not read the counters of this GPU",
-            hint=without_counters(AMD_ACCESS),
-            details=(
-                *ran.last_lines(3),
-                "in a container: --device=/dev/kfd --device=/dev/dri "
-                "--security-opt seccomp=unconfined",
-            ),
-        )
-    if TOO_MANY.search(ran.output):
-        return ProfileError(
-            "rocprofv3 cannot count L2 hits and misses at once on this GPU",
-            hint=without_counters(),
-            details=ran.last_lines(3),
-        )
-    return failure("rocprofv3", kernel, ran)
+    def explain(self, kernel: str, ran: Ran) -> ProfileError:
+        """By what it says itself, if it does."""
+        if NO_PERMISSION.search(ran.output):
+            return ProfileError(
+                "rocprofv3 may not read the counters of this GPU",
+                hint=without_counters(AMD_ACCESS),
+                details=(
+                    *ran.last_lines(3),
+                    "in a container: --device=/dev/kfd --device=/dev/dri "
+                    "--security-opt seccomp=unconfined",
+                ),
+            )
+        return failure("rocprofv3", kernel, ran)

@@ -134,7 +134,7 @@ class DescriptorArgument:
 
 @dataclass(frozen=True)
 class DtypeArgument:
-    """A Triton dtype passed as constexpr, by its Triton name (`fp16`)."""
+    """A dtype passed as constexpr, by its Triton name (`fp16`), or torch's (`torch.float16`)."""
 
     name: str
 

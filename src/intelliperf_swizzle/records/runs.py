@@ -218,70 +218,79 @@ class KernelSummary:
         return "; ".join(filter(None, (self.note or self.verdict, self.causes)))
 
 
-@dataclass(frozen=True)
-class Run:
-    """A finished run: what was tried on which kernel, and what came of it.
+@dataclass(frozen=True, kw_only=True)
+class RunPart:
+    """What a run and the file of its result have alike.
 
     Attributes:
-        kernel: the kernel that was worked on.
-        kernels: all that were recorded, what saves most time first.
-        formula: the optimization target (`swizzle`).
         target: name of the GPU.
+        domain_name: what the target calls an L2 with the CUs that it serves.
         profiler: what measured.
         proposer: who offered candidates.
         seed: of every random choice.
-        grid: of the kernel's largest launch.
-        constants: its integer arguments and constexprs.
-        launches: distinct launches of the kernel.
+        kernels: all that were recorded, what saves most time first.
         baseline: the unchanged kernel's measurement.
-        ceiling: the bound.
-        best: the attempt that is named, None if none is eligible and better.
-        attempts: all of them by number.
-        nothing_to_gain: the bound leaves less than a point, or no time; nothing was tried.
-        notes: sentences for the report.
-        history: path of the history file.
-        usage: what the language model took; None if there was none.
-        invocation: shell text that repeats the run; empty where it was no command line.
-        picture: what its pictures are drawn from; None if there is none.
-        file: the user's file that holds the kernel, an absolute path; empty where it is not known.
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
-        cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
-        domain_name: what the target calls an L2 with the CUs that it serves.
+        nothing_to_gain: the bound leaves less than a point, or no time; nothing was tried.
         interrupted: a signal ended the search; `best` is the best so far.
         alternatives: what could be done about the misses; None if it does not matter.
-        independence: of the kernel's programs.
-        by_hand: what people use without a search, beside it; none where nothing was searched.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
+        by_hand: what people use without a search, beside it; none where nothing was searched.
+        attempts: all of them by number.
+        cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
+        notes: sentences for the report.
+        usage: what the language model took; None if there was none.
+        history: path of the history file.
+        invocation: shell text that repeats the run; empty where it was no command line.
+        picture: what its pictures are drawn from; None if there is none.
     """
 
-    kernel: str
-    kernels: tuple[KernelSummary, ...]
-    formula: str
     target: str
+    domain_name: str = "XCD"
     profiler: str
     proposer: str
     seed: int
-    grid: Grid
-    constants: Constants
-    launches: int
+    kernels: tuple[KernelSummary, ...]
     baseline: Measurement
-    ceiling: Ceiling
-    best: Attempt | None
-    attempts: tuple[Attempt, ...]
-    nothing_to_gain: bool
-    notes: tuple[str, ...]
-    history: str
-    usage: Usage | None = None
-    invocation: str = ""
-    picture: Picture | None = None
-    file: str = ""
     predicted: Measurement | None = None
-    cautions: tuple[str, ...] = ()
-    domain_name: str = "XCD"
+    nothing_to_gain: bool
     interrupted: bool = False
     alternatives: Alternatives | None = None
     accuracy: Accuracy | None = None
     by_hand: tuple[ByHand, ...] = ()
+    attempts: tuple[Attempt, ...]
+    cautions: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+    usage: Usage | None = None
+    history: str
+    invocation: str = ""
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(RunPart):
+    """A finished run: what was tried on which kernel, and what came of it.
+
+    Attributes:
+        kernel: the kernel that was worked on.
+        formula: the optimization target (`swizzle`).
+        grid: of the kernel's largest launch.
+        constants: its integer arguments and constexprs.
+        launches: distinct launches of the kernel.
+        ceiling: the bound.
+        best: the attempt that is named, None if none is eligible and better.
+        file: the user's file that holds the kernel, an absolute path; empty where it is not known.
+        independence: of the kernel's programs.
+    """
+
+    kernel: str
+    formula: str
+    grid: Grid
+    constants: Constants
+    launches: int
+    ceiling: Ceiling
+    best: Attempt | None
+    file: str = ""
     independence: Independence | None = None
 
     @property

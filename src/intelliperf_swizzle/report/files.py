@@ -62,8 +62,8 @@ class NamedAttempt:
     measurement: records.Measurement
 
 
-@dataclass(frozen=True)
-class OwnPart:
+@dataclass(frozen=True, kw_only=True)
+class OwnPart(records.RunPart):
     """What IntelliPerf's own formulas do not know.
 
     Attributes:
@@ -72,32 +72,12 @@ class OwnPart:
     """
 
     schema: Literal[10]
-    target: str
-    domain_name: str
-    profiler: str
-    proposer: str
-    seed: int
     launch: LargestLaunch
-    kernels: tuple[records.KernelSummary, ...]
-    baseline: records.Measurement
-    predicted: records.Measurement | None
     ceiling_l2_hit_rate: records.Rate
     ceiling_derivation: str
-    nothing_to_gain: bool
-    interrupted: bool
     best: NamedAttempt | None
     established: records.Established
-    alternatives: records.Alternatives | None
     sizes: records.Sizes | None
-    accuracy: records.Accuracy | None
-    by_hand: tuple[records.ByHand, ...]
-    attempts: tuple[records.Attempt, ...]
-    cautions: tuple[str, ...]
-    notes: tuple[str, ...]
-    usage: records.Usage | None
-    history: str
-    invocation: str
-    picture: records.Picture | None
 
 
 @dataclass(frozen=True)
@@ -161,20 +141,18 @@ def result(run: records.Run, *, initial: str, optimized: str | None) -> dict[str
     return fields
 
 
-SHARED = {field.name for field in fields(OwnPart)} & {one.name for one in fields(records.Run)} - {
-    "best"
-}
-"""What a run has, and our part of the file has as it is."""
-
-
 def _own(run: records.Run) -> OwnPart:
     return OwnPart(
         schema=SCHEMA,
         launch=LargestLaunch(run.kernel, run.file, run.grid, run.constants, run.launches),
         ceiling_l2_hit_rate=run.ceiling.l2_hit_rate, ceiling_derivation=run.ceiling.derivation,
         best=_named(run.best) if run.best else None, established=establish(run), sizes=run.sizes,
-        **{name: getattr(run, name) for name in SHARED},
+        **_shared(run),
     )  # fmt: skip
+
+
+def _shared(part: records.RunPart) -> dict[str, Any]:
+    return {one.name: getattr(part, one.name) for one in fields(records.RunPart)}
 
 
 def _named(best: records.Attempt) -> NamedAttempt:
@@ -236,7 +214,7 @@ def run_of(fields: object) -> records.Run:
         best=_best(own),
         file=own.launch.file,
         independence=own.established.independence if own.established else None,
-        **{name: getattr(own, name) for name in SHARED},
+        **_shared(own),
     )
 
 

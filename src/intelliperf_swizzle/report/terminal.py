@@ -43,7 +43,6 @@ def console(stream: TextIO) -> Console:
         file=stream,
         width=None if stream.isatty() else PIPE_WIDTH,
         highlight=False,
-        soft_wrap=False,
         markup=False,
     )
 
@@ -164,7 +163,8 @@ def kernels(rows: Sequence[records.KernelSummary]) -> Table:
 def scored(found: records.Score, known: records.Accuracy | None, target: str) -> RenderableType:
     """One candidate beside the unmodified kernel; `known` of the model on such kernels."""
     attempt = found.attempt
-    said = f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}."
+    said = f"{attempt.verdict.kind}. {attempt.verdict.reason}."
+    said = said[0].upper() + said[1:]
     if attempt.measurement is not None and attempt.measurement.profiler == "model":
         said = f"{said} {sentences.of_model(known, target)}"
     verdict = _verdict([said], found.cautions)
@@ -189,10 +189,8 @@ def catalogue(patterns: Sequence[Pattern]) -> RenderableType:
             head.append(f"  ({', '.join(pattern.parameters)})", style="not bold")
         if pattern.condition:
             head.append(f"  only where {pattern.condition}", style="not bold yellow")
-        lines += [
-            head,
-            Padding(Text(" ".join(pattern.summary.split())), (0, 0, 0, 4), expand=False),
-        ]
+        summary = Text(" ".join(pattern.summary.split()))
+        lines += [head, Padding(summary, (0, 0, 0, 4), expand=False)]
     return Group(*lines)
 
 

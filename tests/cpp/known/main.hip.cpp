@@ -95,6 +95,25 @@ __global__ void voted(int* cells) {
   cells[at] = __syncthreads_count(cells[at] == 0) + __syncthreads_or(cells[at]);
 }
 
+// What brings workgroups together beyond the recorded size alone.
+#define PLACED(NAME, PLACE)                               \
+  __global__ void NAME(int* cells) {                      \
+    const int x = int(blockIdx.x), y = int(blockIdx.y);   \
+    const int at = y * int(gridDim.x) + x;                \
+    cells[PLACE] = at;                                    \
+  }
+PLACED(apart, at)
+PLACED(clamped, min(at, 4000))
+PLACED(chosen, at > 4000 ? 7 : at + 8)
+PLACED(pitched, y * 1024 + x)
+PLACED(crossed, x ^ (y << 10))
+PLACED(branched, (at < 4000 ? at + 1 : cells[4095] > 5 ? 3 : cells[4095]))
+
+__global__ void rounded_up(int* cells, int count) {
+  const int at = int(blockIdx.x * WIDTH + threadIdx.x);
+  if (at < count) cells[at % 2040] = at;
+}
+
 template <typename T>
 T* allocated(size_t count) {
   void* at = nullptr;
@@ -139,5 +158,9 @@ int main(int argc, char**) {
   counted_alike<<<groups, WIDTH>>>(cell);
   counted_wide<<<groups, WIDTH>>>(cell);
   counted_and_read<<<groups, WIDTH>>>(cell, cell + 1);
+  int* placed = allocated<int>(4096);
+  for (auto* kernel : {apart, clamped, chosen, pitched, crossed, branched})
+    kernel<<<dim3(groups, 2), WIDTH>>>(placed);
+  rounded_up<<<groups, WIDTH>>>(placed, 2030);
   return hipDeviceSynchronize() != hipSuccess;
 }

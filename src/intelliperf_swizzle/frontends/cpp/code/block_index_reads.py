@@ -106,17 +106,14 @@ class CallGraph:
 
     def _line(self, kernel: str, name: str) -> str:
         """Where a kernel comes to a function; empty where no line is kept."""
-        todo, seen = [name], {name}
-        while todo:
-            one = todo.pop(0)
-            for caller in self.reached(kernel):
-                if one in self._mentions[caller]:
-                    lines = (row for row in self._bodies[caller].splitlines() if f"@{one}" in row)
-                    if place := next(filter(None, map(self._debug.place, lines)), None):
-                        return place
-                    todo += [] if caller in seen else [caller]
-                    seen.add(caller)
-        return ""
+        callers = self.reached(kernel)
+        rows = (
+            row
+            for one in reached([name], lambda one: [c for c in callers if one in self._mentions[c]])
+            for caller in callers if one in self._mentions[caller]
+            for row in self._bodies[caller].splitlines() if f"@{one}" in row
+        )  # fmt: skip
+        return next(filter(None, map(self._debug.place, rows)), "")
 
     def _mentioned(self, kernel: str) -> list[str]:
         return [one for name in self.reached(kernel) for one in sorted(self._mentions[name])]

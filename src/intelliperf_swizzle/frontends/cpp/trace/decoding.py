@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -101,20 +102,119 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     )
 
 
-FOLDS = ("urem", "srem", "and", "udiv", "sdiv", "lshr", "ashr")
+_FOLDS = ("urem", "srem", "and", "udiv", "sdiv", "lshr", "ashr", "trunc", "select", "icmp")
+_CHOSEN = re.compile(r"llvm\.(?:[su](?:min|max)|abs)\.")
+_SUMS, _ALONE = ("add", "sub", "or", "getelementptr"), ("mul", "shl", "xor")
+_APART = (
+    *_SUMS, *_ALONE, "zext", "sext", "phi", "load", "bitcast", "ptrtoint", "inttoptr", "freeze",
+    "addrspacecast", "extractelement", "insertelement", "shufflevector",
+)  # fmt: skip
+"""Steps that bring no two workgroups together, `_SUMS` and `_ALONE` if one operand alone follows
+from a workgroup's number."""
 
 
-def folds(program: Program, sites: Collection[int]) -> frozenset[int]:
-    """What may bring workgroups together at one size and not at a smaller one: steps that lead to
-    these accesses, as of `sw_touch`."""
+@dataclass(frozen=True)
+class Fold:
+    """A step that may bring workgroups together, and what `ssa.outcomes` asks of it.
+
+    Attributes:
+        operands: that it is made of; of a sum those that follow from a workgroup's number.
+        sides: as of `ssa.outcomes`; none if no outcome tells what else it may do.
+    """
+
+    operands: tuple[Number | int, ...]
+    sides: tuple[int, ...] = ()
+
+
+def folds(program: Program, sites: Collection[int]) -> dict[int, Fold]:
+    """What may bring workgroups together at one size and not at a smaller one: steps that lead
+    from a workgroup's number to these accesses, as of `sw_touch`."""
     steps = {step.id: step for block in program.steps.values() for step in block}
+    decided = _deciding(program)
+    before = {
+        key: [one for one in (*step.operands, *step.incoming.values(), *decided.get(key, ()))
+              if isinstance(one, int) and one in steps]
+        for key, step in steps.items()
+    }  # fmt: skip
+    readers: dict[int, list[int]] = {}
+    for key, values in before.items():
+        for one in values:
+            readers.setdefault(one, []).append(key)
+    numbers = [key for key, step in steps.items() if ".workgroup.id." in step.how]
+    own = reached(numbers, lambda key: readers.get(key, ()))
     ends = [one.id for one in steps.values() if one.how == "sw_touch"
             and isinstance(site := one.operands[4], Sum) and site.c in sites]  # fmt: skip
-    leading = reached(ends, lambda key: [
-        one for one in (*steps[key].operands, *steps[key].incoming.values())
-        if isinstance(one, int) and one in steps
+    leading = reached((one for end in ends for one in before[end]), before.__getitem__)
+    found = {key: _fold(steps[key], steps, own) for key in leading if key in own}
+    return {key: fold for key, fold in found.items() if fold is not None}
+
+
+def _fold(step: Step, steps: Mapping[int, Step], own: Collection[int]) -> Fold | None:
+    mine = [one for one in dict.fromkeys(step.operands) if isinstance(one, int) and one in own]
+    if step.opcode == "icmp":  # sizes are compared at all sizes
+        fixed = len(mine) > 1 or any(isinstance(one, Sum) for one in step.operands)
+        return Fold(step.operands, (0, 0)) if fixed else None
+    if (step.bits == 1 and not step.lanes) or (step.opcode == "trunc" and step.bits >= 32):
+        return None
+    if step.opcode in _FOLDS or _CHOSEN.match(step.how):
+        taken = {"call": 1 if "abs" in step.how else 2}.get(step.opcode)
+        return Fold(step.operands[:taken], (0, 0))
+    together = step.opcode == "or" and step.how != "disjoint"
+    if len(mine) == 2 and step.opcode in _SUMS and not together:
+        strides, (a, b) = step.strides or (1,), map(step.operands.index, mine)
+        units, sizes = (strides[-1], *strides), (1, *strides)
+        multiples = (_multiple(one, other, steps, own) for one, other in (mine, mine[::-1]))
+        scales = ((units[a], sizes[b]), (units[b], sizes[a]))
+        sides = (-(-of * one // other) for of, (one, other) in zip(multiples, scales, strict=True))
+        return Fold(tuple(mine), tuple(sides))
+    together |= len(mine) > 1 and step.opcode in (*_SUMS, *_ALONE)
+    number = ".workgroup.id." in step.how
+    return None if number or (step.opcode in _APART and not together) else Fold(step.operands)
+
+
+def _multiple(
+    value: Number | int, other: Number | int, steps: Mapping[int, Step], own: Collection[int]
+) -> int:
+    """The constant of which a workgroup's number is a multiple, if the other one is not bounded."""
+    last = ("mul", "shl", "load", "call")
+    made = reached([value], lambda key: () if steps[key].opcode in last else [
+        one for one in (*steps[key].operands, *steps[key].incoming.values()) if one in own
     ])  # fmt: skip
-    return frozenset(key for key in leading if steps[key].opcode in FOLDS)
+    times = [
+        (one.c if step.opcode == "mul" else 1 << one.c) if isinstance(one, Sum) else 0
+        for step in (steps[key] for key in made if isinstance(key, int))
+        for one in (step.operands[-1:] if step.opcode in ("mul", "shl") else ())
+    ]
+    return 0 if _is_bounded(other, steps) else math.gcd(*times)
+
+
+def _is_bounded(value: Number | int, steps: Mapping[int, Step]) -> bool:
+    """Whether constants alone say what a number that is not negative is at most."""
+    step = steps.get(value) if isinstance(value, int) else None
+    if step is None or step.opcode in ("phi", "load", "call"):
+        return not isinstance(value, int) or (step is not None and ".workitem.id." in step.how)
+    kind = step.opcode[1:]
+    operands = step.operands[kind == "rem" : 1 if kind in ("div", "shr") else None]
+    return (any if step.opcode == "and" else all)(_is_bounded(one, steps) for one in operands)
+
+
+def _deciding(program: Program) -> dict[int, list[Number | int]]:
+    """The conditions by which a phi has one of its values: of branches since its dominators."""
+    ways: dict[int, list[int]] = {block: [] for block in program.steps}
+    for block, steps in program.steps.items():
+        for target in steps[-1].targets:
+            ways[target].append(block)
+    over: dict[int, set[int]] = {}
+    found: dict[int, list[Number | int]] = {}
+    for block in sorted(program.steps, key=program.order.__getitem__):
+        around = [over[one] for one in ways[block] if one in over]
+        begin = set.intersection(*around) if around else set()
+        over[block] = {block} | begin
+        inside = reached(ways[block], lambda one: () if one in begin else ways[one])  # noqa: B023
+        asked = [steps[-1].operands[0] for steps in map(program.steps.__getitem__, inside)
+                 if len(steps[-1].targets) > 1]  # fmt: skip
+        found |= {one.id: asked for one in program.steps[block] if one.opcode == "phi"}
+    return found
 
 
 class _TermDecoder:

@@ -13,9 +13,16 @@ import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.trace import terms
-from intelliperf_swizzle.frontends.cpp.trace.decoding import Number, Program, Step, UnknownStepError
+from intelliperf_swizzle.frontends.cpp.trace.decoding import (
+    Fold,
+    Number,
+    Program,
+    Step,
+    UnknownStepError,
+)
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
+from intelliperf_swizzle.frontends.ssa import outcomes
 from intelliperf_swizzle.records import Access, Grid, Int64Array
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer, Update
 
@@ -50,7 +57,7 @@ class Interpreter:
         memory: what loads that decide read.
         update: is told what atomics do.
         folds: as of `decoding.folds`.
-        folded: by their text, whether one of those that follow from a workgroup's number was.
+        folded: which outcomes there are of these.
         computed: int64[workgroups, 3]; `arithmetic.Counts` of those that were run last, for the
             lanes of each; 0 in slices that do not count.
     """
@@ -62,8 +69,8 @@ class Interpreter:
     values: Sequence[int]
     memory: DeviceMemory
     update: CurrentUpdate
-    folds: frozenset[int] = frozenset()
-    folded: dict[str, bool] = field(default_factory=dict)
+    folds: Mapping[int, Fold] = field(default_factory=dict)
+    folded: set[tuple[int, int]] = field(default_factory=set)
 
     def run(
         self, programs: Int64Array, recorder: Observer, *, most_steps: int = _MOST_STEPS
@@ -92,7 +99,7 @@ class Interpreter:
         while self._pending:
             block = min(self._pending, key=self.program.order.__getitem__)
             masks, phis = self._pending.pop(block)
-            mask = terms.simplified(terms.union(masks))
+            mask = terms.simplify(terms.union(masks))
             self._env.update(phis)
             steps = self.program.steps[block]
             left -= len(steps)
@@ -119,15 +126,26 @@ class Interpreter:
             self._call(step, mask)
         elif step.opcode not in ("ret", "unreachable"):
             self._env[step.id] = self._compute(step)
-            if step.id in self.folds and not self.folded.get(step.text):
-                self._note(step)
+        if step.id in self.folds and not {(step.id, 0), (step.id, 1)} <= self.folded:
+            self._note(step, mask)
 
-    def _note(self, step: Step) -> None:
-        """Notes of what follows from a workgroup's number whether it is folded."""
-        given, made = self._get(step.operands[0]), self._env[step.id]
-        if isinstance(given, Sum) and isinstance(made, Sum) and any(key[0] for key in given.terms):
-            unfolded = Sum(0) if step.opcode in ("udiv", "sdiv", "lshr", "ashr") else given
-            self.folded[step.text] = bool((made.array() != unfolded.array()).any())
+    def _note(self, step: Step, mask: Mask) -> None:
+        """Notes which outcomes there are of one of `folds`."""
+        fold = self.folds[step.id]
+        sums = [self._get(one) for one in (*fold.operands, step.id)]
+        lanes = [one.array() for one in sums if isinstance(one, Sum)]
+        if not fold.sides or len(lanes) < len(sums):
+            return
+        active = terms.whole(mask)
+        if not active.all():
+            active, *lanes = np.broadcast_arrays(active, *lanes)
+            lanes = [one[active] for one in lanes]
+        *given, made = lanes
+        made = made & (1 << step.bits) - 1 if step.opcode == "trunc" else made
+        self.folded |= {
+            (step.id, side)
+            for side, found in enumerate(outcomes(step.opcode, given, made, fold.sides)) if found
+        }  # fmt: skip
 
     # --- control flow --------------------------------------------------------------------------
 

@@ -156,15 +156,27 @@ class _Tracing:
                 "launch itself writes"
             )
         every, unseen = conflicts(self._kernel.slice, self._kernel.code.symbol, recorder.sites)
-        folded = self._runner.folded if isinstance(self._runner, Interpreter) else {}
-        unseen |= {f"{self._kernel.code.symbol}: {one}" for one in folded if not folded[one]}
-        every |= {f"{self._kernel.code.symbol}: {one}" for one in folded}
+        folds = self._folds()
+        unseen |= {name for name, made in folds.items() if not made}
+        every |= folds.keys()
         trace = replace(
             trace, tile_arithmetic=self._arithmetic(trace), waves=launch.options["num_warps"],
             hands_over=self._kernel.slice.hands_over,
             seen=every - unseen, unseen=unseen,
         )  # fmt: skip
         return sharing.with_sharing(trace, recorder, lambda watch: self._run(watch, None))
+
+    def _folds(self) -> dict[str, bool]:
+        """What may bring workgroups together, by name, and whether it does; it may, if executed."""
+        symbol, runner = self._kernel.code.symbol, self._runner
+        if not isinstance(runner, Interpreter):
+            return {f"{symbol}: executed": False}
+        texts = {step.id: step.text for block in runner.program.steps.values() for step in block}
+        return {
+            f"{symbol}: {texts[key]} {side}": (key, side) in runner.folded
+            for key, fold in runner.folds.items()
+            for side in range(max(1, len(fold.sides)))
+        }
 
     def _arithmetic(self, trace: records.Trace) -> records.Int64Array | None:
         """What each workgroup computes: a few are counted, and for each access that of theirs."""

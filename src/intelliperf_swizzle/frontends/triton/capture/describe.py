@@ -234,8 +234,8 @@ class _Converter:
             return self._tensor(value)
         if sources.is_jit_function(value):
             return records.FunctionArgument(self.keys[id(sources.python_function(value))])
-        if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
-            return records.DtypeArgument(value.name)
+        if type(value).__name__ == "dtype":
+            return records.DtypeArgument(getattr(value, "name", str(value)))
         if isinstance(value, (tuple, list)):
             return tuple(self.convert(name, item) for item in value)
         plain: records.Argument = sources.constant(value)

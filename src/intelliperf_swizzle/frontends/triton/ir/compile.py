@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import triton.compiler.code_generator  # noqa: F401 - else each fork of this process does
 import triton.language as tl
 from triton._C.libtriton import ir, passes
 from triton.backends.amd.compiler import HIPBackend

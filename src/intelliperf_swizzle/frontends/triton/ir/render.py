@@ -134,7 +134,8 @@ def live_arguments(
             extents = map(list, (argument.shape, argument.strides, argument.block_shape))
             return TensorDescriptor(tensor(argument.base), *extents)
         if isinstance(argument, records.DtypeArgument):
-            return tl.dtype(argument.name)
+            package, _, dtype = argument.name.rpartition(".")
+            return getattr(importlib.import_module(package), dtype) if package else tl.dtype(dtype)
         if isinstance(argument, records.FunctionArgument):
             return functions[argument.key]
         if not isinstance(argument, tuple):
@@ -239,11 +240,9 @@ def _bind(
         return [f"{name} = None"]  # until all functions are there
     if kind == "unknown":
         return [f"# {name}: {' '.join(str(meaning[1]).split())}"]
-    if kind == "module":
-        return [f"{name} = __import__('importlib').import_module({meaning[1]!r})"]
-    if kind == "attribute":
+    if kind in ("module", "attribute"):
         module = f"__import__('importlib').import_module({meaning[1]!r})"
-        return [f"{name} = {module}.{meaning[2]}"]
+        return [f"{name} = {'.'.join((module, *meaning[2:]))}"]
     if kind == "namespace":
         statements = [f"{name} = _types.ModuleType({name!r})"]
         for inner, inner_meaning in meaning[1].items():

@@ -169,22 +169,6 @@ def on_lanes(p: Programs, function: Function, blocks: Sequence[Block], element: 
     return Block((rounded(function(*arrays), element),), element, shape)
 
 
-def outcomes(
-    name: str, given: Sequence[Array], made: Array, sides: tuple[int, ...]
-) -> tuple[bool, ...]:
-    """Whether what is made differs from each of the last two that it is made of; of a comparison,
-    whether it is true and false, of a quotient whether there is more than 0, and of a sum whether
-    each ranges over what the other one is a multiple of (`sides`)."""
-    if name in ("arith.addi", "arith.subi", "tt.addptr"):
-        ranges = (int(one.max()) - int(one.min()) if one.size else -1 for one in given[::-1])
-        return tuple(one >= side for one, side in zip(ranges, sides, strict=True))
-    if name == "arith.cmpi":
-        return bool(made.any()), not made.all()
-    if name.startswith(("arith.div", "arith.shr")):
-        return (bool(made.any()),) * 2
-    return bool((made != given[-2:][0]).any()), bool((made != given[-1]).any())
-
-
 def libdevice(symbol: str) -> Operation | None:
     """A function of `libdevice` or `ocml` by its symbol; None if it is not known here."""
     name = re.sub(r"^__(nv|ocml)_|_f(16|32|64)$", "", symbol)

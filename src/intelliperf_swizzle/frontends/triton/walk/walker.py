@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from intelliperf_swizzle.frontends.ssa import outcomes
 from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
@@ -36,7 +37,6 @@ from intelliperf_swizzle.frontends.triton.walk.operations import (
     Type,
     constant,
     libdevice,
-    outcomes,
     reduction,
 )
 from intelliperf_swizzle.records import Int64Array
@@ -367,10 +367,11 @@ class Walker:
         """Notes which outcomes there are of one of `flow.folds`."""
         active, rank = self.programs.active, len(self.plan.types[op.results[0]][1])
         lanes = [align(self.values[name].data, rank) for name in (*op.operands, *op.results)]
+        name = op.name.split(".")[-1]
         *given, made = (lane[active] if len(lane) == len(active) else lane for lane in lanes)
         if op.name == "tt.addptr":  # an address is in bytes, what it is a multiple of in elements
             given[0] = given[0] // self.plan.types[op.results[0]][0].target.bytes
-        for side, found in enumerate(outcomes(op.name, given, made, self.plan.folds[op])):
+        for side, found in enumerate(outcomes(name, given, made, self.plan.folds[op])):
             self.accesses.now.made |= {(op, side)} if found else set()
 
     def _combine(self, op: Op) -> None:
