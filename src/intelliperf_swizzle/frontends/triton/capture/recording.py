@@ -13,7 +13,6 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -279,8 +278,6 @@ def start(
     """
     search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
     caches = folder.parent if on_gpu else folder
-    if on_gpu:
-        _share_compiled(environment, caches / "triton-cache")
     without = {name: environment.get(name, "1") for name in _WITHOUT_GPU}
     hooked = {
         **{name: text for name, text in environment.items() if name != "TRITON_INTERPRET"},
@@ -300,16 +297,6 @@ def start(
         said = f"there is no program `{command[0]}`"
         said = said if gone else f"`{command[0]}` cannot be started: {error}"
         raise UsageError(said, hint=_another_program(command, Path(cwd))) from error
-
-
-def _share_compiled(environment: Mapping[str, str], folder: Path) -> None:
-    """Links to what Triton has compiled for the user before, without what tuners have chosen."""
-    home = Path(environment.get("TRITON_HOME", Path.home()), ".triton", "cache")
-    folder.mkdir(parents=True, exist_ok=True)
-    for kept in Path(environment.get("TRITON_CACHE_DIR", home)).glob("*"):
-        with suppress(OSError):
-            if not any(kept.glob("*.autotune.json")):
-                (folder / kept.name).symlink_to(kept.absolute())
 
 
 def _another_program(command: Sequence[str], cwd: Path) -> str:
