@@ -418,8 +418,8 @@ def _write_in_copy(file: Path, copy: Path, text: str) -> None:
             place.unlink()
             if place != file:
                 place.mkdir()
-                for one in real.iterdir():
-                    (place / one.name).symlink_to(one)
+                for entry in real.iterdir():
+                    (place / entry.name).symlink_to(entry)
     file.write_bytes(text.encode())
 
 
@@ -434,10 +434,10 @@ def _surround(root: Path, copy: Path) -> None:
     for real, place in _around(root, copy):
         if real == real.parent or not os.access(real, os.R_OK):
             return
-        for one in sorted(real.iterdir()):
-            link = place / one.name
-            if not (link.exists() or link.is_symlink() or one == root or one in root.parents):
-                link.symlink_to(one)
+        for entry in sorted(real.iterdir()):
+            link = place / entry.name
+            if not (link.exists() or link.is_symlink() or entry == root or entry in root.parents):
+                link.symlink_to(entry)
 
 
 def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str]:

@@ -265,11 +265,11 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
     digits.
     """
     kept: dict[str, list[Attempt]] = {}
-    for one in by_screen(attempts):
-        family = kept.setdefault(_family(one.candidate), [])
+    for attempt in by_screen(attempts):
+        family = kept.setdefault(_family(attempt.candidate), [])
         above = family[-1].screened_l2_hit_rate if family else None
-        if above is None or above - (one.screened_l2_hit_rate or 0.0) > SAME_SCREEN:
-            family.append(one)
+        if above is None or above - (attempt.screened_l2_hit_rate or 0.0) > SAME_SCREEN:
+            family.append(attempt)
     return [one for family in kept.values() for one in family]
 
 

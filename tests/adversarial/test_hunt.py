@@ -17,7 +17,7 @@ from hunt.gates import judge
 from hunt.swizzles import drops_tiles, patched, renumber
 from hunt.truth import LAUNCH, ORDERS, Truth
 
-PAIRS = 300
+PAIRS = 200
 SEED = 500_000
 """Not among those of the recorded campaign."""
 

@@ -152,6 +152,7 @@ def test_candidates_are_compared_and_timed(
     assert "nonsense" in text
 
 
+@pytest.mark.parametrize("bed", [HIP], ids=["hip"], indirect=True)  # CUDA's: test_cuda_trials.py
 @pytest.mark.usefixtures("on_this")
 def test_the_plain_command_measures(bed: Bed, tmp_path: Path) -> None:
     """From recording to a patch of the .cu file, on a machine that seems to have the GPU."""
@@ -207,6 +208,7 @@ def test_source_in_a_string_is_refused_by_name(bed: Bed, tmp_path: Path) -> None
     assert ".cu file" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)  # a command of either
 @pytest.mark.usefixtures("on_this")
 def test_a_unit_test_runs_on_the_gpu(bed: Bed) -> None:
     """And judges by its exit code, also before its first launch."""

@@ -32,12 +32,12 @@ def test_equal_work_is_refused_with_both_programs() -> None:
 
 
 def test_no_elements_looked_at_are_not_told() -> None:
-    assert judge(seen([2, 0, 3, 1], None), "kernel", GRID).kind == "not told"
+    assert judge(seen([2, 0, 3, 1], None), "kernel", GRID).kind == "undecided"
 
 
 def test_gaps_and_idle_programs_are_not_told() -> None:
     idle = replace(seen([2, 0, 3, 1], (replace(GAPS, programs=2),)), writes=np.arange(4) < 2)
-    assert judge(idle, "kernel", GRID).kind == "not told"
+    assert judge(idle, "kernel", GRID).kind == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_each_rule_decides_alone(reason: str) -> None:
     ("output", "kind"),
     [
         (replace(TORN, elements=9), "not a permutation"),
-        (replace(TORN, elements=9, unwritten=5), "not told"),  # in a larger tensor
-        (replace(TORN, clash=((0,), 0, 3)), "not told"),  # pid % 3, of four
-        (replace(TORN, blocks=False, elements=9), "not told"),  # a scalar for each program
+        (replace(TORN, elements=9, unwritten=5), "undecided"),  # in a larger tensor
+        (replace(TORN, clash=((0,), 0, 3)), "undecided"),  # pid % 3, of four
+        (replace(TORN, blocks=False, elements=9), "undecided"),  # a scalar for each program
         (replace(TORN, blocks=False, elements=2), "permutation"),  # flags: each serves several
         (replace(TORN, blocks=False, elements=9, unwritten=8), "permutation"),
     ],
@@ -119,4 +119,4 @@ def test_elements_that_are_left_beside_a_whole_tensor(output: Output, kind: str)
 
 def test_what_is_loaded_may_decide_that_elements_are_left() -> None:
     listed = replace(seen(TILES, (TORN, LOG)), places_loaded=True)
-    assert first_rule(listed) == ("not told", TWICE_AND_NEVER)
+    assert first_rule(listed) == ("undecided", TWICE_AND_NEVER)

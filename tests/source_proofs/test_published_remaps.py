@@ -55,7 +55,7 @@ UNKNOWN = {
     "figure_13 100": "288 elements are written outside every tensor",
     "group_m_without_border 12 20": "40 of 240 programs write nothing",
 }
-"""Not told, and why."""
+"""Undecided, and why."""
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +90,10 @@ def test_refused_with_a_witness(
 
 
 @pytest.mark.parametrize(("launch", "why"), UNKNOWN.items())
-def test_not_told_where_it_cannot_be(
+def test_undecided_where_it_must_be(
     verdicts: dict[str, RemapVerdict], launch: str, why: str
 ) -> None:
-    assert verdicts[launch].kind == "not told"
+    assert verdicts[launch].kind == "undecided"
     assert why in describe_remap(verdicts[launch])
 
 

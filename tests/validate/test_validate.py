@@ -184,8 +184,8 @@ def test_tiny_sums_and_what_lies_behind_them_are_compared(
     edits = {launch.source.kernel: launch.source.entry.text.replace(old, new)}
     touched = frozenset({0})
     request = Request(
-        launch, edits, np.arange(20), touched, touched, np.arange(20),
-        all_tiles=True, together=False, tolerance=1e-5, must_execute=True,
+        launch, edits, np.arange(20), touched, touched, None,
+        together=False, tolerance=1e-5, must_execute=True,
     )  # fmt: skip
     answers, error = call_each(
         "intelliperf_swizzle.frontends.triton.validate.compare_child:compare",
@@ -307,7 +307,7 @@ def test_several_launches_are_each_compared(tmp_path: Path) -> None:
     assert (outcome.launches, outcome.tiles_compared, outcome.tiles) == (2, 55, 55)
 
 
-def test_matrices_of_gigabytes_cost_only_what_the_sample_touches(tmp_path: Path) -> None:
+def test_matrices_of_gigabytes_are_not_executed(tmp_path: Path) -> None:
     small = transpose_launch(tmp_path)
     n = 32768
     matrix = TensorArgument(0, "fp16", (n, n), (n, 1))
@@ -320,7 +320,7 @@ def test_matrices_of_gigabytes_cost_only_what_the_sample_touches(tmp_path: Path)
     before_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # of any earlier child
     outcome = validated(launch, edited(launch, CONTIGUOUS), proved(launch, CONTIGUOUS), ALL)
     assert outcome.same_bits
-    assert outcome.method == "ir-and-sample"
+    assert (outcome.method, outcome.tiles_compared) == ("ir-and-sample", 0)
     largest_child_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     assert largest_child_kib < max(1 << 20, before_kib + 1)
 
@@ -460,6 +460,16 @@ def test_bytes_that_differ_are_seen(tmp_path: Path, old: str, new: str, names: s
     launch = gemm_launch(tmp_path)
     edit = with_text(launch, edited(launch, REVERSED), old, new)
     assert names in refusal(launch, edit, REVERSED, ALL)
+
+
+@pytest.mark.usefixtures("no_ir")
+def test_bytes_that_differ_are_seen_in_a_sample(tmp_path: Path) -> None:
+    launch = gemm_launch(tmp_path)
+    edit = edited(launch, REVERSED)
+    old = "accumulator.to(tl.float16)"
+    assert "`c_ptr` differs" in refusal(
+        launch, with_text(launch, edit, old, f"{old} * 1.001"), REVERSED
+    )
 
 
 @pytest.mark.usefixtures("no_ir")

@@ -202,8 +202,8 @@ def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> 
 def _last_end(work: Float64Array, slots: int) -> float:
     """When the last of some workgroups ends that start in this order."""
     free = sorted(work[:slots].tolist())
-    for one in work[slots:].tolist():
-        heapq.heapreplace(free, free[0] + one)
+    for seconds in work[slots:].tolist():
+        heapq.heapreplace(free, free[0] + seconds)
     return max(free, default=0.0)
 
 

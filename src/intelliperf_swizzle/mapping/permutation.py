@@ -182,7 +182,7 @@ KINDS_OF_STEP = 8
 """So many kinds of steps between neighbours are looked at, the rarest first."""
 
 
-def sample_tiles(grid: Grid, tile: Int64Array) -> tuple[Int64Array, int]:
+def sample_tiles(grid: Grid, tile: Int64Array) -> Int64Array:
     """Launch indices to execute, the most telling first.
 
     In this order: the corners of the grid; both sides of the steps of the mapping (where
@@ -195,7 +195,7 @@ def sample_tiles(grid: Grid, tile: Int64Array) -> tuple[Int64Array, int]:
         tile: int64[programs]; launch index -> tile.
 
     Returns:
-        The launch indices, each once, and how many of the first must not be left out.
+        The launch indices, each once.
     """
     launch_index = np.empty_like(tile)
     launch_index[tile] = np.arange(len(tile))
@@ -208,8 +208,7 @@ def sample_tiles(grid: Grid, tile: Int64Array) -> tuple[Int64Array, int]:
     ]
     musts = [0, len(tile) - 1, *launch_index[corners], *_steps(tile), *launch_index[edges]]
     spread = np.linspace(0, len(tile) - 1, SPREAD).astype(np.int64)
-    chosen = dict.fromkeys([*map(int, musts), *map(int, spread)])
-    return np.array(list(chosen), np.int64), len(set(map(int, musts)))
+    return np.array(list(dict.fromkeys([*map(int, musts), *map(int, spread)])), np.int64)
 
 
 def _linear(at: tuple[int, ...], grid: Grid) -> int:

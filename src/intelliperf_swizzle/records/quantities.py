@@ -105,7 +105,7 @@ class Proof:
         return hash(self.fingerprint)
 
 
-RemapKind: TypeAlias = Literal["permutation", "not a permutation", "not told"]
+RemapKind: TypeAlias = Literal["permutation", "not a permutation", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class RemapVerdict:
     Attributes:
         kernel: its name.
         grid: of the launch.
-        kind: `permutation`; `not a permutation`; `not told`, where this cannot be decided.
+        kind: `permutation`; `not a permutation`; `undecided`, where this cannot be decided.
         reason: in one sentence.
         evidence: what was found, a fact a line: the witness, or what was checked.
         count: how often this launch was seen.

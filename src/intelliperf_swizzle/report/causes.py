@@ -212,7 +212,7 @@ def cause_rows(run: Run) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for when, causes in zip(("unmodified", "with the swizzle"), _causes(run), strict=True):
         requests = sum(one.requests for one in causes or ()) or 1
-        for one in causes or ():
-            shares = (percent(getattr(one, name) / requests) for name in CLASSES)
-            rows.append((", ".join(one.names), when, *shares))
+        for cause in causes or ():
+            shares = (percent(getattr(cause, name) / requests) for name in CLASSES)
+            rows.append((", ".join(cause.names), when, *shares))
     return rows

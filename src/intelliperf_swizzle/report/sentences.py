@@ -323,7 +323,7 @@ def describe_remap(verdict: records.RemapVerdict) -> str:
     first = {
         "permutation": f"Permutation. {what}: {verdict.reason}",
         "not a permutation": f"Refused: {what} is not a permutation: {verdict.reason}",
-        "not told": f"Not told: {what}: {verdict.reason}",
+        "undecided": f"Undecided: {what}: {verdict.reason}",
     }[verdict.kind]
     lines = [*verdict.evidence, *(_describe_sizes(verdict.sizes) if verdict.sizes else ())]
     return "\n".join([first, *(f"  {line}" for line in lines)])

@@ -128,10 +128,10 @@ class Attempts:
     def edit(self, screened: Iterable[stages.Screened]) -> list[stages.Edited]:
         """Those that can be put into the kernel's source; the others are refused."""
         edited = []
-        for one in screened:
-            outcome = stages.edit_source(one, self._setup)
+        for candidate in screened:
+            outcome = stages.edit_source(candidate, self._setup)
             if isinstance(outcome, Verdict):
-                self._history.record(replace(one.attempt, verdict=outcome))
+                self._history.record(replace(candidate.attempt, verdict=outcome))
             else:
                 edited.append(outcome)
         return edited

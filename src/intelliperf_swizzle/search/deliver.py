@@ -157,6 +157,6 @@ def deliver(outcome: Outcome, options: Options) -> list[str]:
         written += [f"applied: {path} (before: {backup})" for path, backup in applied]
     elif options.in_place:
         written.append("nothing applied: no eligible swizzle")
-    for one in (outcome, *outcome.others):
-        one.lock.release()
+    for searched in (outcome, *outcome.others):
+        searched.lock.release()
     return written

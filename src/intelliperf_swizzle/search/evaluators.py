@@ -105,8 +105,8 @@ class OnModel:
         while (waiting := self._could_still_win(waiting, done)) and not (done and spent(0.6)):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
-            for one in wave:
-                done.append(self._evaluate(one))
+            for edit in wave:
+                done.append(self._evaluate(edit))
                 leaders = rank.order([other.attempt for other in done], self._setup.formula.rank)
                 leader = leaders[0] if leaders else done[-1].attempt
                 setting.progress.step(len(done), len(edited), leader.verdict.reason)

@@ -85,18 +85,18 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     savings = sum(_could_save(one, setup) for one in chosen)
     searches: list[Search] = []
     names: Counter[str] = Counter()
-    for one in chosen:
-        part = _could_save(one, setup) / savings if savings else 1 / len(chosen)
-        names[one.kernel] += 1
-        number = f"-{names[one.kernel]}" if names[one.kernel] > 1 else ""
+    for subject in chosen:
+        part = _could_save(subject, setup) / savings if savings else 1 / len(chosen)
+        names[subject.kernel] += 1
+        number = f"-{names[subject.kernel]}" if names[subject.kernel] > 1 else ""
         own = _within_budget(setup, part)
         if searches and setup.options.history:
             path = Path(setup.options.history)
-            beside = path.with_name(f"{path.stem}.{one.kernel}{number}{path.suffix}")
+            beside = path.with_name(f"{path.stem}.{subject.kernel}{number}{path.suffix}")
             own = replace(own, options=replace(own.options, history=str(beside)))
-        if not is_promising(setup, one):  # nothing is timed or counted
+        if not is_promising(setup, subject):  # nothing is timed or counted
             own = replace(own, device=None, profiler=None)
-        searches.append(Search(one, own, one.kernel + number))
+        searches.append(Search(subject, own, subject.kernel + number))
     return searches
 
 

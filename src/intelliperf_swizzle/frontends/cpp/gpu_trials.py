@@ -151,7 +151,7 @@ class CppOnGpu:
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
         given = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = gpu_builds.preloaded(self._shim, given)
+        variables = gpu_builds.preload(self._shim, given)
         try:
             return folder, start(program.command, folder, program.folder, variables)
         except OSError as error:

@@ -151,7 +151,7 @@ def compare_bytes(
         for one in mapped:
             tiles = place / f"{one.launch.ordinal}.tiles"
             one.tile.astype(np.int64).tofile(tiles)
-            sample, _ = sample_tiles(one.launch.grid, one.tile)
+            sample = sample_tiles(one.launch.grid, one.tile)
             rows.append(" ".join(map(str, (keys[one.launch.ordinal], tiles, *sample))))
         (place / "compare.txt").write_text("\n".join(rows) + "\n", "utf-8")
         for name in ("kernels.txt", "globals.txt", "kernels.so"):

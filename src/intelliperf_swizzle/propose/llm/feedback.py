@@ -160,8 +160,8 @@ def _parts(
 def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
     """What a search has tried: of what was evaluated, the best of each kind."""
     kinds: dict[str, Attempt] = {}
-    for one in order(attempts, rank):
-        kinds.setdefault(kind_of(one.candidate), one)
+    for attempt in order(attempts, rank):
+        kinds.setdefault(kind_of(attempt.candidate), attempt)
     told = list(kinds.values())[:MOST_KINDS]
     lines = [f"- {one.number} {one.candidate.name}: {_verdict(one)}" for one in told]
     if any(one.candidate.origin == "search" for one in told):

@@ -335,9 +335,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _status(error: BaseException) -> int | None:
     """The HTTP status behind an error, where there is one."""
-    for one in _chain(error):
+    for cause in _chain(error):
         for name in ("status_code", "status"):
-            if isinstance(status := getattr(one, name, None), int):
+            if isinstance(status := getattr(cause, name, None), int):
                 return status
     return None
 

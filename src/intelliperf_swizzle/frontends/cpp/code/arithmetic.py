@@ -43,9 +43,9 @@ class LaneWork:
     def __init__(self, blocks: Iterable[Sequence[Instruction]]):
         known = [one for block in blocks for one in block]
         users: dict[int, list[Instruction]] = {}
-        for one in known:
-            for value in one.operands:
-                users.setdefault(identity(value), []).append(one)
+        for instruction in known:
+            for value in instruction.operands:
+                users.setdefault(identity(value), []).append(instruction)
         self._varying = _varying(known, users)
         self._fused = {identity(one) for one in known if _is_fused(one, users)}
 

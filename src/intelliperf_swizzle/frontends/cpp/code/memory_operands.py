@@ -120,9 +120,9 @@ Touch: TypeAlias = tuple[int, int, "set[int | None]"]
 def touches(left: Function) -> Iterator[Touch]:
     """The accesses that a slice tells of."""
     parameters, known = values_of(left)
-    for one in known.values():
-        values = list(one.operands)
-        if one.opcode == "call" and values[-1].name == "sw_touch":
+    for instruction in known.values():
+        values = list(instruction.operands)
+        if instruction.opcode == "call" and values[-1].name == "sw_touch":
             kind, site = (int(str(values[at]).split()[-1]) for at in (2, 4))
             bases = _bases(values[0], parameters, known)
             yield kind, site, {*bases} if bases else {None}

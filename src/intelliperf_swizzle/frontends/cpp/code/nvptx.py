@@ -66,7 +66,7 @@ def unfit(kernel: llvm.Function) -> str | None:
     return "its workgroups are in clusters (`__cluster_dims__`)" if clusters else None
 
 
-def retargeted(bitcode: bytes, arch: str) -> bytes:
+def retarget(bitcode: bytes, arch: str) -> bytes:
     """A module of clang's for an NVIDIA GPU, before optimisation, as one for an AMD GPU.
 
     Args:

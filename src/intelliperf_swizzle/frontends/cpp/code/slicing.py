@@ -78,7 +78,7 @@ class AddressSlice:
         return ",".join(words) or "-"
 
 
-def optimised(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
+def optimise(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
     """A module as clang optimises it, with nothing in it but its kernels and what they use.
 
     The user's functions are inlined as far as they do not call themselves, `noinline` or not.

@@ -133,7 +133,7 @@ def read_kernels(bitcode: bytes, arch: str, retargeted: llvm.Module) -> dict[str
     Args:
         bitcode: clang's, before optimisation.
         arch: `sm_90`.
-        retargeted: the same as `nvptx.retargeted` has it.
+        retargeted: the same as `nvptx.retarget` has it.
 
     Raises:
         CaptureError: ptxas refuses it.

@@ -47,7 +47,7 @@ class GpuProgram:
     variables: Mapping[str, str]
 
 
-def preloaded(shim: Path, environment: Mapping[str, str]) -> dict[str, str]:
+def preload(shim: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """An environment with a library that stands before the runtime."""
     libraries = (str(shim), environment.get("LD_PRELOAD"))
     return {**environment, "LD_PRELOAD": ":".join(filter(None, libraries))}
@@ -177,7 +177,7 @@ def _build_extension(
         stop = {**environment, "SWIZZLE_TRIAL_STOP": str(place)}
         try:
             shim = build_shim(recipe.language, folder, environment)
-            run_build(build, place, preloaded(shim, stop))
+            run_build(build, place, preload(shim, stop))
         except SwizzleError as error:
             failure = building.as_build_error(error, f"`{build}` fails", place)
             raise CaptureError(failure.fact, details=failure.details) from None

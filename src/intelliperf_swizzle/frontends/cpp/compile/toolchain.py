@@ -338,9 +338,9 @@ def _small_modules() -> Iterator[tuple[str, bytes]]:
     for name, number in _ISA_VERSIONS.items():
         yield constants(f"oclc_isa_version_{name}", ISA_version=f"i32 {number}")
     for how, value, log in (("on", "i8 1", "i32 6"), ("off", "i8 0", "i32 5")):
-        for one in _SWITCHES:
-            name = one if one == "daz_opt" else one.removesuffix("_opt").removesuffix("32")
-            yield constants(f"oclc_{name}_{how}", **{one: value})
+        for switch in _SWITCHES:
+            name = switch if switch == "daz_opt" else switch.removesuffix("_opt").removesuffix("32")
+            yield constants(f"oclc_{name}_{how}", **{switch: value})
         size = {"wavefrontsize64": value, "wavefrontsize_log2": log}
         yield constants(f"oclc_wavefrontsize64_{how}", **size)
 

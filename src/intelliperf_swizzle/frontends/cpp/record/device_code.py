@@ -18,7 +18,7 @@ from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm, native, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
-from intelliperf_swizzle.frontends.cpp.code.slicing import AddressSlice, optimised, slice_kernel
+from intelliperf_swizzle.frontends.cpp.code.slicing import AddressSlice, optimise, slice_kernel
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain as ptx
 from intelliperf_swizzle.records import KernelSource, Launch
@@ -157,7 +157,7 @@ class _Preparation:
         copy, project = self._request.moved
         codes, arch = code.kernels, code.arch
         if arch.startswith("sm_"):
-            cuda, bitcode = bitcode, nvptx.retargeted(bitcode, arch)
+            cuda, bitcode = bitcode, nvptx.retarget(bitcode, arch)
             codes, arch = ptx.read_kernels(cuda, arch, llvm.parse(bitcode)), nvptx.STANDS_FOR
         elif re.search(rb"__ockl_f?printf", bitcode):
             bitcode = llvm.assemble(_PRINTING.sub(r"\1  ret \2 0\n}", str(llvm.parse(bitcode))))
@@ -170,7 +170,7 @@ class _Preparation:
             as_written = named.sub(lambda name: own[name[0]], as_written)
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
-        module = optimised(as_written, whole, arch)
+        module = optimise(as_written, whole, arch)
         text = str(module)
         debug = DebugInfo(text)
         variables = self._place(module, text)

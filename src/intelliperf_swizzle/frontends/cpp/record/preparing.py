@@ -168,4 +168,4 @@ def make_on_gpu(
     shim = gpu_builds.build_shim(recipe.language, folder, environment)
     variables = {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
     ready = replace(built, folder=program.folder, command=program.command)
-    return ready, gpu_builds.preloaded(shim, variables)
+    return ready, gpu_builds.preload(shim, variables)

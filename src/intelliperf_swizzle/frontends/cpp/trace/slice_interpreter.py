@@ -99,7 +99,7 @@ class Interpreter:
         while self._pending:
             block = min(self._pending, key=self.program.order.__getitem__)
             masks, phis = self._pending.pop(block)
-            mask = terms.simplified(terms.union(masks))
+            mask = terms.simplify(terms.union(masks))
             self._env.update(phis)
             steps = self.program.steps[block]
             left -= len(steps)

@@ -271,7 +271,7 @@ def whole(mask: Mask) -> Bits:
     return result
 
 
-def simplified(mask: Mask) -> Mask:
+def simplify(mask: Mask) -> Mask:
     """The mask with few conditions; a loop adds one in every iteration."""
     return mask if len(mask) <= _MOST_CONDITIONS else _single(whole(mask))
 

@@ -105,13 +105,13 @@ def _values(function: types.FunctionType) -> Iterator[object]:
     }
     for code in _codes(function.__code__):
         value: object = None
-        for one in dis.get_instructions(code):
-            if one.opname == "EXTENDED_ARG":
+        for step in dis.get_instructions(code):
+            if step.opname == "EXTENDED_ARG":
                 continue
-            if one.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
-                value = scope.get(one.argval)
-            elif one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                value = _attribute(value, one.argval)
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+                value = scope.get(step.argval)
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                value = _attribute(value, step.argval)
             else:
                 value = None
             yield value

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import triton
 from triton.compiler.compiler import CompiledKernel
 from triton.runtime import driver
+from triton.runtime.cache import triton_key
 
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.frontends.triton.ir.compile import warm_up
@@ -23,6 +24,8 @@ from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.hardware.target import Build, Target
 from intelliperf_swizzle.records import Launch
+
+triton_key()  # Triton reads all of itself for it, once; else each fork of this process does
 
 
 def compile_here(request: tuple[Launch, Target, Mapping[str, str]], folder: Path) -> Build:

@@ -60,7 +60,7 @@ def prove_launches(
         "remap",
         ([(as_text(launch), launch.count) for launch in launches], sweep),
         lambda: _prove(launches, sweep, timeout_seconds),
-        is_final=lambda them: not sweep and all(one.kind != "not told" for one in them),
+        is_final=lambda them: not sweep and all(one.kind != "undecided" for one in them),
     )
 
 
@@ -117,7 +117,7 @@ def _observe(launches: Sequence[Launch], timeout_seconds: float) -> list[Observa
 def _verdict(launch: Launch, seen: Observation | str) -> RemapVerdict:
     if isinstance(seen, Observation):
         return judge(seen, launch.kernel, launch.grid, launch.count)
-    return RemapVerdict(launch.kernel, launch.grid, "not told", seen, (), launch.count)
+    return RemapVerdict(launch.kernel, launch.grid, "undecided", seen, (), launch.count)
 
 
 def prove_calls(

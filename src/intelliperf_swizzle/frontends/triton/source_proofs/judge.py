@@ -135,28 +135,28 @@ def first_rule(seen: Observation) -> tuple[RemapKind, str]:
     certain = any(one.blocks and one.balanced for one in torn) or not whole
     partly = [one for one in outputs if one.unwritten and one.blocks and one.as_long]
     if not working:
-        return "not told", "no program writes anything"
+        return "undecided", "no program writes anything"
     if distinct < working:
         return "not a permutation", f"{working} programs do the work of {distinct}"
     if torn:
         certain = certain and not seen.places_loaded
         reason = f"elements of {_names(torn)} are stored by several programs, and others by none"
-        return "not a permutation" if certain else "not told", reason
+        return "not a permutation" if certain else "undecided", reason
     if partly:
         missing = "are written by no program, and what is loaded is as long"
-        return "not told", f"elements of {_names(partly)} {missing}"
+        return "undecided", f"elements of {_names(partly)} {missing}"
     if seen.loads:
-        return "not told", f"blocks of {_names(seen.loads)} are loaded twice, and others never"
+        return "undecided", f"blocks of {_names(seen.loads)} are loaded twice, and others never"
     if whole:
         return "permutation", f"each element of {_names(whole)} is stored exactly once"
     if any(one.shared for one in outputs):
-        return "not told", "elements are stored by several programs"
+        return "undecided", "elements are stored by several programs"
     if any(output.unwritten for output in outputs) and not all_work:
         unknown = "it is not known whether they should be"
-        return "not told", f"elements are written by no program, and {unknown}"
+        return "undecided", f"elements are written by no program, and {unknown}"
     if 0 < len(outputs) == len(clean):
         return "permutation", "each element is stored exactly once"
-    return "not told", "no two programs do the same, and no more is known"
+    return "undecided", "no two programs do the same, and no more is known"
 
 
 def _names(tensors: Sequence[Output | Loads]) -> str:

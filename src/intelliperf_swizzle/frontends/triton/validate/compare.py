@@ -27,14 +27,14 @@ and `LINE_SECONDS` more for each cache line of it: a GEMM 1024³ of 64³ tiles (
 lines) takes 5.6 s, a softmax 4096² (8192 accesses of 128 lines) 5.8 s."""
 LINE_SECONDS = 4e-6
 MOST_BYTES = 1 << 29
-"""Of all storages; beyond, two full copies do not fit beside the rest, so tiles are sampled."""
+"""Of all storages; beyond, two full copies do not fit beside the rest, so nothing is executed."""
 LIMIT_SECONDS, START_SECONDS = 240.0, 30.0
 """What a child may take beyond ten budgets if tiles must be executed, then it hangs; and beyond
 three if they are only a second witness, then those that were must do."""
 COMPILE_SECONDS = 300.0
 """What compiling all launches to Triton's IR may take, twice; 40 ms each."""
 FEW = 3
-"""Tiles to execute beside a comparison of the IR."""
+"""Tiles to execute beside a comparison of the IR, if not all are; of a loop, none."""
 
 
 def validate(
@@ -43,13 +43,12 @@ def validate(
     """Compares a kernel with its swizzled form on every distinct launch.
 
     For each launch, in Triton's IR as the launch specialises it: the edited kernel does what the
-    original does, with other integers where that reads the number of its program, and these are
-    the proved mapping in every program. As a second witness, all programs of both kernels leave
-    the same bytes in every storage, or, where that would exceed the budget, each of a few tiles
-    does, as far as a time limit allows; where programs wait for each other, a larger sample or all
-    must be executed. If the tiles of a loop are renumbered, all of that holds of each iteration of
-    each program. An order that programs which depend on each other forbid is refused before
-    anything is run.
+    original does, with other integers where that reads the number of its program, and these are the
+    proved mapping in every program. As a second witness, all programs of both kernels leave the
+    same bytes in every storage, or, where that would exceed the budget, those of a few tiles do, if
+    a time limit allows; where programs wait for each other, all must be executed. If the tiles of a
+    loop are renumbered, all of that holds of each iteration of each program. An order that programs
+    which depend on each other forbid is refused before anything is run.
 
     Args:
         mapped: distinct launches of one kernel; their traces tell what is only written, and where
@@ -91,7 +90,7 @@ def _outcome(
     pairs = zip(mapped, compared, strict=True)
     complete = all(count == one.launch.tiles for one, count in pairs)
     loose = any(
-        request.tolerance is not None and request.all_tiles and count
+        request.tolerance is not None and request.sample is None and count
         for request, count in zip(requests, compared, strict=True)
     )
     return Validation(
@@ -141,21 +140,20 @@ def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
 
 def _request(one: MappedLaunch, edit: Edit, budget_seconds: float, tolerance: float) -> Request:
     launch, trace = one.launch, one.trace
-    sample, required = sample_tiles(launch.numbers, one.tile[: launch.tiles])
-    seconds = _tile_seconds(trace)
-    each = -(-launch.tiles // launch.programs)  # a program ends all its tiles
-    count = int(budget_seconds / (seconds * each))
-    count = max(required, count) if trace.waits else min(max(1, count), FEW)
     size = sum(storage.bytes for storage in launch.storages.values())
-    fits = size <= MOST_BYTES and seconds * launch.tiles <= budget_seconds
+    seconds = _tile_seconds(trace)
+    sample: Int64Array | None = None
+    if not trace.waits and (size > MOST_BYTES or seconds * launch.tiles > budget_seconds):
+        few = min(max(1, int(budget_seconds / seconds)), FEW)
+        few = 0 if launch.loop or size > MOST_BYTES else few
+        sample = sample_tiles(launch.grid, one.tile)[:few]
     return Request(
         launch=launch,
         edits=edit.functions,
         tile=one.tile,
         read_storages=touched_storages(launch, trace, Access.READ, Access.ATOMIC),
         summed_storages=touched_storages(launch, trace, Access.ATOMIC),
-        sample=sample[:count],
-        all_tiles=trace.waits or fits,
+        sample=sample,
         together=trace.method == "batched" and not (trace.waits or trace.shared_writes),
         tolerance=tolerance if trace.order_matters else None,
         must_execute=trace.waits,
@@ -196,7 +194,7 @@ def _failed(request: Request, stage: str, limit: float, error: CallError) -> Ans
     kernel = request.launch.kernel
     if error.too_late and stage == EDITED:
         return Answer(None, 0, f"the swizzled kernel did not end within {limit:.0f} s")
-    if error.too_late and request.all_tiles:
+    if error.too_late and request.must_execute:
         return Answer(
             None,
             0,

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,12 +23,14 @@ from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.tracing.execute import make_live
-from intelliperf_swizzle.frontends.triton.walk.blocks import Active
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_one, run_together
-from intelliperf_swizzle.records import Access, Int64Array, Launch, Storage, UInt8Array
-from intelliperf_swizzle.trace.observer import BlockAccess, Observer
+from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory
+from intelliperf_swizzle.frontends.triton.walk.running import (
+    make_live,
+    run_one_by_one,
+    run_together,
+)
+from intelliperf_swizzle.records import Int64Array, Launch, Storage, UInt8Array
+from intelliperf_swizzle.trace.observer import Observer
 
 ORIGINAL, EDITED = "original", "edited"
 """What the child is running, as its stage file says, before the number of the launch."""
@@ -41,15 +43,14 @@ class Request:
     Attributes:
         launch: as it was recorded.
         edits: function key -> its text with the swizzle in it.
-        tile: int64[tiles]; the proved mapping, launch index or number of a loop -> tile.
+        tile: int64[programs]; the proved mapping, launch index -> tile.
         read_storages: numbers of the storages that the launch reads; the others get poison.
         summed_storages: numbers of those that programs update with atomics.
-        sample: launch indices, or numbers, to execute where not all are, the most telling first.
-        all_tiles: whether to execute all.
+        sample: launch indices to execute; None = all.
         together: whether programs may be executed at once: none reads what another one writes.
         tolerance: for floats of `summed_storages` where the order of additions matters, else None.
-        must_execute: whether `sample` (or all) must be executed, as programs wait for each other;
-            otherwise what a time limit leaves is enough.
+        must_execute: whether all must be executed, as programs wait for each other; otherwise what
+            a time limit leaves is enough.
     """
 
     launch: Launch
@@ -57,8 +58,7 @@ class Request:
     tile: Int64Array
     read_storages: frozenset[int]
     summed_storages: frozenset[int]
-    sample: Int64Array
-    all_tiles: bool
+    sample: Int64Array | None
     together: bool
     tolerance: float | None
     must_execute: bool
@@ -66,11 +66,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one step found: of tiles of a launch.
+    """What was found of a launch.
 
     Attributes:
         launch: which one; None = all of them.
-        tiles_compared: how many tiles were executed in this step.
+        tiles_compared: how many tiles were executed.
         difference: the first one in words, None if there is none.
     """
 
@@ -90,8 +90,8 @@ _FLOATS = {
 """Bits of a float to keep from random ones, and the exponent to set: then 0.5 <= |value| < 1."""
 
 
-class Contents:
-    """The initial bytes of a launch's storages.
+def contents_of(launch: Launch, read: Collection[int]) -> Fill:
+    """What writes the initial bytes of a launch's storages.
 
     A storage that the launch only writes holds poison (random bytes), recorded or not, so that
     what is left of an earlier run is never taken for output. Another one holds what was recorded;
@@ -101,33 +101,18 @@ class Contents:
         launch: whose storages.
         read: numbers of the storages that the launch reads.
     """
+    dtypes = element_types(launch)
 
-    def __init__(self, launch: Launch, read: Collection[int]):
-        self._read = frozenset(read)
-        self._dtypes = element_types(launch)
-        self._recorded = {
-            number: np.load(storage.contents, mmap_mode="r")
-            for number, storage in launch.storages.items()
-            if storage.contents is not None
-        }
+    def fill(number: int, storage: Storage, buffer: UInt8Array) -> None:
+        if number in read and storage.contents is not None:
+            buffer[:] = np.load(storage.contents, mmap_mode="r")
+            return
+        dtype = dtypes.get(number, "int8") if number in read else None
+        for block, start in enumerate(range(0, len(buffer), BLOCK_BYTES)):
+            part = buffer[start : start + BLOCK_BYTES]
+            part[:] = _values(dtype, number, block)[: len(part)]
 
-    def write(self, number: int, block: int, buffer: UInt8Array) -> None:
-        """Writes block `block` of a storage, in its place in the buffer of the whole storage."""
-        part = buffer[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
-        if number not in self._read:
-            random = np.random.default_rng((_POISON_SEED, number, block))
-            part[:] = random.integers(0, 256, BLOCK_BYTES, np.uint8)[: len(part)]
-        elif number in self._recorded:
-            start = block * BLOCK_BYTES
-            part[:] = self._recorded[number][start : start + len(part)]
-        else:
-            values = _values(self._dtypes.get(number, "int8"), number, block)
-            part[:] = values[: len(part)]
-
-    def write_all(self, number: int, buffer: UInt8Array) -> None:
-        """Writes a whole storage."""
-        for block in range(-(-len(buffer) // BLOCK_BYTES)):
-            self.write(number, block, buffer)
+    return fill
 
 
 def element_types(launch: Launch) -> dict[int, str]:
@@ -138,8 +123,11 @@ def element_types(launch: Launch) -> dict[int, str]:
     return dtypes
 
 
-def _values(dtype: str, number: int, block: int) -> UInt8Array:
-    """BLOCK_BYTES of seeded values."""
+def _values(dtype: str | None, number: int, block: int) -> UInt8Array:
+    """BLOCK_BYTES of seeded values; of poison if there is no type."""
+    if dtype is None:
+        poison = np.random.default_rng((_POISON_SEED, number, block))
+        return poison.integers(0, 256, BLOCK_BYTES, np.uint8)
     random = np.random.default_rng((_VALUE_SEED, number, block))
     if dtype in _FLOATS:
         word, keep, exponent = _FLOATS[dtype]
@@ -157,72 +145,13 @@ MOST_TIMES, MOST_SECONDS = 10, 20.0
 
 
 def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
-    """The outputs of tiles; the first difference is the last answer."""
+    """The outputs of each launch's tiles; the first difference is the last answer."""
     for number, request in enumerate(requests):
-        for one in Comparison(request, folder, number).answers():
+        if request.sample is None or len(request.sample):
+            one = Comparison(request, folder, number).answer()
             yield one
             if one.difference:
                 return
-
-
-@dataclass
-class WriteWatch(Observer):
-    """Fills memory when it is first touched, and notes what a program writes.
-
-    Attributes:
-        memory: of the launch.
-        contents: what to fill it with.
-        written: addresses of the bytes written since the last `take`, in pieces.
-        wanted: the number of a loop during which writes are noted; None = during all.
-    """
-
-    memory: Memory
-    contents: Contents
-    written: list[Int64Array] = field(default_factory=list)
-    wanted: int | None = None
-    _now: int | None = None
-    _filled: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
-
-    def observe(self, program: int, block: BlockAccess) -> None:
-        """Sees an access before it is made."""
-        _, lanes, covered = next(block.lanes())
-        active = lanes[covered]
-        places = np.searchsorted(self.memory.begin, active, side="right") - 1
-        inside = (places >= 0) & (active < self.memory.end[places])
-        active, places = active[inside], places[inside]
-        for place in np.flatnonzero(np.bincount(places)):
-            offsets = active[places == place] - self.memory.begin[place]
-            for last in (0, block.item_bytes - 1):
-                self._fill(self.memory.numbers[place], (offsets + last) // BLOCK_BYTES)
-        if block.kind != Access.READ and self.wanted in (None, self._now):
-            self.written += [active + byte for byte in range(block.item_bytes)]
-
-    def number(self, values: Int64Array | None, active: Active | None = None) -> None:
-        """The program begins the tile of a number; None = its loop is over."""
-        self._now = None if values is None else int(values[0])
-
-    def _fill(self, number: int, blocks: Int64Array) -> None:
-        buffer = self.memory.bytes(number)
-        filled = self._filled.setdefault(number, np.zeros(-(-len(buffer) // BLOCK_BYTES), np.bool_))
-        for block in np.unique(blocks[~filled[blocks]]).tolist():
-            filled[block] = True
-            self.contents.write(number, block, buffer)
-
-    def take(self) -> Int64Array:
-        """The addresses of the bytes written since the last call, each once, in order."""
-        taken = np.unique(np.concatenate(self.written)) if self.written else np.zeros(0, np.int64)
-        self.written = []
-        return taken
-
-    def values(self, addresses: Int64Array) -> UInt8Array:
-        """The bytes at some addresses."""
-        values = np.zeros(len(addresses), np.uint8)
-        places = np.searchsorted(self.memory.begin, addresses, side="right") - 1
-        for place in np.unique(places):
-            here = places == place
-            buffer = self.memory.bytes(self.memory.numbers[place])
-            values[here] = buffer[addresses[here] - self.memory.begin[place]]
-        return values
 
 
 class Comparison:
@@ -238,31 +167,26 @@ class Comparison:
         self._request = request
         self._folder = folder
         self._number = number
-        self._contents = Contents(request.launch, request.read_storages)
 
-    def answers(self) -> Iterator[Answer]:
-        """Compares the outputs of all tiles at once, or of a sample one by one."""
-        if self._request.all_tiles:
-            yield self._compare_all()
-        else:
-            yield from self._compare_sample()
-
-    # --- all tiles ------------------------------------------------------------------------------
-
-    def _compare_all(self) -> Answer:
-        launch = self._request.launch
+    def answer(self) -> Answer:
+        """Compares what all programs leave in memory, or programs of a sample and, of the
+        original, those that compute their tiles."""
+        request = self._request
+        launch, sample = request.launch, request.sample
+        fill = contents_of(launch, request.read_storages)
         memories, waits = [], []
         seconds: list[float] = []
-        for stage, edits in ((ORIGINAL, {}), (EDITED, self._request.edits)):
-            self._stage(stage)
-            live = make_live(launch, _kernel_of(launch, edits), whole=True, fill=self._fill_all)
+        for stage, edits in ((ORIGINAL, {}), (EDITED, request.edits)):
+            begin(self._folder, f"{stage} {self._number}")
+            live = make_live(launch, _kernel_of(launch, edits), whole=True, fill=fill)
+            programs = sample if sample is None or edits else request.tile[sample]
             begun = perf_counter()
             with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
-                if self._request.together:
-                    run_together(live, Observer(), compute=True)
+                if request.together:
+                    run_together(live, Observer(), programs, compute=True)
                     waits.append(False)
                 else:
-                    waits.append(run_one_by_one(live).waits)
+                    waits.append(run_one_by_one(live, programs=programs).waits)
             seconds.append(perf_counter() - begun)
             memories.append(live.memory)
         difference = None
@@ -273,8 +197,9 @@ class Comparison:
             missing = memories[0].not_known(number) | memories[1].not_known(number)
             before, after = (np.where(missing, 0, memory.bytes(number)) for memory in memories)
             known &= not missing.any()
-            difference = difference or self._storage_difference(number, before, after)
-        return Answer(self._number, launch.tiles if known else 0, difference)
+            difference = difference or self._storage_difference(live.memory, number, before, after)
+        tiles = launch.tiles if sample is None else len(sample)
+        return Answer(self._number, tiles if known else 0, difference)
 
     @contextmanager
     def _ending_within(self, seconds: float | None) -> Iterator[None]:
@@ -294,10 +219,9 @@ class Comparison:
         finally:
             timer.cancel()
 
-    def _fill_all(self, number: int, storage: Storage, buffer: UInt8Array) -> None:
-        self._contents.write_all(number, buffer)
-
-    def _storage_difference(self, number: int, before: UInt8Array, after: UInt8Array) -> str | None:
+    def _storage_difference(
+        self, memory: Memory, number: int, before: UInt8Array, after: UInt8Array
+    ) -> str | None:
         if np.array_equal(before, after):
             return None
         dtype = element_types(self._request.launch).get(number, "int8")
@@ -306,65 +230,11 @@ class Comparison:
         if tolerance is not None and number in self._request.summed_storages:
             differing &= _beyond(tolerance, dtype, before, after)
         wrong = np.flatnonzero(differing)
-        return self._words(number, int(wrong[0]), len(wrong), "bytes") if len(wrong) else None
-
-    # --- a sample -------------------------------------------------------------------------------
-
-    def _compare_sample(self) -> Iterator[Answer]:
-        """Original tile `tile[i]` against edited tile `i`, for each `i` of the sample.
-
-        Of a loop, the programs that take them run, and what these two tiles write is compared.
-        """
-        request = self._request
-        loop = request.launch.loop
-        self._stage(ORIGINAL)
-        original, seen = self._watched({})
-        self._stage(EDITED)
-        edited, seen_edited = self._watched(request.edits)
-        for index in map(int, request.sample):
-            tile = int(request.tile[index])
-            programs = tile, index
-            if loop is not None:
-                programs = int(loop.program[tile]), int(loop.program[index])
-                seen.wanted, seen_edited.wanted = tile, index
-            self._stage(ORIGINAL)
-            run_one_by_one(original, programs=programs[:1], observer=seen)
-            self._stage(EDITED)
-            run_one_by_one(edited, programs=programs[1:], observer=seen_edited)
-            difference = self._tile_difference(seen, seen_edited)
-            where = f"tile {tile}, program {index}: "
-            yield Answer(self._number, 1, difference and where + difference)
-
-    def _watched(self, edits: Mapping[str, str]) -> tuple[Live, WriteWatch]:
-        launch = self._request.launch
-        live = make_live(launch, _kernel_of(launch, edits), whole=True, fill=_leave)
-        return live, WriteWatch(live.memory, self._contents)
-
-    def _tile_difference(self, original: WriteWatch, edited: WriteWatch) -> str | None:
-        expected, written = original.take(), edited.take()
-        if not np.array_equal(expected, written):
-            missing = np.setdiff1d(expected, written)
-            extra = np.setdiff1d(written, expected)
-            what, address = ("not written", missing) if len(missing) else ("written too", extra)
-            number, at = self._place(original.memory, int(address[0]))
-            return self._words(number, at, len(address), f"bytes {what}")
-        wrong = np.flatnonzero(original.values(expected) != edited.values(expected))
         if not len(wrong):
             return None
-        number, at = self._place(original.memory, int(expected[wrong[0]]))
-        return self._words(number, at, len(wrong), "bytes")
-
-    def _place(self, memory: Memory, address: int) -> tuple[int, int]:
-        place = int(np.searchsorted(memory.begin, address, side="right")) - 1
-        return memory.numbers[place], address - int(memory.begin[place])
-
-    def _words(self, number: int, at: int, count: int, what: str) -> str:
-        names = Memory(self._request.launch, _leave).names(number)
-        element = self._request.launch.element(number, at)
-        return f"`{'`, `'.join(names)}` differs in {count} {what}, first at {element}"
-
-    def _stage(self, stage: str) -> None:
-        begin(self._folder, f"{stage} {self._number}")
+        names = "`, `".join(memory.names(number))
+        element = self._request.launch.element(number, int(wrong[0]))
+        return f"`{names}` differs in {len(wrong)} bytes, first at {element}"
 
 
 def _kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
@@ -373,10 +243,6 @@ def _kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
         return kernel_of(launch, edits)
     except TraceError as error:
         raise RuntimeError(error.fact) from error
-
-
-def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:
-    """Leaves memory empty; a `WriteWatch` fills it."""
 
 
 _READ_AS = {"fp16": np.float16, "bf16": np.uint16, "fp32": np.float32, "fp64": np.float64}
