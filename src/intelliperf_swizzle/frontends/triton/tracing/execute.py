@@ -13,6 +13,7 @@ from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import flow, kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.memory import scalar_values
@@ -115,6 +116,7 @@ def _trace(
     return replace(
         trace, hands_over=flow.accessed_by(kernel).hands_over,
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
+        uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}),
     )  # fmt: skip
 
 
