@@ -9,8 +9,7 @@ import json
 import sys
 
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
-from intelliperf_swizzle.frontends.triton.tracing.execute import make_live
-from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one
+from intelliperf_swizzle.frontends.triton.walk.running import make_live, run_one_by_one
 from intelliperf_swizzle.records.launches import load_launch
 
 folder, *records = sys.argv[1:]

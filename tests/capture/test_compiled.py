@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -154,3 +155,39 @@ def test_torch_compile_is_recorded_without_a_gpu(tmp_path: Path) -> None:
         "triton_poi_fused_relu_1",
         "triton_poi_fused_mul_0",
     }
+
+
+TUNED = """
+import torch, triton
+import triton.language as tl
+from triton.runtime.autotuner import Autotuner
+from intelliperf_swizzle.frontends.triton.capture import tuning, virtual_gpu
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
+virtual_gpu.install(gpu_told(None), print)
+
+def bench(tuner, *args, config, **kwargs):
+    [(compiled, *_)] = scale_kernel.fn.device_caches.values()
+    print(config.kwargs["BLOCK"], len(compiled))
+    return [float(config.kwargs["BLOCK"])] * 3
+
+Autotuner._bench = bench
+tuning.watch(timed=True)
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (128, 48, 32, 64)], key=["n"])
+@triton.jit
+def scale_kernel(x, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + places, tl.load(x + places, mask=places < n) * 2, mask=places < n)
+
+x = torch.zeros(64)
+scale_kernel[lambda meta: (triton.cdiv(64, meta["BLOCK"]),)](x, 64)
+print(scale_kernel.best_config.kwargs["BLOCK"])
+"""
+
+
+def test_what_a_tuner_tries_is_compiled_before_its_first_trial(tmp_path: Path) -> None:
+    script = tmp_path / "tuned.py"
+    script.write_text(TUNED)
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    # 48 is no power of two: it cannot be compiled, and is tried all the same
+    assert ran.stdout.splitlines() == ["128 3", "48 3", "32 3", "64 3", "32"], ran.stderr

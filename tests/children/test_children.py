@@ -87,6 +87,11 @@ def test_a_command_ends_as_it_would_by_itself(text: str, exit_code: int) -> None
     assert ended.output.strip() == "said"
 
 
+def test_a_command_that_ends_at_once_keeps_its_exit_code() -> None:
+    """A race: of ten commands that fail at once, about five were once said to have passed."""
+    assert {run(["sh", "-c", "exit 3"]).exit_code for _ in range(10)} == {3}
+
+
 def test_what_cannot_be_started_is_the_usual_error(tmp_path: Path) -> None:
     environment = dict(os.environ)
     with pytest.raises(FileNotFoundError, match="nowhere"):

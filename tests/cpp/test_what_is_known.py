@@ -128,6 +128,50 @@ def test_what_lies_in_no_allocation_is_refused_by_line(launches: dict[str, Launc
         trace_of(launches["beyond"])
 
 
+def test_stores_that_floats_place_keep_their_order(launches: dict[str, Launch]) -> None:
+    refusal = str(reversal_of(launches["stored_by_float"]))
+    assert "accesses what floating-point arithmetic says" in refusal
+    assert "a GPU may round otherwise" in refusal
+    assert reversal_of(launches["loaded_by_float"]) is None
+
+
+STOPPED = """
+#include <hip/hip_runtime.h>
+#include <cstdlib>
+__global__ void gated(int* cells, const int* chain) {
+  if (*chain) cells[blockIdx.x + 1] = cells[blockIdx.x] + 1;
+  else cells[blockIdx.x] = 1;
+}
+int main(int, char** arguments) {
+  int *cells, *chain;
+  hipMalloc(&cells, 4096), hipMalloc(&chain, 4);
+  hipMemset(cells, 0, 4096), hipMemset(chain, 0, 4);
+  gated<<<64, 1>>>(cells, chain);
+  return atoi(arguments[1]);
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("status", "unknown"), [("0", False), ("1", True)])
+def test_what_a_program_that_failed_would_have_launched_is_unknown(
+    tmp_path: Path, status: str, unknown: bool
+) -> None:
+    if (compiler := HIP.compiler(os.environ)).found is None:
+        pytest.skip(f"{compiler.gap}: {compiler.command}")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "app.hip.cpp").write_text(STOPPED)
+    request = RecordRequest(
+        command=["./app", status], cwd=project, folder=tmp_path / "capture",
+        target=load_target("mi300x"), build_command="hipcc -O2 app.hip.cpp -o app",
+    )  # fmt: skip
+    [launch] = HIP.record(request).launches
+    refusal = str(reversal_of(launch))
+    assert ("what `chain` holds decides" in refusal) is unknown
+    assert (refusal == "None") is not unknown
+
+
 @pytest.mark.parametrize("kernel", ["batched", "moved"])
 def test_the_edited_program_does_the_same(launches: dict[str, Launch], kernel: str) -> None:
     """Under `-Wshadow -Wsign-conversion -Werror`, with parameters named `min` and `max`."""

@@ -204,6 +204,21 @@ ADDRESSES = {
     "p * 3 + 5": False,
     "p ^ 5": False,
 }
+CHAINED = "tl.store(y + p + 1, tl.load(y + p))"
+UNCOMPILED = {
+    f"if one > 1:\n        {CHAINED}": {"one"},
+    f"if FLAG:\n        {CHAINED}": {"FLAG"},
+    f"if FLAG:\n        if p < n:\n            {CHAINED}": {"FLAG"},
+    f"if not FLAG:\n        return\n    {CHAINED}": {"FLAG"},
+    "for k in tl.static_range(FLAG):\n        put(y + k, p)": {"FLAG"},
+    f"if none is not None:\n        {CHAINED}": {"none"},
+    "tl.store(y + p + (0 if MODE == 'plain' else 1), p)": {"MODE"},
+    f"if y.dtype.element_ty == tl.int64:\n        {CHAINED}": {"y"},
+    f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "FLAG"},
+    f"if p == n:\n        {CHAINED}": set(),
+    "if FLAG:\n        p += 1\n    tl.store(y + p, p)": set(),
+}
+"""Kernels, and the arguments that decide what of them is not compiled."""
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +226,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
     """The trace of each kernel; they are launched by one application, with arrays of their own."""
     stored = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
     lines = {one: one for one in (*HANDED_OVER, *UNSEEN)} | stored
+    lines |= {one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED}
     text = (
         "import torch, triton, triton.language as tl\n\n"
         "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n"
@@ -218,10 +234,12 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
     for number, kernel in enumerate(lines.values()):
         kernel = kernel.replace("AT", "at.to(tl.pointer_type(tl.int32))")
         text += (
-            f"\n@triton.jit\ndef kernel_{number}(x, y, at, n, m):\n"
+            f"\n@triton.jit\ndef kernel_{number}(x, y, at, n, m, one, none, "
+            "MODE: tl.constexpr, FLAG: tl.constexpr):\n"
             f"    p = tl.program_id(0)\n    {kernel}\n\n"
             "x, y = (torch.zeros(1 << 16, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-            f"kernel_{number}[(64,)](x, y, torch.zeros_like(x).data_ptr(), 999, 8)\n"
+            f"kernel_{number}[(64,)](x, y, torch.zeros_like(x).data_ptr(), 999, 8, "
+            "1, None, 'plain', False)\n"
         )
     application = tmp_path_factory.mktemp("kernels") / "application.py"
     application.write_text(text)
@@ -244,6 +262,48 @@ def test_a_store_that_no_recorded_launch_makes_limits_the_patch_to_recorded_valu
     traced: Mapping[str, Trace], lines: str
 ) -> None:
     assert bool(traced[lines].unseen) is UNSEEN[lines]
+
+
+@pytest.mark.parametrize("lines", UNCOMPILED)
+def test_what_the_compiler_leaves_out_is_known_from_the_text(
+    traced: Mapping[str, Trace], lines: str
+) -> None:
+    decide = traced[lines].uncompiled.values()
+    assert set().union(*decide) == UNCOMPILED[lines]
+
+
+@pytest.mark.long
+def test_a_patch_is_limited_to_what_was_compiled_or_looked_at(tmp_path: Path) -> None:
+    """Each of these chains tiles if arguments have other values, two flags only together."""
+    chain = "tl.store(w + pid + 1, tl.load(w + pid) + 1)"
+    conditions = ("one > 1", "none is not None", "MODE == 'chained'", "A and C")
+    effect = "\n    ".join(f"if {one}: {chain}" for one in conditions)
+    parameters = "one, none, MODE: tl.constexpr, A: tl.constexpr, C: tl.constexpr, FLAG"
+    text = TURNED.replace("EFFECT", effect).replace("FLAG", parameters)
+    run = optimized(text.replace("False", "1, None, 'plain', 0, 0, 0"), tmp_path)
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert run.best.proof.extent == "under a condition"
+    assert all(one in run.best.proof.condition for one in ("A == 0", "C == 0", "one == 1"))
+    assert "if MODE == 'plain' and none is None:" in run.best.diff
+
+
+@pytest.mark.long
+def test_a_loop_that_carries_a_value_by_a_flag_is_renumbered_without_it(tmp_path: Path) -> None:
+    loop = PERSISTENT.replace("P, B: tl", "P, RESET: tl.constexpr, B: tl")
+    loop = loop.replace("    for", "    sum = 0.0\n    for").replace("256, 32", "256, 32, True")
+    loop = loop.replace("        m =", "        if RESET:\n            sum = 0.0\n        m =")
+    loop = loop.replace("tl.store(w + (tile & 255), tile)", "sum = sum + tile")
+    run = optimized(loop.replace("trans(values)", "trans(values) + sum"), tmp_path)
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert "RESET == 1" in (run.best.proof.condition or "")
+
+
+@pytest.mark.long
+def test_a_type_that_decides_what_is_compiled_cannot_be_tested_by_a_patch(tmp_path: Path) -> None:
+    effect = "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
+    assert optimized(TURNED.replace("EFFECT", effect), tmp_path).best is None
 
 
 def test_floats_that_decide_nothing_tell_no_launches_apart(tmp_path: Path) -> None:

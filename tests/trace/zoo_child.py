@@ -22,12 +22,9 @@ import triton.runtime.interpreter as triton_interpreter
 from zoo import Case, Descriptor, cases, record
 
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
-from intelliperf_swizzle.frontends.triton.tracing.execute import (
-    make_live,
-    trace_here,
-)
+from intelliperf_swizzle.frontends.triton.tracing.execute import trace_here
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one
+from intelliperf_swizzle.frontends.triton.walk.running import make_live, run_one_by_one
 from intelliperf_swizzle.records import Access, Launch
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 

@@ -22,9 +22,13 @@ from zoo import Case, record
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
-from intelliperf_swizzle.frontends.triton.tracing.execute import make_live, trace_here
+from intelliperf_swizzle.frontends.triton.tracing.execute import trace_here
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, Element, picked
-from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one, run_together
+from intelliperf_swizzle.frontends.triton.walk.running import (
+    make_live,
+    run_one_by_one,
+    run_together,
+)
 from intelliperf_swizzle.records import Launch, Storage
 from intelliperf_swizzle.trace.observer import Observer
 

@@ -27,11 +27,13 @@ _PAUSE_SECONDS = 0.01
 
 def main() -> NoReturn:
     """Runs the command to its end."""
-    arguments = sys.argv[2:]
-    keep(
-        socket.socket(fileno=int(sys.argv[1])),
-        lambda: subprocess.Popen(arguments, start_new_session=True).pid,
-    )
+    kept = list[subprocess.Popen[bytes]]()  # one that Python deletes takes the status along
+
+    def start() -> int:
+        kept.append(subprocess.Popen(sys.argv[2:], start_new_session=True))
+        return kept[0].pid
+
+    keep(socket.socket(fileno=int(sys.argv[1])), start)
 
 
 def keep(caller: socket.socket, start: Callable[[], int]) -> NoReturn:

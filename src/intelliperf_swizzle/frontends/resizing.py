@@ -253,8 +253,7 @@ def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) ->
 def other_values(launch: Launch, name: str) -> list[int]:
     """Other values of an argument than its own, at which a kernel may be launched as well.
 
-    Not of an extent of a tile, nor of a stride of 1; and no 0 by which something is divided or
-    which is added in a loop.
+    Not of an extent of a tile; and no 0 by which something is divided or which is added in a loop.
     """
     value, text = launch.constants.get(name), launch.source.entry.text
     if value is None or re.search(rf"arange\(0, {name}\b", text):
@@ -262,4 +261,4 @@ def other_values(launch: Launch, name: str) -> list[int]:
     if name in launch.constexprs:
         return [1 - value if value in (0, 1) else 1]
     used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
-    return [one for one in range(bool(used), 3) if value not in (one, 1)]
+    return [one for one in (0, 2)[bool(used) :] if one != value]

@@ -238,6 +238,7 @@ class Launch:
         ttir: path of the text of what Triton made of it; None if that is to be compiled.
         varying: arguments whose values are not known, since it stands for launches with others.
         fields: of named tuples among the arguments, their items' names, a nested one's after a dot.
+        fixed: arguments at whose other values another kernel is compiled, which nobody looked at.
     """
 
     kernel: str
@@ -256,6 +257,7 @@ class Launch:
     ttir: str | None = None
     varying: tuple[str, ...] = ()
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fixed: tuple[str, ...] = ()
 
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
         """The tensors of the arguments, by name; also those in tuples."""

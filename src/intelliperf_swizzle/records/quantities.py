@@ -226,6 +226,7 @@ class Trace:
             size.
         seen: where in the source stores, and loads of what is stored to, stand that are made,
         unseen: … and where some stand that no program of this launch makes.
+        uncompiled: where accesses stand that the compiler left out -> the arguments that decide it.
     """
 
     grid: Grid
@@ -256,6 +257,7 @@ class Trace:
     hands_over: bool = False
     seen: frozenset[str] = frozenset()
     unseen: frozenset[str] = frozenset()
+    uncompiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def tiles(self) -> int:

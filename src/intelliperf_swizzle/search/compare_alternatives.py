@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -47,12 +47,22 @@ def case_of(setup: Setup, subject: Subject) -> tuple[WhatIf, bool]:
     return WhatIf(setup, largest, _modelled(subject.baseline) if alone else None), alone
 
 
-def begin_parameters(setup: Setup, subject: Subject) -> Callable[[], Sequence[Alternative]] | None:
-    """What waits for `find_parameters`, begun; None where the processor will be busy anyway."""
+class Begun(NamedTuple):
+    """What waits for the alternatives that need no swizzle: arguments, and longer rows."""
+
+    parameters: Callable[[], Sequence[Alternative]]
+    paddings: Callable[[], Sequence[Alternative]]
+
+
+def begin_alternatives(setup: Setup, subject: Subject) -> Begun | None:
+    """Looks at them while candidates are on a GPU; None where the processor will be busy anyway."""
     if setup.device is None or not subject.is_traced:
         return None
     case, _ = case_of(setup, subject)
-    return ahead(lambda: [*find_parameters(case, subject)])
+    return Begun(
+        ahead(lambda: [*find_parameters(case, subject)]),
+        ahead(lambda: [*find_paddings(case, subject, None)]),
+    )
 
 
 def find_parameters(case: WhatIf, subject: Subject) -> Iterator[Alternative]:
@@ -249,7 +259,7 @@ def compare_alternatives(
     subject: Subject,
     best: Edited | None,
     progress: Progress,
-    parameters: Callable[[], Sequence[Alternative]] | None = None,
+    begun: Begun | None = None,
 ) -> Alternatives | None:
     """The alternatives of a kernel; None if its launches are too short for any to matter.
 
@@ -258,7 +268,7 @@ def compare_alternatives(
         subject: the kernel.
         best: the best swizzle, if there is one.
         progress: told of what is looked at.
-        parameters: what waits for `find_parameters`, if that was begun before.
+        begun: those that were begun before.
 
     Cost: an interpretation of a few programs for each argument that may be a parameter, and of the
     whole launch and a replay for each value of one.
@@ -273,13 +283,13 @@ def compare_alternatives(
     if subject.baseline.bound_by_arithmetic or subject.baseline.only_compulsory:
         return Alternatives(before.l2_hit_rate, time, (), _no_alternative(subject, before))
     progress.phase(f"comparing alternatives for {subject.kernel} (model)")
-    arguments = tuple(parameters() if parameters else find_parameters(case, subject))
+    arguments = tuple(begun.parameters() if begun else find_parameters(case, subject))
     found = [*arguments]
     if best:
         known = _modelled(best.attempt.measurement) or best.attempt.predicted if alone else None
         found.append(_alternative("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     if not (setup.device and best):  # a gain that a GPU has measured needs no modelled one beside
-        found += find_paddings(case, subject, best)
+        found += begun.paddings() if begun else find_paddings(case, subject, best)
     by_rate = not (setup.device or subject.tells_time(setup.target))
     longest = time * (1 + TIME_TOLERANCE if by_rate else 1 - least)
     lowest = before.l2_hit_rate + MODEL_RATE_ERROR if by_rate else -1.0

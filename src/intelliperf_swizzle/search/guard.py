@@ -4,17 +4,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
+from typing import TypeAlias
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.dependence import find_dependence, touched
-from intelliperf_swizzle.frontends.ports import Resizer
+from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.frontends.resizing import other_values
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
@@ -30,11 +32,17 @@ FURTHER = 8
 """Times as many blocks along a size where no other launch does all that a kernel may do."""
 VARIED_SECONDS = 30.0
 """For launches with other arguments: a loop may not end with them."""
+MOST_PAIRS = 28
+"""Of arguments that are varied together: of eight, all."""
 ENOUGH_TILES = 64
 """Of a launch at which other arguments than sizes are varied."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """Line accesses that are replayed at other sizes, as a multiple of the largest launch's, which may
 be so many at least."""
+
+
+_Varied: TypeAlias = tuple[tuple[str, ...], Launch, Trace]
+"""Names of arguments, a launch with other values of them, and its trace."""
 
 
 class SizeGuard:
@@ -74,13 +82,16 @@ class SizeGuard:
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
         known = next(_proofs(best, True), records.Certificate())
-        return stages.under(known.condition, best, known, self._setup) if known.condition else None
+        fixed = _uncompiled(one.trace for one in self._subject.traced)
+        if known.condition is None:
+            return None
+        return stages.under(known.condition, best, known, self._setup, fixed)
 
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject = self._subject
         tied = subject.has_dependences or self._tied
         for proof in _proofs(best, tied, () if tied else self._held):
-            tested = stages.under(proof.condition, best, proof, self._setup)
+            tested = stages.under(proof.condition, best, proof, self._setup, self._fixed)
             if tested is None:
                 continue
             others = self._model(tested)
@@ -89,7 +100,7 @@ class SizeGuard:
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
             guard = f"({proof.condition}) and {kept}" if proof.condition and kept else kept
-            guarded = stages.under(guard, best, proof, self._setup) if guard else None
+            guarded = guard and stages.under(guard, best, proof, self._setup, self._fixed)
             guard = guard if guarded else proof.condition
             known = records.Sizes(others, guard) if others or guard else None
             passed = guarded or tested
@@ -103,7 +114,9 @@ class SizeGuard:
     @property
     def independence(self) -> records.Independence:
         """What is known of how programs depend on each other, and in which launches."""
-        subject, varied = self._subject, {name for name, *_ in self._varied} - {*self._held}
+        subject = self._subject
+        varied = {name for names, *_ in self._varied for name in names}
+        varied -= {*self._held, *self._fixed}
         apart = (other.traced.launch.numbers for other in self._others
                  if not find_dependence(other.traced.trace, other.traced.launch))  # fmt: skip
         recorded = {one.numbers for one in subject.launches}
@@ -121,32 +134,68 @@ class SizeGuard:
     @cached_property
     def _small(self) -> TracedLaunch:
         """The smallest launch of enough tiles that are independent; else a recorded one."""
-        apart = (one.traced for one in self._others if one.traced.launch.tiles >= ENOUGH_TILES
-                 and not find_dependence(one.traced.trace, one.traced.launch))  # fmt: skip
-        return min(apart, key=lambda one: one.launch.tiles, default=self._subject.traced[0])
+        first = self._subject.traced[0]  # as large as its memory is, whatever that follows from
+        apart = (one for one in (first, *(other.traced for other in self._others))
+                 if one.launch.tiles >= ENOUGH_TILES
+                 and not find_dependence(one.trace, one.launch))  # fmt: skip
+        return min(apart, key=lambda one: one.launch.tiles, default=first)
 
     @cached_property
-    def _varied(self) -> list[tuple[str, Launch, Trace]]:
-        """A small launch with another value of one argument that other sizes leave alone."""
-        others = [one.traced.launch.arguments for one in self._others]
+    def _varied(self) -> list[_Varied]:
+        """A small launch with other values of arguments that other sizes leave alone: of each by
+        itself, of two that bind nothing, and of all of these."""
         first, small = self._subject.traced[0], self._small.launch
-        made = [
-            (name, replace(small, arguments={**small.arguments, name: value}, ttir=None))
-            for name in small.arguments.keys() - {*first.trace.immaterial}
+        others = [one.traced.launch.arguments for one in self._others]
+        values = {
+            name: other_values(small, name)
+            for name in sorted(small.arguments.keys() - {*first.trace.immaterial})
             if others and all(one[name] == first.launch.arguments[name] for one in others)
-            for value in other_values(small, name)
-        ]
-        traces = self._look([one for _, one in made], VARIED_SECONDS)
-        return [(*one, trace) for one, trace in zip(made, traces, strict=True) if trace]
+        }
+        alone = self._vary([{name: one} for name in values for one in values[name]])
+        binding = {names[0] for names, made, trace in alone if self._binds(made, trace)}
+        free = {name: found[-1] for name, found in values.items() if found and name not in binding}
+        pairs = itertools.islice(itertools.combinations(free.items(), 2), MOST_PAIRS)
+        return [*alone, *self._vary([*map(dict, pairs), *[free] * (len(free) > 2)])]
+
+    def _vary(self, changes: Sequence[Mapping[str, int]]) -> list[_Varied]:
+        """The small launch with other arguments, where somebody may make it."""
+        small = self._small.launch
+        made = [replace(small, arguments={**small.arguments, **one}, ttir=None) for one in changes]
+        traces = zip(changes, made, self._look(made, VARIED_SECONDS), strict=True)
+        return [((*change,), one, trace) for change, one, trace in traces if trace]
+
+    def _binds(self, launch: Launch, trace: Trace) -> bool:
+        """Whether its programs depend on each other, or may, or a loop carries more than it did."""
+        known = frozenset().union(*(one.seen | one.unseen for one in self._traces))
+        exchange = trace.hands_over and not any(one.hands_over for one in self._traces)
+        if find_dependence(trace, launch) or trace.unseen - known or exchange:
+            return True
+        language, renumber = self._setup.language, self._setup.options.renumber
+        if launch.loop is None or not isinstance(language, TileLoops):
+            return False
+        (one,), _ = language.with_loops([launch], renumber)
+        return one.loop is None or one.loop.counters != launch.loop.counters
+
+    @property
+    def _traces(self) -> list[Trace]:
+        traced = *self._subject.traced, *(other.traced for other in self._others)
+        return [one.trace for one in traced]
 
     @cached_property
     def _binding(self) -> list[tuple[str, Launch]]:
-        """Arguments at another value of which programs depend on each other, in which launch."""
-        return [(name, one) for name, one, trace in self._varied if find_dependence(trace, one)]
+        """Arguments at another value of which programs bind each other, in which launch."""
+        binding = (one for one in self._varied if self._binds(*one[1:]))
+        return [(name, launch) for names, launch, _ in binding for name in names]
 
     @property
     def _held(self) -> list[str]:
-        return sorted({name for name, _ in self._binding})
+        """Arguments at whose other values programs depend on each other, or may."""
+        return sorted({name for name, _ in self._binding} - {*self._fixed})
+
+    @cached_property
+    def _fixed(self) -> list[str]:
+        """Arguments of which nobody has looked at what the compiler leaves out by them."""
+        return _uncompiled([*self._traces, *(trace for *_, trace in self._varied)])
 
     @cached_property
     def _tied(self) -> bool:
@@ -242,6 +291,13 @@ def _proofs(
     read = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, {*held, *read}):
         yield records.Certificate("the recorded sizes", recorded)
+
+
+def _uncompiled(traces: Iterable[Trace]) -> list[str]:
+    """The arguments that decide about accesses which are in none of some compiled kernels."""
+    first, *others = (one.uncompiled for one in traces)
+    left = first.keys() & set(first).intersection(*others)
+    return sorted({name for place in left for name in first[place]})
 
 
 def _unseen(traces: Sequence[Trace]) -> bool:

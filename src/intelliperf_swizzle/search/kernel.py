@@ -12,7 +12,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search import plan
-from intelliperf_swizzle.search.compare_alternatives import begin_parameters, compare_alternatives
+from intelliperf_swizzle.search.compare_alternatives import begin_alternatives, compare_alternatives
 from intelliperf_swizzle.search.conclude import conclude, draw
 from intelliperf_swizzle.search.deliver import Outcome
 from intelliperf_swizzle.search.evaluators import choose_evaluator
@@ -41,9 +41,9 @@ def optimize_kernel(
     ):
         setting = EvaluationContext(subject, setup, history.record, progress, recorded.seconds)
         evaluator = interruptibly(lambda: choose_evaluator(setting, recorded.folder.parent))
-        found, parameters = Found(), None
+        found, begun = Found(), None
         if one.promising:
-            parameters = begin_parameters(setup, subject)
+            begun = begin_alternatives(setup, subject)
             found = search_kernel(setting, proposers, evaluator, history)
         picture, alternatives = None, None
         try:
@@ -52,7 +52,7 @@ def optimize_kernel(
                 if subject.is_traced:
                     picture = interruptibly(lambda: draw(setup, subject, best))
                 alternatives = interruptibly(
-                    lambda: compare_alternatives(setup, subject, best, progress, parameters)
+                    lambda: compare_alternatives(setup, subject, best, progress, begun)
                 )
         except Interrupted as signal:
             found = found.until(signal)

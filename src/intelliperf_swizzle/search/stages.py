@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -134,32 +134,41 @@ def prove_candidate(
     )
 
 
-def edit_source(screened: Screened, setup: Setup) -> Edited | records.Verdict:
-    """Puts the swizzle into the kernel's source, or says why that cannot be done."""
+def edit_source(
+    screened: Screened, setup: Setup, fixed: Sequence[str] = ()
+) -> Edited | records.Verdict:
+    """Puts the swizzle into the kernel's source, or says why that cannot be done.
+
+    `fixed`: arguments to whose recorded values it is limited when the kernel is compiled.
+    """
     proved = screened.proved
+    launches = [replace(one, fixed=tuple(fixed)) for one in proved.subject.launches]
     try:
-        edit = edit_launches(setup, proved.subject.launches, proved.swizzle, proved.candidate.name)
+        edit = edit_launches(setup, launches, proved.swizzle, proved.candidate.name)
     except SpliceError as error:
         return records.Verdict("not patched", str(error))
     return Edited(proved, screened.attempt, edit)
 
 
 def under(
-    condition: str | None, best: Edited, proof: records.Certificate, setup: Setup
-) -> Guarded | None:
-    """The best attempt with a proof, under a condition if it needs one.
+    condition: str | None, best: Edited, proof: records.Certificate, setup: Setup,
+    fixed: Sequence[str] = (),
+) -> Guarded | None:  # fmt: skip
+    """The best attempt with a proof, under a condition if it needs one; `fixed` as above.
 
     None if it is another permutation of a recorded launch then: a smaller one may fall under the
     condition.
     """
-    if condition is None:
+    if condition is None and not fixed:
         return Guarded(best.proved, replace(best.attempt, proof=proof), best.edit)
-    text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, condition)
+    text = best.attempt.candidate.text
+    if condition is not None:
+        text = conditional(text, best.proved.swizzle.outputs, condition)
     candidate = replace(best.attempt.candidate, text=text)
     proved = prove_candidate(candidate, best.proved.subject, setup.target)
     if isinstance(proved, records.Verdict) or proved.fingerprint != best.proved.fingerprint:
         return None
-    edited = edit_source(Screened(proved, best.attempt), setup)
+    edited = edit_source(Screened(proved, best.attempt), setup, fixed)
     if isinstance(edited, records.Verdict):
         return None
     diff = edited.edit.diff

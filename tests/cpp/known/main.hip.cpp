@@ -114,6 +114,13 @@ __global__ void rounded_up(int* cells, int count) {
   if (at < count) cells[at % 2040] = at;
 }
 
+__global__ void stored_by_float(const float* in, int* out) {
+  out[unsigned(sqrtf(in[blockIdx.x])) + blockIdx.x * WIDTH] = 1;
+}
+__global__ void loaded_by_float(const float* in, float* out) {
+  out[blockIdx.x * WIDTH + threadIdx.x] = in[unsigned(sqrtf(in[blockIdx.x])) + threadIdx.x];
+}
+
 template <typename T>
 T* allocated(size_t count) {
   void* at = nullptr;
@@ -162,5 +169,7 @@ int main(int argc, char**) {
   for (auto* kernel : {apart, clamped, chosen, pitched, crossed, branched})
     kernel<<<dim3(groups, 2), WIDTH>>>(placed);
   rounded_up<<<groups, WIDTH>>>(placed, 2030);
+  stored_by_float<<<groups, WIDTH>>>(in, cells);
+  loaded_by_float<<<groups, WIDTH>>>(in, out);
   return hipDeviceSynchronize() != hipSuccess;
 }

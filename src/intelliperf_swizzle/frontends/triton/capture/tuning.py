@@ -8,12 +8,14 @@ Each kernel that Inductor generates has a `CachingAutotuner`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from types import FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
+from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
 
@@ -43,6 +45,8 @@ def watch(*, timed: bool) -> None:
 
     def benched(tuner: Autotuner, *args: object, **kwargs: object) -> object:
         with trials():
+            if timed:
+                compile_choices(tuner, args, **kwargs)
             return bench(tuner, *args, **kwargs)
 
     def made(kind: Any, /, **options: object) -> None:
@@ -58,6 +62,26 @@ def watch(*, timed: bool) -> None:
 
     KernelInterface.__init_subclass__ = classmethod(made)
     Autotuner.__init__, Autotuner._bench = noting, benched
+
+
+def compile_choices(tuner: Any, args: Sequence[object], config: object, **given: Any) -> None:
+    """Before the first of a tuner's trials, compiles them all at once, which else takes longest.
+
+    What cannot be compiled fails again when it is tried. A hook of a configuration may change
+    arguments, and so what is compiled: then nothing is done.
+    """
+    from triton.runtime._async_compile import AsyncCompileMode
+
+    choices = tuner.prune_configs(given)
+    if config is not choices[0] or any(one.pre_hook for one in choices):
+        return
+    with (
+        suppress(Exception),
+        ThreadPoolExecutor(cores()) as pool,
+        AsyncCompileMode(pool, ignore_errors=True),
+    ):
+        for one in choices:
+            tuner.fn.run(*args, **{**given, **one.all_kwargs(), "warmup": True})
 
 
 def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:

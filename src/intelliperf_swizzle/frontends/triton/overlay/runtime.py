@@ -121,7 +121,7 @@ def _key(kernel: Any) -> str:
 
 def _rule_for(source: Any) -> Any:
     """The first rule for the constexprs of an `ASTSource`, or its own: `swizzle_rule`."""
-    values = {name: source.constants.get((at,)) for at, name in enumerate(source.fn.arg_names)}
+    values = {name: source.constants.get((at,), ...) for at, name in enumerate(source.fn.arg_names)}
     own = getattr(source.fn, "swizzle_rule", None)
     for rule in [own] if own else _active.get(_key(source.fn), ()) if _active else ():
         if any(config.items() <= values.items() for config in rule.get("configs") or [{}]):

@@ -15,7 +15,7 @@ from typing import Any
 
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.source.reads import definition
-from intelliperf_swizzle.records import Argument, Launch
+from intelliperf_swizzle.records import Launch
 
 
 def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
@@ -37,25 +37,34 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     """The values of constexprs that tell the recorded configurations from others; may be empty.
 
     What `triton.heuristics` chooses counts, too: which values there are is not known.
+
+    Raises:
+        SpliceError: they cannot be said in a condition.
     """
     others = other_configs(launches)
     names = {name for other in others for name in other}
     recorded = [{name: launch.arguments.get(name) for name in names} for launch in launches]
     decisive = {name for name in names if any(a.get(name) != b[name] for a in others
                                               for b in recorded)}  # fmt: skip
-    decisive |= _chosen_by_heuristics(launches[0])
+    decisive |= _chosen_by_heuristics(launches[0]) | {*launches[0].fixed}
+    said = (int, float, str, type(None))
+    if odd := [n for n in decisive if not isinstance(launches[0].arguments.get(n, ...), said)]:
+        raise SpliceError(
+            "a patch cannot be limited to the configuration that was recorded: "
+            f"`{odd[0]}` is no number",
+            hint="launch the kernel with all of its configurations",
+        )
     values = [{n: launch.arguments.get(n) for n in sorted(decisive)} for launch in launches]
     return [one for at, one in enumerate(values) if one and one not in values[:at]]
 
 
 def recorded_only(launches: Sequence[Launch]) -> str:
-    """`recorded_configs` as a condition; empty if there is no other configuration.
-
-    Raises:
-        SpliceError: it cannot be said in a condition.
-    """
+    """`recorded_configs` as a condition; empty if there is no other configuration."""
     configs = recorded_configs(launches)
-    distinct = [" and ".join(_is(name, value) for name, value in one.items()) for one in configs]
+    distinct = [
+        " and ".join(f"{n} {'is' if v is None else '=='} {v!r}" for n, v in one.items())
+        for one in configs
+    ]
     return distinct[0] if len(distinct) == 1 else " or ".join(f"({one})" for one in distinct)
 
 
@@ -70,18 +79,6 @@ def _chosen_by_heuristics(launch: Launch) -> set[str]:
         names = [str(key.value) for key in keys if isinstance(key, ast.Constant)]
         found |= {*names} if len(names) == len(keys) else {*launch.constexprs}
     return found & {*launch.constexprs}
-
-
-def _is(name: str, value: Argument) -> str:
-    """The condition that a constexpr has a value."""
-    if value is None:
-        return f"{name} is None"
-    if isinstance(value, int | float | str):
-        return f"{name} == {value!r}"
-    raise SpliceError(
-        f"a patch cannot be limited to the configuration that was recorded: `{name}` is no number",
-        hint="launch the kernel with all of its configurations",
-    )
 
 
 def under(condition: str, lines: Sequence[str], plain: Mapping[str, str]) -> list[str]:

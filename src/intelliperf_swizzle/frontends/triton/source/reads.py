@@ -1,13 +1,15 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Finds where a jit function reads its program id."""
+"""Finds where a jit function reads its program id, and what of it a launch's IR leaves out."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
+from typing import Any
 
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError, SwizzleError
@@ -15,7 +17,7 @@ from intelliperf_swizzle.frontends.triton.ir.render import bodies
 from intelliperf_swizzle.language import INPUTS, parse
 from intelliperf_swizzle.language.syntax import Expression, Loop
 from intelliperf_swizzle.language.syntax import reads as reads_of
-from intelliperf_swizzle.records import Argument, Counter, SourceFunction, TileLoop
+from intelliperf_swizzle.records import Argument, Counter, Launch, SourceFunction, TileLoop
 
 
 def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
@@ -103,7 +105,9 @@ def find_reads(
     """
     tree = definition(function)
     local = bound_names(tree)
-    bare = _names_of_program_id(function) - local
+    known = function.names.items()
+    bare = {name for name, (kind, *of) in known
+            if kind == "attribute" and of[1].split(".")[-1] == "program_id"} - local  # fmt: skip
     reads: list[Read] = []
     for index, statement in enumerate(tree.body):
         calls = {id(n.func): n for n in ast.walk(statement) if isinstance(n, ast.Call)}
@@ -113,35 +117,27 @@ def find_reads(
                 continue
             call = calls.get(id(node))
             if call is None:  # `getattr(tl, "program_id")` too
+                place_of = where(function, getattr(node, "lineno", 1))
                 raise SpliceError(
-                    f"{where(function, _line(node))}: `program_id` is used without calling it",
+                    f"{place_of}: `program_id` is used without calling it",
                     hint="call it where the program id is needed",
                 )
             reads.append(_read(function, call, index, constants))
     return tuple(sorted(reads, key=lambda read: (read.place.line, read.place.column)))
 
 
-def _names_of_program_id(function: SourceFunction) -> frozenset[str]:
-    """The bare names that mean `program_id` (`from triton.language import program_id`)."""
-    return frozenset(
-        name
-        for name, meaning in function.names.items()
-        if meaning[0] == "attribute" and meaning[2].split(".")[-1] == "program_id"
-    )
-
-
 def bound_names(tree: ast.AST) -> frozenset[str]:
     """The names that a piece of code binds: parameters and assignments."""
-    names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    names |= {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    }
-    return frozenset(names)
+    stored = (one.id for one in names_in(tree) if not isinstance(one.ctx, ast.Load))
+    return frozenset(stored).union(n.arg for n in ast.walk(tree) if isinstance(n, ast.arg))
 
 
-def _is_program_id(node: ast.AST, bare: frozenset[str], local: frozenset[str]) -> bool:
+def names_in(tree: ast.AST) -> Iterator[ast.Name]:
+    """The names in a piece of code, in no order."""
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def _is_program_id(node: ast.AST, bare: Collection[str], local: frozenset[str]) -> bool:
     if isinstance(node, ast.Name):
         return node.id in bare
     if not isinstance(node, ast.Attribute) or node.attr != "program_id":
@@ -184,10 +180,6 @@ def _characters(line: str, utf8_bytes: int) -> int:
     return len(line.encode()[:utf8_bytes].decode())
 
 
-def _line(node: ast.AST) -> int:
-    return int(getattr(node, "lineno", 1))
-
-
 def jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
     """The functions of a module that Triton compiles."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -202,24 +194,18 @@ def first_line_of(function: ast.FunctionDef) -> int:
 def mention_on_host(tree: ast.Module, name: str) -> int | None:
     """The first line outside all jit functions that has a name, None if there is none."""
     inside = {id(node) for function in jit_functions(tree) for node in ast.walk(function)}
-    mentions = (
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and id(node) not in inside
-    )
+    mentions = (one.lineno for one in names_in(tree) if one.id == name and id(one) not in inside)
     return min(mentions, default=None)
 
 
 def names(function: ast.FunctionDef, name: str) -> bool:
     """Whether a function has a name that is not a variable of its own."""
-    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
-    return named and name not in bound_names(function)
+    return name in {one.id for one in names_in(function)} - bound_names(function)
 
 
 def free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
     """A prefix that no name of the function begins with; not one of the first that are taken."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    names = {*bound_names(tree), *(one.id for one in names_in(tree))}
     prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
     free = (p for p in prefixes if not any(name.startswith(p) for name in names))
     return next(islice(free, taken, None))
@@ -256,11 +242,7 @@ def find_factors(tree: ast.FunctionDef, loop: TileLoop) -> dict[str, Expression 
 
 def _value_of(tree: ast.FunctionDef, loop: TileLoop, name: str) -> ast.expr | None:
     """What an argument is, or a variable that one statement alone assigns, before the loop."""
-    stored = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-    ]
+    stored = [one for one in names_in(tree) if one.id == name and isinstance(one.ctx, ast.Store)]
     if not stored and name in {argument.arg for argument in tree.args.args}:
         return ast.Name(name, ast.Load())
     for one in tree.body:
@@ -271,20 +253,73 @@ def _value_of(tree: ast.FunctionDef, loop: TileLoop, name: str) -> ast.expr | No
 
 def _expression(value: ast.expr, arguments: set[str]) -> Expression | None:
     """A value in the language of swizzles; None if it reads more than arguments."""
-    text = ast.unparse(_Unqualified().visit(ast.parse(ast.unparse(value), mode="eval")))
+    text = re.sub(r"\b[A-Za-z_]\w*\.", "", ast.unparse(value))  # `cdiv(N, BN)` for `tl.cdiv(N, BN)`
     try:
         statement = parse(f"factor = {text}\npid = pid").statements[0]
     except SwizzleError:
         return None
-    if isinstance(statement, Loop) or any(
-        n.name not in arguments for n in reads_of(statement.value)
-    ):
+    if isinstance(statement, Loop):
         return None
-    return statement.value
+    return statement.value if {n.name for n in reads_of(statement.value)} <= arguments else None
 
 
-class _Unqualified(ast.NodeTransformer):
-    """`cdiv(N, BN)` for `tl.cdiv(N, BN)`."""
+# --- what is compiled -----------------------------------------------------------------------------
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        return ast.Name(node.attr, ast.Load())
+_ACCESS = re.compile(r"\b(load|store|gather|scatter|atomic_\w+)\(")
+
+
+def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tuple[str, ...]]:
+    """Where parts of the text begin that may access memory and are not in a launch's IR -> which
+    arguments may decide that.
+
+    The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
+    nothing is known of what another value does. None and words that a condition reads count always.
+    """
+    conditions = " ".join(re.findall(r"\b(?:if|while)\b(.*)", launch.source.entry.text))
+    read = {*re.findall(r"\w+", conditions)}
+    words = (name for name, one in launch.arguments.items() if isinstance(one, str | None))
+    found: dict[str, tuple[str, ...]] = {name: (name,) for name in words if name in read}
+    for key, function in launch.source.functions.items():
+        tree = definition(function)
+        assigned = frozenset[str]().union(*map(bound_names, tree.body))
+        first = function.first_line - 1
+        there = {line - first for file, line in filter(None, compiled) if file == function.file}
+        whole, *parts = _parts(tree.body)
+        for lines, test in parts if there.intersection(whole[0]) else ():
+            text = "\n".join(function.text.splitlines()[lines.start - 1 : lines.stop - 1])
+            if there.isdisjoint(lines) and _may_access(text, function, launch):
+                read = {*re.findall(r"\w+", test)}
+                known = key == launch.source.kernel and read.isdisjoint(assigned)
+                names = read & launch.arguments.keys() if known else launch.arguments
+                decide = tuple(name for name in names if _is_compiled_in(launch, name))
+                found[where(function, lines.start)] = decide
+                there.update(lines)  # what is in it goes with it
+    return found
+
+
+def _parts(body: Sequence[ast.stmt], test: str = "") -> Iterator[tuple[range, str]]:
+    """Lines of statements and the condition under which they stand; the outer ones first."""
+    yield range(body[0].lineno, (body[-1].end_lineno or 0) + 1), test
+    for number, one in enumerate(body):
+        if isinstance(one, ast.If | ast.For | ast.While):
+            inner = ast.unparse(one.iter if isinstance(one, ast.For) else one.test)
+            returns = any(isinstance(each, ast.Return) for each in ast.walk(one))
+            rest = body[number + 1 :] if returns else []
+            for part in filter(None, (one.body, one.orelse, rest)):
+                yield from _parts(part, inner)
+
+
+def _may_access(text: str, function: SourceFunction, launch: Launch) -> bool:
+    """Whether a text accesses memory, or calls a function that may."""
+    called = (function.names.get(name, "?") for name in re.findall(r"\b(\w+)\(", text))
+    inner = (launch.source.functions[one[1]] for one in called if one[0] == "function")
+    return bool(_ACCESS.search(text)) or any(
+        _may_access(one.text, one, launch) for one in inner if one is not function
+    )
+
+
+def _is_compiled_in(launch: Launch, name: str) -> bool:
+    """Whether the compiler knows the value of an argument, or the text asks what it is."""
+    value, text = launch.arguments[name], launch.source.entry.text
+    asked = not isinstance(value, int | float) and re.search(rf"\b{name}(\.|\[| is )", text)
+    return name in launch.constexprs or value in (None, 1) or bool(asked)

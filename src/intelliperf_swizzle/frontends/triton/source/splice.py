@@ -64,6 +64,7 @@ from intelliperf_swizzle.frontends.triton.source.reads import (
     language_name,
     mention_on_host,
     names,
+    names_in,
     place,
     scope_of,
     where,
@@ -352,8 +353,8 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
         replacements += [
             (place(function.text, node), output)
             for statement in scope
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Name) and node.id == counter.name
+            for node in names_in(statement)
+            if node.id == counter.name
         ]
     return _Change(
         tuple(sorted(replacements, key=lambda one: (one[0].line, one[0].column))), insertions

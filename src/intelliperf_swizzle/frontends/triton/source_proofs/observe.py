@@ -17,13 +17,12 @@ import numpy.typing as npt
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources, address_slice
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Sources
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import Loads, Observation, Output
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, NotKnownError, align
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.running import Live, run_together
-from intelliperf_swizzle.frontends.triton.walk.walker import Plan
+from intelliperf_swizzle.frontends.triton.walk.running import Live, make_live, run_together
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 from intelliperf_swizzle.trace.sharing import SHARED, STORED, UPDATED, Writers
@@ -214,7 +213,7 @@ def observe(launch: Launch, kernel: Kernel) -> Observation:
     """
     numbers = {op: _numbers(kernel, op) for op in kernel.every()}
     wanted = [value for values in numbers.values() for value in values]
-    live = Live.of(Plan(kernel, address_slice(kernel, wanted)), launch)
+    live = make_live(launch, kernel, whole=False, wanted=wanted)
     watcher = Watcher(launch, live, numbers)
     run_together(live, watcher)
     return watcher.observation()

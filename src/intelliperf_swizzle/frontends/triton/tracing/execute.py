@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,53 +13,20 @@ from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import flow, kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.memory import Fill, scalar_values
+from intelliperf_swizzle.frontends.triton.walk.memory import scalar_values
 from intelliperf_swizzle.frontends.triton.walk.running import (
     DeadlockError,
     Live,
+    make_live,
     run_one_by_one,
     run_together,
 )
-from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
-
-
-def find_tiles(kernel: Kernel, launch: Launch) -> tuple[Op, str] | None:
-    """The operation that is `launch.loop`, and the value that is the number of a tile.
-
-    Raises:
-        TraceError: there is none in the IR.
-    """
-    if launch.loop is None:
-        return None
-    entry = launch.source.entry
-    first = entry.first_line - 1
-    place = (entry.file, first + launch.loop.line)
-    for op in kernel.ops():
-        if op.name in ("scf.for", "scf.while") and kernel.place(op) == place:
-            number = _number(kernel, op, launch.loop.name, first + launch.loop.counters[0].line)
-            if number is not None:
-                return op, number
-    raise TraceError(f"the loop at line {place[1]} is not in the IR of {launch.kernel}")
-
-
-def _number(kernel: Kernel, loop: Op, name: str, read_from: int) -> str | None:
-    """The value that a variable holds in a loop's body before the line from which it is read."""
-    body = loop.regions[-1][0]
-    for value in body.args:
-        if re.fullmatch(rf"%{re.escape(name)}(_\d+|'\d+)*", value):
-            return value
-    made = [
-        op.results[0]
-        for op in body.ops
-        if op.results and kernel.name(op) == name and (kernel.place(op) or ("", 0))[1] < read_from
-    ]
-    return made[-1] if made else None
-
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
@@ -104,17 +70,6 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
             yield None if trace.elements_outside else trace
         except TraceError:
             yield None
-
-
-def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None = None) -> Live:
-    """A launch that can be executed: the whole kernel, or what decides its accesses."""
-    tiles = find_tiles(kernel, launch)
-    executed = (
-        flow.everything(kernel)
-        if whole
-        else flow.address_slice(kernel, [tiles[1]] if tiles else ())
-    )
-    return Live.of(Plan(kernel, executed, tiles), launch, fill)
 
 
 def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
@@ -161,6 +116,7 @@ def _trace(
     return replace(
         trace, hands_over=flow.accessed_by(kernel).hands_over,
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
+        uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}),
     )  # fmt: skip
 
 

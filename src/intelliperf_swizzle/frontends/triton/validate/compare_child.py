@@ -23,9 +23,12 @@ from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.tracing.execute import make_live
 from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory
-from intelliperf_swizzle.frontends.triton.walk.running import run_one_by_one, run_together
+from intelliperf_swizzle.frontends.triton.walk.running import (
+    make_live,
+    run_one_by_one,
+    run_together,
+)
 from intelliperf_swizzle.records import Int64Array, Launch, Storage, UInt8Array
 from intelliperf_swizzle.trace.observer import Observer
 

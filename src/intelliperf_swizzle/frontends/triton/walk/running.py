@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir import flow
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now, update_of
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     MOST_NUMBERS,
@@ -58,6 +62,65 @@ class Live:
     def programs(self) -> int:
         """How many there are."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+
+def make_live(
+    launch: Launch,
+    kernel: Kernel,
+    *,
+    whole: bool,
+    wanted: Iterable[str] = (),
+    fill: Fill | None = None,
+) -> Live:
+    """A launch that can be executed: the whole kernel, or what decides its accesses and values.
+
+    Args:
+        launch: any.
+        kernel: of it.
+        whole: whether all of the kernel is executed.
+        wanted: values that are computed beside what decides accesses.
+        fill: see `Memory`.
+
+    Raises:
+        TraceError: the loop in which the launch takes tiles is not in the IR.
+    """
+    tiles = _find_tiles(kernel, launch)
+    numbers = (tiles[1],) if tiles else ()
+    slice_ = flow.everything(kernel) if whole else flow.address_slice(kernel, [*wanted, *numbers])
+    return Live.of(Plan(kernel, slice_, tiles), launch, fill)
+
+
+def _find_tiles(kernel: Kernel, launch: Launch) -> tuple[Op, str] | None:
+    """The operation that is `launch.loop`, and the value that is the number of a tile.
+
+    Raises:
+        TraceError: there is none in the IR.
+    """
+    if launch.loop is None:
+        return None
+    entry = launch.source.entry
+    first = entry.first_line - 1
+    place = (entry.file, first + launch.loop.line)
+    for op in kernel.ops():
+        if op.name in ("scf.for", "scf.while") and kernel.place(op) == place:
+            number = _number(kernel, op, launch.loop.name, first + launch.loop.counters[0].line)
+            if number is not None:
+                return op, number
+    raise TraceError(f"the loop at line {place[1]} is not in the IR of {launch.kernel}")
+
+
+def _number(kernel: Kernel, loop: Op, name: str, read_from: int) -> str | None:
+    """The value that a variable holds in a loop's body before the line from which it is read."""
+    body = loop.regions[-1][0]
+    for value in body.args:
+        if re.fullmatch(rf"%{re.escape(name)}(_\d+|'\d+)*", value):
+            return value
+    made = [
+        op.results[0]
+        for op in body.ops
+        if op.results and kernel.name(op) == name and (kernel.place(op) or ("", 0))[1] < read_from
+    ]
+    return made[-1] if made else None
 
 
 def run_together(
