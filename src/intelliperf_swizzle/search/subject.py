@@ -192,6 +192,12 @@ class Subject:
         )
 
     @property
+    def deciding(self) -> tuple[str, ...]:
+        """The tensors whose contents decide what programs access."""
+        every = ((one.trace, name) for one in self.traced for name, _ in one.launch.tensors())
+        return tuple(dict.fromkeys(name for trace, name in every if name not in trace.immaterial))
+
+    @property
     def line_accesses(self) -> int:
         """Lines touched by all traced launches: what it costs to replay one mapping."""
         return sum(one.trace.line_accesses for one in self.traced)
