@@ -22,7 +22,7 @@ from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import ModelScreen, model_launches
+from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
 from intelliperf_swizzle.search.setup import Setup
 
 SAME = parse("pid = pid")
