@@ -152,9 +152,9 @@ def missing(record: Path) -> str:
     left = max(done) + 1 - len(done)
     return (
         f"Of {max(done) + 1:,} Triton applications {left} were not judged: some fail unchanged "
-        "with Triton 3.6 and newer NumPy, and b082805c made no patch for functions that other kernels "
-        "use. 9130f9d2, 61 at a time on one machine, could not record half of its applications "
-        "there, whatever was in them; older gates stand for those."
+        "with Triton 3.6 and newer NumPy, and b082805c made no patch for functions that other "
+        "kernels use. 9130f9d2, 61 at a time on one machine, could not record half of its "
+        "applications there, whatever was in them; older gates stand for those."
     )
 
 
