@@ -35,7 +35,7 @@ from harness.command import DOCUMENTS, RECORDS, made_with
 from harness.render import generated, page, percent, points, table
 from harness.work import rounded, setup_of
 from intelliperf_swizzle.cache import ReplayedLaunch, replay
-from intelliperf_swizzle.profile.readings import ONE_DOMAIN, ModelScreen
+from intelliperf_swizzle.profile.modelled import ONE_DOMAIN, ModelScreen
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines

@@ -37,8 +37,9 @@ from harness.render import generated, page, percent, table
 from intelliperf_swizzle.frontends.trials.processes import median_interval
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
 from intelliperf_swizzle.profile.ncu import DURATION, HITS, PASSES, REQUESTS, SECTORS, read_ncu
-from intelliperf_swizzle.profile.readings import ModelScreen, Reading, model_launches
+from intelliperf_swizzle.profile.readings import Reading
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.examine import choose_kernel, record_application

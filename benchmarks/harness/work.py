@@ -31,7 +31,7 @@ from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import describe, prove
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import model_launches
+from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint

@@ -26,7 +26,7 @@ from accuracy.measured import MeasuredPair, UnusableError
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import evaluate, parse
-from intelliperf_swizzle.profile.readings import divisions_of
+from intelliperf_swizzle.profile.modelled import divisions_of
 from intelliperf_swizzle.records import Int64Array, Launch
 from model_truth.applications import configure, record_launches
 

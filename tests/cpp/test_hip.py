@@ -30,7 +30,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import model_launches
+from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.prompt import proposal
 from intelliperf_swizzle.records import TensorArgument

@@ -357,6 +357,19 @@ def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_th
         assert "and with other values of `FLAG`)" in message(run)
 
 
+def test_contents_that_decide_are_named_as_nothing_is_known_of_others(
+    tmp_path: Path,
+) -> None:
+    """With ones in `w` tiles would depend on each other, and no patch can test that."""
+    effect = "held = tl.load(w + pid); tl.store(w + pid + 1, held, mask=held > 0)"
+    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+    assert run.best is not None
+    assert run.independence is not None
+    assert run.independence.contents == ("w",)
+    assert "independence with other contents of w" in message(run)
+    assert message(run).count("other contents") == 1
+
+
 def test_an_argument_that_keeps_programs_apart_limits_the_patch_to_the_recorded_values(
     tmp_path: Path,
 ) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Where hit rates come from: the cache model (`profile.readings`), or a hardware profiler.
+"""Where hit rates come from: the cache model (`profile.modelled`), or a hardware profiler.
 
 `profile.installed` says which hardware profilers are here, and picks one. Such a profiler runs the
 application in a copy of the project, with a time limit.

@@ -342,12 +342,14 @@ class Independence:
         by_order: programs depend on each other, and keep their order; else none does.
         sizes: grids of launches at other sizes in which no program depends on another,
         varied: … and names of arguments at other values of which none does, each by itself.
+        contents: tensors that decide what programs access; of other contents nothing is known.
     """
 
     launches: int
     by_order: bool
     sizes: tuple[Grid, ...] = ()
     varied: tuple[str, ...] = ()
+    contents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -459,9 +461,11 @@ class Established:
     def missing(self) -> tuple[str, ...]:
         """What was not established, in words."""
         bytes_, permutation = self.same_bytes, self.permutation
+        contents = self.independence.contents if self.independence else ()
         found = {
             "other sizes": permutation is not None and permutation.extent != "the recorded sizes",
             "independence": self.independence is not None,
+            f"independence with other contents of {' and '.join(contents)}": not contents,
             "equal work of all tiles": self.equal_work is not None,
             "the bytes of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
             "measured time": self.change is not None and self.change.source == "measured",

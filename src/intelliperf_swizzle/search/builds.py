@@ -18,7 +18,7 @@ from intelliperf_swizzle.errors import BuildError, TraceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import model_launches
+from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject

@@ -41,7 +41,7 @@ def conclude(
     hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
     notes = ("the unit test was not run, as `--compute never` forbids it",) if untested else ()
-    known = Independence(len(subject.launches), subject.has_dependences)
+    known = Independence(len(subject.launches), subject.has_dependences, contents=subject.deciding)
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     notes = (*notes, *found.effort.notes, *(best.edit.notes if best else ()))
     return Run(

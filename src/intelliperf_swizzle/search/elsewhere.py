@@ -19,7 +19,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.mapping import LONGEST, describe, prove
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import add_swizzle_time
+from intelliperf_swizzle.profile.modelled import add_swizzle_time
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, owners_of, with_rest

@@ -20,7 +20,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.hardware.target import Build
-from intelliperf_swizzle.profile.readings import model_swizzle
+from intelliperf_swizzle.profile.modelled import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants

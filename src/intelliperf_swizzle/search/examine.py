@@ -24,7 +24,7 @@ from intelliperf_swizzle.errors import (
     UsageError,
 )
 from intelliperf_swizzle.frontends.ports import Builder, SourceExaminer, TileLoops
-from intelliperf_swizzle.profile.readings import load_model
+from intelliperf_swizzle.profile.modelled import load_model
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, as_text
 from intelliperf_swizzle.search.builds import examine_kernel

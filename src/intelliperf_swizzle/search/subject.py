@@ -22,7 +22,7 @@ from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.readings import ModelScreen, model_launches
+from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
 from intelliperf_swizzle.search.setup import Setup
 
 SAME = parse("pid = pid")
@@ -190,6 +190,12 @@ class Subject:
         return any(find_dependence(one.trace, one.launch) for one in self.traced) or any(
             self.dependences.get(one.ordinal, unknown) for one in self.untraced
         )
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """The tensors whose contents decide what programs access."""
+        every = ((one.trace, name) for one in self.traced for name, _ in one.launch.tensors())
+        return tuple(dict.fromkeys(name for trace, name in every if name not in trace.immaterial))
 
     @property
     def line_accesses(self) -> int:
