@@ -5,9 +5,13 @@
 from __future__ import annotations
 
 import json
+import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
+
+from intelliperf_swizzle.host.formula import parse_as_host
 
 CHECKOUT = Path(__file__).parents[2]
 DOUBLE = Path(__file__).parent / "double"
@@ -137,6 +141,32 @@ def test_nothing_is_loaded_before_the_host(host):
     )
     assert loaded.stdout.split() == ["intelliperf_swizzle_startup"]
     assert not loaded.stderr
+
+
+def test_another_program_whose_command_names_the_host(host, tmp_path):
+    """Its parser is its own, formulas and all."""
+    (tmp_path / "intelliperf").mkdir()
+    program = tmp_path / "intelliperf" / "chemistry.py"
+    program.write_text(
+        "import argparse, sys\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--formula', choices=['H2O', 'CO2'])\n"
+        "print(parser.parse_args(), *(m for m in sys.modules if m.startswith('intelliperf')))\n"
+    )
+    formula = host.run("python", str(program), "--formula", "CO2").stdout
+    assert formula.split() == ["Namespace(formula='CO2')", "intelliperf_swizzle_startup"]
+    refused = host.run("python", str(program), "--formula", "swizzle")
+    assert "invalid choice: 'swizzle'" in refused.stderr
+    assert "swizzle-unaware" not in refused.stderr
+
+
+def test_host_whose_options_default_to_a_stream():
+    """A stream cannot be copied, and is none of ours."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--formula", choices=["diagnoseOnly"], default="diagnoseOnly")
+    parser.add_argument("--output_file", default=sys.stdout)
+    read = parse_as_host(parser, ArgumentParser.parse_args, ["--formula", "diagnoseOnly"])
+    assert vars(read) == {"formula": "diagnoseOnly", "output_file": sys.stdout}
 
 
 def test_package_gone_start_up_file_left(environment, wheel):

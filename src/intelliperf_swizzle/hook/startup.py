@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-HOST = "intelliperf"
+HOST, COMMAND = "intelliperf", "/intelliperf/__main__.py"
 SWITCH = "INTELLIPERF_SWIZZLE_DISABLE"
 
 
@@ -30,12 +30,12 @@ def install() -> None:
     parse = ArgumentParser.parse_args
 
     def parse_args(parser: "ArgumentParser", args: "Any" = None, namespace: "Any" = None) -> "Any":
-        if any(one.dest == "formula" and isinstance(one.choices, list) for one in parser._actions):
-            try:
-                host = import_module("intelliperf_swizzle.host")
-            except ImportError:
-                return parse(parser, args, namespace)
-            return host.parse_as_host(parser, parse, args, namespace)
-        return parse(parser, args, namespace)
+        if not sys._getframe(1).f_globals.get("__file__", "").endswith(COMMAND):
+            return parse(parser, args, namespace)  # another program's, with a name like that
+        try:
+            host = import_module("intelliperf_swizzle.host")
+        except ImportError:
+            return parse(parser, args, namespace)
+        return host.parse_as_host(parser, parse, args, namespace)
 
     ArgumentParser.parse_args = parse_args  # type: ignore[method-assign, assignment]
