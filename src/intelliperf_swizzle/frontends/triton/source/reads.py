@@ -312,9 +312,9 @@ def _parts(body: Sequence[ast.stmt], test: str = "") -> Iterator[tuple[range, st
 def _may_access(text: str, function: SourceFunction, launch: Launch) -> bool:
     """Whether a text accesses memory, or calls a function that may."""
     called = (function.names.get(name, "?") for name in re.findall(r"\b(\w+)\(", text))
-    inner = (launch.source.functions[one[1]] for one in called if one[0] == "function")
+    inner = (launch.source.functions.get(one[1]) for one in called if one[0] == "function")
     return bool(_ACCESS.search(text)) or any(
-        _may_access(one.text, one, launch) for one in inner if one is not function
+        _may_access(one.text, one, launch) for one in inner if one and one is not function
     )
 
 
