@@ -79,6 +79,11 @@ def test_atomics_that_hand_data_over_at_some_size_are_known(launches: dict[str, 
     assert found == ["counted", "counted_wide", "counted_and_read"]
 
 
+def test_device_variables_that_decide_are_known(launches: dict[str, Launch]) -> None:
+    found = {name: trace_of(launches[name]).by_variables for name in ("moved", "gated", "apart")}
+    assert found == {"moved": True, "gated": False, "apart": False}
+
+
 def test_what_no_recorded_launch_stores_is_known(launches: dict[str, Launch]) -> None:
     names = ("gated", "counted_and_read", "chained", "claimed", "voted", "batched", "moved")
     unseen = {name: trace_of(launches[name]).unseen for name in names}

@@ -253,10 +253,12 @@ def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) ->
 def other_values(launch: Launch, name: str) -> list[int]:
     """Other values of an argument than its own, at which a kernel may be launched as well.
 
-    Not of an extent of a tile; and no 0 by which something is divided or which is added in a loop.
+    Not of an extent of a tile, nor of a factor of 1, which is a stride of a tensor; and no 0 by
+    which something is divided or which is added in a loop.
     """
     value, text = launch.constants.get(name), launch.source.entry.text
-    if value is None or re.search(rf"arange\(0, {name}\b", text):
+    factor = rf"\*\s*{name}\b|\b{name}\s*\*" if value == 1 else "(?!)"
+    if value is None or re.search(rf"arange\(0, {name}\b|{factor}", text):
         return []
     if name in launch.constexprs:
         return [1 - value if value in (0, 1) else 1]

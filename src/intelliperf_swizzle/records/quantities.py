@@ -226,6 +226,7 @@ class Trace:
             size.
         seen: where in the source stores, and loads of what is stored to, stand that are made,
         unseen: … and where some stand that no program of this launch makes.
+        by_variables: whether contents of device variables, which are no arguments, decide, too.
         uncompiled: where accesses stand that the compiler left out -> the arguments that decide it.
     """
 
@@ -257,6 +258,7 @@ class Trace:
     hands_over: bool = False
     seen: frozenset[str] = frozenset()
     unseen: frozenset[str] = frozenset()
+    by_variables: bool = False
     uncompiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

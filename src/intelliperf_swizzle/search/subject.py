@@ -193,9 +193,10 @@ class Subject:
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """The tensors whose contents decide what programs access."""
-        every = ((one.trace, name) for one in self.traced for name, _ in one.launch.tensors())
-        return tuple(dict.fromkeys(name for trace, name in every if name not in trace.immaterial))
+        """Tensors whose contents decide what programs access, and device variables if theirs do."""
+        named = ((one.trace, name) for one in self.traced for name, _ in one.launch.tensors())
+        found = dict.fromkeys(name for trace, name in named if name not in trace.immaterial)
+        return (*found, *["device variables"] * any(one.trace.by_variables for one in self.traced))
 
     @property
     def line_accesses(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
@@ -163,6 +163,7 @@ class _Tracing:
             trace, tile_arithmetic=self._arithmetic(trace), waves=launch.options["num_warps"],
             hands_over=self._kernel.slice.hands_over,
             seen=every - unseen, unseen=unseen,
+            by_variables=VARIABLES in (self._kernel.slice.contents or ()),
         )  # fmt: skip
         return sharing.with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 

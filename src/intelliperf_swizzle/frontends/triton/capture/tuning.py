@@ -75,11 +75,7 @@ def compile_choices(tuner: Any, args: Sequence[object], config: object, **given:
     choices = tuner.prune_configs(given)
     if config is not choices[0] or any(one.pre_hook for one in choices):
         return
-    with (
-        suppress(Exception),
-        ThreadPoolExecutor(cores()) as pool,
-        AsyncCompileMode(pool, ignore_errors=True),
-    ):
+    with suppress(Exception), AsyncCompileMode(ThreadPoolExecutor(cores()), ignore_errors=True):
         for one in choices:
             tuner.fn.run(*args, **{**given, **one.all_kwargs(), "warmup": True})
 
