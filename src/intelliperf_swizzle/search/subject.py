@@ -29,6 +29,10 @@ SAME = parse("pid = pid")
 """Every program computes the tile that it computes anyway."""
 
 
+NOT_LOOKED_AT = not_known("the launch was not looked at")
+"""What is known of the dependences of such a launch."""
+
+
 def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
     """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1; 0 where
     there is no trace."""
@@ -178,17 +182,15 @@ class Subject:
         trace = next((one.trace for one in self.traced if one.launch is launch), None)
         if trace is not None:
             return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
-        unknown = not_known("the launch was not looked at")
-        return safe_order(self.dependences.get(launch.ordinal, unknown), tile)
+        return safe_order(self.dependences.get(launch.ordinal, NOT_LOOKED_AT), tile)
 
     @property
     def has_dependences(self) -> bool:
         """Whether programs of a launch depend on each other, or may."""
-        unknown = not_known("the launch was not looked at")
         if not self.is_traced:
             return True
         return any(find_dependence(one.trace, one.launch) for one in self.traced) or any(
-            self.dependences.get(one.ordinal, unknown) for one in self.untraced
+            self.dependences.get(one.ordinal, NOT_LOOKED_AT) for one in self.untraced
         )
 
     @property
