@@ -267,7 +267,7 @@ class Interpreter:
     def _compute(self, step: decoding.Step) -> decoding.Number:
         values = [self._get(operand) for operand in step.operands]
         if step.opcode in ("extractelement", "insertelement"):
-            vector, at = _vector(values[0]), _scalar_of(values[-1])
+            vector, at = _lanes(values[0]), _scalar_of(values[-1])
             if at.terms:
                 raise decoding.UnknownStepError(
                     "an element of a vector by a computed number", step.text
@@ -276,7 +276,7 @@ class Interpreter:
                 return vector[at.c]
             return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])
         if step.opcode == "shufflevector":
-            both = (*_vector(values[0]), *_vector(values[1]))
+            both = (*_lanes(values[0]), *_lanes(values[1]))
             return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))
         if step.opcode == "bitcast" and len(_lanes(values[0])) != (step.lanes or 1):
             return _regroup(step, _lanes(values[0]))
@@ -286,18 +286,13 @@ class Interpreter:
         return self._scalar(step, [value for value in values if isinstance(value, Sum)])
 
     def _scalar(self, step: decoding.Step, values: list[Sum]) -> Sum:
-        function = _OPERATIONS.get(step.opcode)
-        if function is not None:
-            return function(step, values)
-        raise decoding.UnknownStepError(f"an instruction `{step.opcode}`", step.text)
+        if step.opcode not in _OPERATIONS:
+            raise decoding.UnknownStepError(f"an instruction `{step.opcode}`", step.text)
+        return _OPERATIONS[step.opcode](step, values)
 
 
 def _scalar_of(value: decoding.Number) -> Sum:
     return cast(Sum, value)
-
-
-def _vector(value: decoding.Number) -> tuple[Sum, ...]:
-    return cast("tuple[Sum, ...]", value)
 
 
 def _lanes(value: decoding.Number) -> tuple[Sum, ...]:
