@@ -73,6 +73,7 @@ def with_rest(tile: records.Int64Array, trace: records.Trace) -> records.Int64Ar
     return np.append(tile, np.arange(len(tile), trace.tiles))
 
 
+_UNSEEN = not_known("the launch was not looked at")
 PARSING = Lock()
 """Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
@@ -178,18 +179,15 @@ class Subject:
         trace = next((one.trace for one in self.traced if one.launch is launch), None)
         if trace is not None:
             return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
-        unknown = not_known("the launch was not looked at")
-        return safe_order(self.dependences.get(launch.ordinal, unknown), tile)
+        return safe_order(self.dependences.get(launch.ordinal, _UNSEEN), tile)
 
     @property
     def has_dependences(self) -> bool:
         """Whether programs of a launch depend on each other, or may."""
-        unknown = not_known("the launch was not looked at")
         if not self.is_traced:
             return True
-        return any(find_dependence(one.trace, one.launch) for one in self.traced) or any(
-            self.dependences.get(one.ordinal, unknown) for one in self.untraced
-        )
+        own = (find_dependence(one.trace, one.launch) for one in self.traced)
+        return any(own) or any(self.dependences.get(n.ordinal, _UNSEEN) for n in self.untraced)
 
     @property
     def deciding(self) -> tuple[str, ...]:
