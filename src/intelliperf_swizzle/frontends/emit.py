@@ -174,8 +174,10 @@ def _lower(
     """From what the kernel has (`expressions` by input name) to the program ids that it reads."""
     expressions = {**expressions, **{_own(text).name: text for text in factors}}
     if axes == 1:
-        expressions = {"pid": expressions["pid_0"], "num_pids": expressions["grid_0"]} | {
-            **expressions
+        expressions = {
+            "pid": expressions["pid_0"],
+            "num_pids": expressions["grid_0"],
+            **expressions,
         }
     known = {
         **constants,
@@ -197,9 +199,8 @@ def _lower(
         own = _undivided(own, _factored(factors, syntax.assigned_names(own)))
     statements, constants = simplify((*before, *own), known, set(results.values()))
     assigned = syntax.assigned_names(statements)
-    unassigned = [
-        name for name in results.values() if name not in assigned and name not in constants
-    ]
+    made = assigned | constants.keys()
+    unassigned = (name for name in results.values() if name not in made)
     free = dict.fromkeys((*syntax.free_names(statements), *unassigned))
     return _Lowered(
         statements,

@@ -230,12 +230,9 @@ def _find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int
         CaptureError: there is none that can do it.
     """
     rocm = environment.get("ROCM_PATH", "/opt/rocm")
-    names = [
-        f"{rocm}/llvm/bin/clang++",
-        *(f"clang++-{n}" for n in range(30, _OLDEST_CLANG - 1, -1)),
-    ]
+    versions = (f"clang++-{number}" for number in range(30, _OLDEST_CLANG - 1, -1))
     seen: list[str] = []
-    for name in (*names, "clang++"):
+    for name in (f"{rocm}/llvm/bin/clang++", *versions, "clang++"):
         path = shutil.which(name, path=environment.get("PATH"))
         if path is None:
             continue
