@@ -82,8 +82,7 @@ def optimize(arguments: Sequence[str]) -> int:
     except OSError as error:
         failure = error
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
-    verbosity = -1 if options.quiet else options.verbose
-    show(summary(outcome.run, written, verbosity), stream)
+    show(summary(outcome.run, written, -1 if options.quiet else options.verbose), stream)
     if failure:
         raise SwizzleError(
             f"cannot write {failure.filename or outcome.folder}: {failure.strerror}",
