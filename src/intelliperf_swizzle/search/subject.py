@@ -184,9 +184,9 @@ class Subject:
         """Whether programs of a launch depend on each other, or may."""
         if not self.is_traced:
             return True
-        return any(find_dependence(one.trace, one.launch) for one in self.traced) or any(
-            self.dependences.get(one.ordinal, NOT_LOOKED_AT) for one in self.untraced
-        )
+        own = (find_dependence(one.trace, one.launch) for one in self.traced)
+        rest = (self.dependences.get(one.ordinal, NOT_LOOKED_AT) for one in self.untraced)
+        return any(own) or any(rest)
 
     @property
     def deciding(self) -> tuple[str, ...]:
