@@ -35,16 +35,19 @@ LONG = (
     "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
     "adversarial/test_stopping.py", "agents", "api", "benchmark_kernels",
     "benchmark_tables/test_items.py", "capture/test_capture.py",
+    "capture/test_compiled.py::test_torch_compile",
     "capture/test_later_launches.py::test_what_a_launch",
     "capture/test_memory_of_launches.py::test_a", "doctor/test_doctor.py::test_the_command",
     "documentation", "end_to_end",
     "gpu/test_padded.py", "gpu/test_trials.py", "cpp", "host/test_hip_program.py",
     "host/test_registration.py::test_f", "host/test_registration.py::test_the_hook",
     "host/test_run.py", "host/test_upstreaming.py",
+    "ir/test_parse_ttir.py::test_every", "ir/test_parse_ttir.py::test_types",
     "language/test_emitters_agree.py", "llm/test_command.py",
     "llm/test_figures_with_models.py", "llm/test_hip_answers.py", "llm/test_loop.py", "loop",
-    "overlay/test_apply.py::test_a_helper", "packaging", "search/test_application.py",
-    "search/test_alternatives.py", "search/test_other_sizes.py", "search/test_uneven.py",
+    "overlay/test_apply.py::test_a_helper", "overlay/test_apply.py::test_an_app", "packaging",
+    "search/test_application.py", "search/test_alternatives.py", "search/test_other_sizes.py",
+    "search/test_uneven.py",
     "source_proofs/test_published_remaps.py", "source_proofs/test_sizes.py", "tile_loops",
     "validate/test_validate.py",
 )  # fmt: skip
@@ -60,6 +63,20 @@ SHORT = (
     "tile_loops/test_factors.py",
 )  # fmt: skip
 """Those of them that do not: every room has one, so `make test` looks into each."""
+CAPTURE, REMAPS = "capture/test_capture.py::test_", "source_proofs/test_published_remaps.py::test_"
+TRITON = (
+    *(CAPTURE + test for test in (
+        "an_application_in", "arguments", "sources", "contents", "kernels_that", "host_descriptors",
+        "a_record_suffices", "dtypes", "a_kernel_that_cannot", "a_persistent", "our_own",
+        "what_triton_takes",
+    )),
+    "capture/test_compiled.py", "capture/test_sources.py",
+    "gpu/test_trials.py::test_a_cheat", "gpu/test_trials.py::test_another_order", "ir", "kernel",
+    "overlay", *(REMAPS + test for test in ("proved", "refused", "undecided")), "tile_loops",
+    "trace/test_trace.py::test_made_up", "validate/test_configs.py", "validate/test_pointers.py",
+    "walk",
+)  # fmt: skip
+"""What the version of Triton may change; also of files that hold what it may not."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its scripts as modules
 
@@ -83,6 +100,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         name = f"{item.path.relative_to(Path(__file__).parent)}::{item.name}"
         if name.startswith(LONG) and not name.startswith(SHORT):
             item.add_marker(pytest.mark.long)
+        if name.startswith(TRITON):
+            item.add_marker(pytest.mark.triton)
         if item.get_closest_marker("gpu") and not _on_gpu(config):
             item.add_marker(pytest.mark.skip(reason="needs a GPU, and `-m gpu`"))
     long = {item.path for item in items if item.get_closest_marker("long")}

@@ -60,11 +60,6 @@ class Search:
     setup: Setup
     folder: str
 
-    @property
-    def promising(self) -> bool:
-        """Whether a search may find anything; else the kernel is there to say so."""
-        return is_promising(self.setup, self.subject)
-
 
 def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     """The kernels that are searched, the one that could save most time first.
@@ -161,11 +156,8 @@ def _within_budget(setup: Setup, part: float) -> Setup:
     options = setup.options
     allowed = max(FEWEST_CANDIDATES, round(options.budget * part))
     candidates = min(options.candidates, allowed)
-    return replace(
-        setup,
-        options=replace(options, candidates=candidates),
-        share=setup.share * candidates / options.candidates,
-    )
+    share = setup.share * candidates / options.candidates
+    return replace(setup, options=replace(options, candidates=candidates), share=share)
 
 
 HISTORY = "history.jsonl"
