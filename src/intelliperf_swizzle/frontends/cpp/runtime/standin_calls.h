@@ -98,8 +98,7 @@ CALL(Memset2D)(void* at, size_t pitch, int value, size_t width, size_t height) {
 }
 CALL(MemGetInfo)(size_t* available, size_t* total) {
   *total = 192ull << 30;
-  *available = *total - (next_ - kBegin);
-  return kSuccess;
+  return put(available, *total - (next_ - kBegin));
 }
 CALL(GetSymbolAddress)(void** out, const void* variable) {
   *out = address_of(variable);
@@ -107,15 +106,12 @@ CALL(GetSymbolAddress)(void** out, const void* variable) {
 }
 CALL(GetSymbolSize)(size_t* bytes, const void* variable) {
   auto at = (uintptr_t)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  *bytes = live_[at].bytes;
-  return kSuccess;
+  return at ? put(bytes, live_[at].bytes) : failed(API(ErrorInvalidSymbol));
 }
 CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_t offset,
                      Direction) {
   auto at = (char*)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  return move(at + offset, from, bytes);
+  return at ? move(at + offset, from, bytes) : failed(API(ErrorInvalidSymbol));
 }
 CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset,
                           Direction kind, Stream) {
@@ -123,8 +119,7 @@ CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, 
 }
 CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
   auto at = (char*)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  return move(to, at + offset, bytes);
+  return at ? move(to, at + offset, bytes) : failed(API(ErrorInvalidSymbol));
 }
 CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset,
                             Direction kind, Stream) {

@@ -84,10 +84,7 @@ class Sources:
         if op.name == "tt.call":
             ends = (block.ops[-1] for block in self.kernel.functions[op.symbol].regions[0])
             return [end.operands[place] for end in ends if end.name == "tt.return"]
-        return [
-            *op.operands,
-            *(v for inner in op.walk() if inner is not op for v in inner.operands),
-        ]
+        return [operand for inner in op.walk() for operand in inner.operands]
 
     def _handed_over(self, value: str) -> list[str]:
         """What an argument of a basic block is given."""
@@ -302,12 +299,24 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
         if several and name in ("addi", "subi", "addptr"):
             pairs = zip(op.operands, op.operands[::-1], strict=True)
             return tuple(_multiple(kernel, sources, *pair, own) for pair in pairs)
+        if _divides(kernel, op):
+            return None
         known = name in _APART and not (several and name in _ALONE)
         return (0, 0) if name in _FOLDS else None if known else ()
 
     made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
     found = {op: outcomes(op) for op in made}
     return {op: sides for op, sides in found.items() if sides is not None}
+
+
+def _divides(kernel: Kernel, op: Op) -> bool:
+    """Whether `min(rows, 1)` does nothing but divide others (groups of one row): if it were less
+    than 1, by 0."""
+    users = kernel.uses.get(op.results[0], ())
+    bound = op.name == "arith.minsi" and any(kernel.constant(one) == 1 for one in op.operands)
+    return bound and all(
+        re.search("div|rem", one.name) and [*one.operands[1:]] == [*op.results] for one in users
+    )
 
 
 def _multiple(kernel: Kernel, sources: Sources, value: str, other: str, own: set[str]) -> int:

@@ -182,7 +182,8 @@ class Loaded:
         names = dict(reversed([*views]))
         found = []
         for place, loads in self._begins.items() if self._count <= MOST_BLOCKS else ():
-            (size, *others), (begin, end) = {load[0] for load in loads}, self._bounds(place)
+            size, *others = {load[0] for load in loads}
+            begin, end = int(self._memory.begin[place]), int(self._memory.end[place])
             programs, first = (np.concatenate([load[n] for load in loads]) for n in (1, 2))
             pairs = np.unique(np.stack((programs, first - begin)), axis=1)
             taken = np.unique(pairs[1][(pairs[1] >= 0) & (pairs[1] < end - begin)])
@@ -190,9 +191,6 @@ class Loaded:
             if not others and not (taken % size).any() and len(taken) < blocks == pairs.shape[1]:
                 found.append(Loads(names[self._memory.numbers[place]], blocks, len(taken)))
         return tuple(found)
-
-    def _bounds(self, place: int) -> tuple[int, int]:
-        return int(self._memory.begin[place]), int(self._memory.end[place])
 
 
 def observe_each(launches: Sequence[Launch], _: Path) -> Iterator[Observation | str]:
@@ -272,8 +270,9 @@ class Watcher(Observer):
         hashed = hash_ * _ODD[0] + _mixed(
             _lanes_hash(block) + np.uint64(int(block.kind) << 8 | block.item_bytes)
         )
-        for name in self._numbers[op]:
-            hashed = _mixed(hashed) * _ODD[1] + _value_hash(self._live.now.values[name])
+        # a value of a branch that no program takes is none
+        for value in filter(None, map(self._live.now.values.get, self._numbers[op])):
+            hashed = _mixed(hashed) * _ODD[1] + _value_hash(value)
         self._work[self._programs] = np.where(block.active, _mixed(hashed), hash_)
         if op not in self._decides:
             decisive = (op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))

@@ -25,7 +25,12 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Programs,
     TooWideError,
 )
-from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory, bind_arguments
+from intelliperf_swizzle.frontends.triton.walk.memory import (
+    Fill,
+    Memory,
+    bind_arguments,
+    scalar_values,
+)
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
 from intelliperf_swizzle.records import Access, Grid, Int64Array, Launch
 from intelliperf_swizzle.trace.observer import Observer
@@ -62,6 +67,14 @@ class Live:
     def programs(self) -> int:
         """How many there are."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def immaterial(self, launch: Launch, control: int) -> tuple[str, ...]:
+        """The arguments that decided nothing; `control` as of `Noticed`."""
+        numbers = enumerate(self.memory.numbers)
+        undecided = [number for place, number in numbers if not control >> place + 1 & 1]
+        tensors = [name for number in undecided for name in self.memory.names(number)]
+        scalars, decisive = scalar_values(self.plan.kernel, launch), self.plan.executed.values
+        return (*tensors, *(name for name, value in scalars.items() if value not in decisive))
 
 
 def make_live(
