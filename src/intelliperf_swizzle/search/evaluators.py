@@ -128,7 +128,7 @@ class OnModel:
     def count(self) -> None:
         """There is nothing that hardware could tell."""
 
-    def settle(self, chosen: Edited) -> Evaluated | None:
+    def settle(self, chosen: Edited, counting: Callable[[], None]) -> Evaluated | None:
         """Validates what is not validated yet."""
         number = chosen.attempt.number
         known = self._validated.get(number)
@@ -239,6 +239,8 @@ class OnGpu:
         self._is_counted = False
         self._settled: dict[tuple[int, Candidate], Evaluated] = {}
         self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
+        self._in_replay = False
+        self._confirmed: Callable[[], Mapping[int, ports.GpuOutcome]] | None = None
 
     @property
     def confirmed(self) -> list[Evaluated]:
@@ -274,13 +276,10 @@ class OnGpu:
             return [self._evaluated[one.attempt.number] for one in edited]
         seconds = 6 + len(waiting) / 4
         self._tell(f"validating and timing {len(waiting)} candidates on the GPU", seconds)
-        runs, tool = self._runs, None if _is_hurried() else self._profiler
-        if (
-            tool
-            and isinstance(runs, ports.ReplayedRuns)
-            and not (self._count or runs.why_not_replayed)
-        ):
+        runs, tool = self._runs, None if self._count or _is_hurried() else self._profiler
+        if tool and isinstance(runs, ports.ReplayedRuns) and not runs.why_not_replayed:
             self._count = tool.begin(self._setting.subject.traced, runs.replay)
+            self._in_replay = True
         with ThreadPoolExecutor(cores()) as pool:  # all beside a process that waits for the GPU
             running = pool.submit(self._run, waiting, self._runs.validate_and_time)
             looking = pool.map(self._look_for_flaws, waiting)
@@ -313,31 +312,41 @@ class OnGpu:
         leaders = [leader.attempt for leader in self._leaders() if leader.attempt.number in numbers]
         return self._evaluated[rank.shortest(leaders[:LEADERS]).number] if leaders else None
 
-    def settle(self, chosen: Edited) -> Evaluated | None:
-        """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""
+    def settle(self, chosen: Edited, counting: Callable[[], None]) -> Evaluated | None:
+        """What was chosen, maybe under a guard, confirmed in the application; None if it fails.
+
+        Meanwhile a replay is counted, if `counting` is what waits for that; each lets the other
+        have the GPU.
+        """
         number, candidate = chosen.attempt.number, chosen.attempt.candidate
         if (number, candidate) in self._settled:
+            counting()
             return self._settled[number, candidate]
         looked = ahead(lambda: self._look_for_flaws(chosen))
+        self._confirmed = self._confirm(chosen) if self._in_replay else None
+        counting()
         self.count()
+        confirmed = self._confirmed() if self._confirmed else None
         if self._evaluated[number].attempt.verdict.kind == "not measured":
             return None
+        confirmed = confirmed or self._confirm(chosen)()
         measured = self._evaluated[number].attempt.measurement
-        known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
+        one = self._keep(chosen, replace(chosen.attempt, measurement=measured))
+        judged = self._judge(one, confirmed[number])
+        if judged.attempt.verdict.gains:
+            judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
         if verdict := looked():
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
+        known = judged if judged.attempt.verdict.gains else None
         self._settled.update({(number, candidate): known} if known else {})
         return known
 
-    def _confirm(self, one: Evaluated) -> Evaluated | None:
+    def _confirm(self, one: Edited) -> Callable[[], Mapping[int, ports.GpuOutcome]]:
+        """Begins to; what waits for it."""
         seconds = 6 + self._setting.recording_seconds / 5  # it is under way, its kernels compiled
         self._tell(f"confirming {one.attempt.candidate.name}", seconds)
-        outcomes = self._run([one], self._runs.confirm)
-        judged = self._judge(one, outcomes[one.attempt.number])
-        if judged.attempt.verdict.gains:
-            judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
-        return judged if judged.attempt.verdict.gains else None
+        return ahead(lambda: self._run([one], self._runs.confirm))
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
@@ -406,12 +415,8 @@ class OnGpu:
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         wanted = new or (asked and self.baseline.profiler == "model")
-        if (
-            profiler is None
-            or self._is_counted
-            or not wanted
-            or (spent(2 * HURRIED) and not asked and most)
-        ):
+        late = most and spent(2 * HURRIED) and not asked
+        if profiler is None or self._is_counted or not wanted or late:
             return
         self._is_counted = True  # measured rates put others in front
         seconds = 9 if self._count else (1 + len(new)) * self._setting.recording_seconds
@@ -429,6 +434,7 @@ class OnGpu:
             found += count(edits) if count else ()
         except ProfileError as error:
             self._setting.progress.note(f"counted in the application, not in a replay: {error}")
+        _ = found or (self._confirmed and self._confirmed())  # it leaves no GPU to the application
         first, *read = found or map(counted, (None, *edits))  # a replay, else the application
         if isinstance(first, ProfileError):
             if (asked and not new) or not most:
