@@ -103,6 +103,18 @@ def test_a_call_beside_a_recording_leaves_nothing_of_its_hooks(
 # --- what decides ---------------------------------------------------------------------------------
 
 
+def test_the_verdict_names_the_tensor_whose_contents_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEV", "cpu")
+    app = application(20000026)
+    assert "decided by contents" in app.traits
+    write(app, tmp_path / "app")
+    [verdict] = judge(tmp_path / "app", lambda _: ["pid = num_pids - 1 - pid"])
+    assert verdict.accepted
+    assert {*app.contents} <= {*verdict.contents}
+
+
 @pytest.mark.parametrize("by", DECIDERS)
 def test_what_decides_is_other_in_another_run(truth: Truth, by: str, tmp_path: Path) -> None:
     app = next(
