@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,11 +17,13 @@ import pytest
 from intelliperf_swizzle import Run, optimize, score
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
+from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import Launch, OtherSize, Trace
 from intelliperf_swizzle.report.sentences import message
+from intelliperf_swizzle.search.elsewhere import _other_launches
 from intelliperf_swizzle.search.guard import _kept as guard
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
@@ -168,6 +171,25 @@ def launches_of(application: Path) -> Sequence[Launch]:
     command = [sys.executable, str(application)]
     folder = application.parent / "record"
     return capture(RecordRequest(command, cwd=folder.parent, folder=folder, target=TARGET)).launches
+
+
+def test_a_larger_launch_is_looked_at_first(tmp_path: Path) -> None:
+    """Of a square one the next sizes below and above are more than twice its programs."""
+    application = tmp_path / "application.py"
+    application.write_text(
+        "import torch, triton, triton.language as tl\n\n"
+        "@triton.jit\ndef copy(x, y, M, N, B: tl.constexpr):\n"
+        "    at = tl.program_id(1) * B * N + tl.program_id(0) * B + tl.arange(0, B)\n"
+        "    tl.store(y + at, tl.load(x + at))\n\n"
+        "x, y = (torch.zeros((516, 516), device='cuda') for _ in range(2))\n"
+        "copy[(129, 129)](x, y, 516, 516, B=4)\n"
+    )
+    launches = launches_of(application)
+    traced = SimpleNamespace(launch=launches[0], trace=trace(launches[0]))
+    subject = SimpleNamespace(launches=launches, traced=[traced])
+    made = _other_launches(SimpleNamespace(language=TRITON), subject)  # type: ignore[arg-type]
+    assert made[0].grid == (130, 130, 1)
+    assert sum(one.tiles for one in made) <= 2 * 129**2
 
 
 HANDED_OVER = {

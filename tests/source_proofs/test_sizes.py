@@ -118,6 +118,20 @@ def test_a_size_that_is_equal_to_the_grid_does_not_explain_it(
     assert sizes
 
 
+def test_an_extent_of_a_tensor_explains_the_grid_before_a_quotient_of_two_arguments(
+    launches: dict[str, Launch],
+) -> None:
+    """Of 8 heads, 8192 positions and a window of 1024, not 8192 / 1024."""
+    launch = launches["tiles_by_eight"]
+    tensor = launch.arguments["c"]
+    assert isinstance(tensor, TensorArgument)
+    given = {**launch.arguments, "M": 8192, "N": 1024, "stride": 64}
+    given["c"] = replace(tensor, shape=(8, 8192, 64), strides=(8192 * 64, 64, 1))
+    made = scale_launch(replace(launch, grid=(512, 8, 1), arguments=given), lambda n: [2 * n])
+    sizes = {(one.grid, one.arguments["c"].shape) for one in made}
+    assert sizes == {((1024, 8, 1), (8, 16384, 64)), ((512, 16, 1), (16, 8192, 64))}
+
+
 def test_a_tensor_with_an_element_a_program_follows_the_grid(launches: dict[str, Launch]) -> None:
     for one in scale_launch(launches["by_eight"], lambda _: range(1, 26)):
         log, y = one.arguments["log"], one.arguments["y"]

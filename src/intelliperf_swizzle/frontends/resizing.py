@@ -118,7 +118,7 @@ def _explain(launch: Launch, extent: int, known: Sequence[int] = ()) -> tuple[_F
 
     Several divisions of the kernel's own text come first: one of the other sizes, K, may be equal
     to the extent. Arguments come before constexprs, these before extents of tensors; blocks that
-    are constexpr before others.
+    are constexpr before others, and before an extent of a tensor that is no argument (heads).
     """
     if extent == 1:
         return ()
@@ -139,6 +139,9 @@ def _explain(launch: Launch, extent: int, known: Sequence[int] = ()) -> tuple[_F
     plain = [value for name, value in constants.items() if name not in launch.constexprs]
     sizes = [*plain, *(constants[name] for name in launch.constexprs if name in constants)]
     dims = [dim for _, view in launch.tensors() for dim in view.shape]
+    tiles = _factors(plain, [*known, *(n for passes, n in passed if not passes)], extent)
+    if extent in {*dims} - {*constants.values()} and extent not in {one.count for one in tiles}:
+        return (_Factor(extent, 1),)
     for candidates in (plain, sizes, [*sizes, *dims]):
         if extent in candidates:
             return (_Factor(extent, 1),)

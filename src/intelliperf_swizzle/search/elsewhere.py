@@ -128,8 +128,8 @@ FRACTIONS = (16, 8, 4, 2)
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
-    """The largest launch at other sizes, as many as may be looked at: first the next grid below and
-    above its own, at which rows of tiles begin in other places, then the cheapest."""
+    """The largest launch at other sizes, as many as may be looked at: first the next grid above and
+    below its own, at which rows of tiles begin in other places, then the cheapest."""
     language, largest = setup.language, subject.traced[0]
     tensors = {name for name, _ in largest.launch.tensors()}
     if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
@@ -139,8 +139,8 @@ def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
     left = max(FEWEST_PROGRAMS, MOST_WORK * own)
     chosen = []
     made = [one for one in language.resize(largest.launch, _counts) if one.numbers not in known]
-    near = [*[one for one in made if one.tiles < own][-1:],
-            *[one for one in made if one.tiles > own][:1]]  # fmt: skip
+    near = [*[one for one in made if one.tiles > own][:1],
+            *[one for one in made if one.tiles < own][-1:]]  # fmt: skip
     for one in (*near, *(one for one in made if one not in near)):
         if one.tiles <= left:
             left -= one.tiles
