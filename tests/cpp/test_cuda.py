@@ -202,24 +202,19 @@ def test_a_shuffle_tells_whether_there_is_such_a_lane(tmp_path: Path) -> None:
 FUNCTIONS = r"""
 #include <cstdio>
 typedef unsigned U;
-__global__ void known(const U* in, U* out, U* cells) {
+__global__ void known(const U* in, U* out) {
   const int k = threadIdx.x;
   out[2 * k] = __dp4a((int)in[k], (int)in[k + 32], k);
   out[2 * k + 1] = __dp4a(in[k], in[k + 32], (U)k);
-  atomicAdd_system(cells, 3);
-  atomicAdd_block(cells + 1 + blockIdx.x, k);
-  atomicOr_system(cells + 3, 1u << k);
 }
 int main() {
-  U in[64], out[64], cells[4], *din, *dout, *dcells, seed = 1;
+  U in[64], out[64], *din, *dout, seed = 1;
   for (U& one : in) one = seed = seed * 1664525u + 1013904223u;
-  cudaMalloc(&din, sizeof in); cudaMalloc(&dout, sizeof out); cudaMalloc(&dcells, sizeof cells);
-  cudaMemset(dcells, 0, sizeof cells);
+  cudaMalloc(&din, sizeof in); cudaMalloc(&dout, sizeof out);
   cudaMemcpy(din, in, sizeof in, cudaMemcpyHostToDevice);
-  known<<<2, 32>>>(din, dout, dcells);
+  known<<<2, 32>>>(din, dout);
   cudaMemcpy(out, dout, sizeof out, cudaMemcpyDeviceToHost);
-  cudaMemcpy(cells, dcells, sizeof cells, cudaMemcpyDeviceToHost);
-  U bad = cells[0] != 192 || cells[1] != 496 || cells[2] != 496 || cells[3] != -1u;
+  U bad = 0;
   for (int k = 0; k < 32; k++) {
     U want[2] = {(U)k, (U)k};
     for (int i = 0; i < 32; i += 8) {
@@ -235,7 +230,7 @@ int main() {
 
 
 def test_device_functions_yield_what_they_should(tmp_path: Path) -> None:
-    """Products of bytes, and atomics with a scope, next to C++ on the host."""
+    """Products of bytes, next to C++ on the host."""
     (tmp_path / "known.cu").write_text(FUNCTIONS, encoding="utf-8")
     build = "nvcc -O2 -arch=sm_90 known.cu -o known"
     recorded = record(tmp_path, tmp_path / "records", ["./known"], build, CUDA)

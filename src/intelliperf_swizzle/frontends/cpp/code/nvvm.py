@@ -28,9 +28,6 @@ _DIRECTIONS = {
 }
 """When the nearest float is on the wrong side, and by how much its bits move if it is below zero or
 not."""
-_ATOMICS = {one: one for one in ("add", "and", "or", "xor")}
-_ATOMICS |= {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}
-"""Those with a scope. Clang names the largest of signed and unsigned numbers alike: not known."""
 _INTEGERS = (("i", "i32", "s"), ("ui", "i32", "u"), ("ll", "i64", "s"), ("ull", "i64", "u"))
 _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
 
@@ -80,7 +77,7 @@ def _places() -> Iterator[str]:
 
 
 def _blocks() -> Iterator[str]:
-    """What the threads of a block do together, and atomics of theirs or of all GPUs' (`sys`)."""
+    """What the threads of a block do together."""
     barrier = "call void @llvm.amdgcn.s.barrier()"
     yield _define("barrier.cta.sync.aligned.all", "void", "i32 %id", barrier)
     yield _define("barrier.cta.sync.all", "void", "i32 %id", barrier)
@@ -104,21 +101,6 @@ def _blocks() -> Iterator[str]:
         yield _define(name, "void", "", "fence seq_cst")
     yield _define("nanosleep", "void", "i32 %time")
     yield _define("vprintf", "i32", "ptr %format, ptr %arguments", "%r = add i32 0, 0")
-    for scope, held in (("cta", 'syncscope("workgroup") '), ("sys", "")):
-        for kind, short in (("i16", "i.{}.i16"), ("i32", "i.{}.i32"), ("i64", "i.{}.i64"),
-                            ("float", "f.{}.f32"), ("double", "f.{}.f64")):  # fmt: skip
-            end, numbers = f"gen.{short.format(scope)}.p0", _ATOMICS if kind[0] == "i" else {}
-            for name, how in (numbers or {"add": "fadd"}).items():
-                yield _define(
-                    f"atomic.{name}.{end}", kind, f"ptr %p, {kind} %a",
-                    f"%r = atomicrmw {how} ptr %p, {kind} %a {held}monotonic",
-                )  # fmt: skip
-            if numbers:
-                yield _define(
-                    f"atomic.cas.{end}", kind, f"ptr %p, {kind} %a, {kind} %b",
-                    f"%x = cmpxchg ptr %p, {kind} %a, {kind} %b {held}monotonic monotonic",
-                    f"%r = extractvalue {{ {kind}, i1 }} %x, 0",
-                )  # fmt: skip
 
 
 def _warps() -> Iterator[str]:
