@@ -213,7 +213,14 @@ UNCOMPILED = {
     "for k in tl.static_range(FLAG):\n        put(y + k, p)": {"FLAG"},
     f"if none is not None:\n        {CHAINED}": {"none"},
     "tl.store(y + p + (0 if MODE == 'plain' else 1), p)": {"MODE"},
-    f"if y.dtype.element_ty == tl.int64:\n        {CHAINED}": {"y"},
+    f"if y.dtype.element_ty == tl.int64:\n        {CHAINED}": {"y.dtype.element_ty"},
+    "q = p if y.dtype.element_ty == tl.int32 else 5\n    tl.store(y + q, p)": {
+        "y.dtype.element_ty"
+    },
+    "tl.store(y + (p if T == tl.int32 else 5), p)": {"T"},
+    "put(y + p, MODE)": {"MODE"},
+    "tl.load(y + p, cache_modifier='' if one is None else MODE)": {"MODE"},
+    f"if num_warps() > 4:\n        {CHAINED}": {"num_warps()"},
     f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "FLAG"},
     f"if p == n:\n        {CHAINED}": set(),
     "if FLAG:\n        p += 1\n    tl.store(y + p, p)": set(),

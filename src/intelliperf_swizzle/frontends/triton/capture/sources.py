@@ -7,10 +7,13 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 import symtable
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
@@ -77,19 +80,23 @@ def read_source(
     Raises:
         UnreadableKernelError: a text is not in a file (`exec`), or is a lambda.
     """
-    reader = _SourceReader()
+    reader = _SourceReader(python_function(kernel))
     entry = reader.key_of(kernel)
     for function in passed:
         reader.key_of(function)
     plain: Any = kernel
     while not hasattr(plain, "src"):  # an autotuner or heuristics around it
         plain = plain.fn
-    source = KernelSource(entry, reader.functions, identity(plain), reader.aggregates)
+    source = KernelSource(
+        entry, reader.functions, identity(plain), reader.aggregates, reader.computed
+    )
     return source, reader.keys
 
 
 class _SourceReader:
-    def __init__(self) -> None:
+    def __init__(self, kernel: types.FunctionType) -> None:
+        self.kernel = kernel
+        self.computed: dict[str, Any] = {}
         self.functions: dict[str, SourceFunction] = {}
         self.keys: dict[int, str] = {}
         self.aggregates: dict[str, dict[str, Any]] = {}
@@ -103,6 +110,7 @@ class _SourceReader:
             self.keys[id(function)] = key
             self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
             self.functions[key] = self._read(function)
+            self._note_computed(function, self.functions[key], jit_function)
         return self.keys[id(function)]
 
     def _new_key(self, wanted: str) -> str:
@@ -143,6 +151,28 @@ class _SourceReader:
             for name in sorted(_names_read(definition))
             if name in scope and getattr(builtins, name, NOT_A_CONSTANT) is not scope[name]
         }
+
+    def _note_computed(
+        self, function: types.FunctionType, read: SourceFunction, live: JitFunction
+    ) -> None:
+        """Notes what a function reads that no text decides."""
+        scope, free = function.__globals__, function.__code__.co_freevars
+        own, file = self.kernel.__code__, str(scope.get("__file__") or read.file)
+        host = type(live).__name__ == "ConstexprFunction"  # run by Python when it is compiled
+        for name, (kind, *value) in _leaves(read.names):
+            root = name.partition(".")[0]
+            if kind in ("module", "attribute"):
+                decided = not host or str(value[0]).partition(".")[0] in _LASTING
+            else:
+                decided = kind in ("unknown", "aggregate") or (
+                    root not in free and is_decided(scope, file, name)
+                )
+            same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
+            named = same and not host and root not in own.co_varnames
+            if not decided:
+                said = kind in ("constant", "constexpr") and named
+                place = f"{read.file}:{read.first_line}"
+                self.computed[name] = value[0] if said else [place]
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
@@ -188,6 +218,103 @@ class _SourceReader:
             if hasattr(value, name)
         }
         return ("namespace", inner) if inner else None
+
+
+# --- what the text of a program decides -----------------------------------------------------------
+
+_LASTING = ("builtins", "functools", "math", "triton", "typing")
+_KNOWN = re.compile(
+    r"((tl|triton\.language|math)\.\w+|triton\.(cdiv|next_power_of_2|jit)|jit|constexpr"
+    r"|torch\.(b?float|u?int|bool)\w*|abs|bool|float|int|len|max|min|round|str|sum|tuple)"
+)
+"""What gives the same in each run."""
+
+
+def _leaves(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, meaning in names.items():
+        if meaning[0] == "namespace":
+            yield from ((f"{name}.{inner}", one) for inner, one in _leaves(meaning[1]))
+        else:
+            yield name, meaning
+
+
+def is_decided(scope: Mapping[str, Any], file: str, expression: str) -> bool:
+    """Whether the text of a module alone decides what a name of it is, or a name of another one.
+
+    One statement of the module binds it, to what is made of constants, and no module of the user's
+    sets an attribute of that name. What the environment, a file or a GPU tells is not decided.
+
+    Args:
+        scope: globals of the module.
+        file: its text.
+        expression: a name, with attributes.
+    """
+    name, _, rest = expression.partition(".")
+    statement, value = _bindings(file)[0].get(name), scope.get(name)
+    if statement is None or (rest or name) in _set_from_outside():
+        return False
+    if rest:
+        return isinstance(value, types.ModuleType) and _is_decided_in(value, rest)
+    if isinstance(statement, ast.ImportFrom):
+        (first,) = [one.name for one in statement.names if name in (one.asname, one.name)][:1]
+        path = "." * statement.level + (statement.module or "")
+        place = sys.modules.get(resolve_name(path, scope.get("__package__") or "."))
+        return place is not None and _is_decided_in(place, first)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return isinstance(statement, ast.FunctionDef | ast.ClassDef)
+    parts = {id(n.value) for n in ast.walk(statement.value) if isinstance(n, ast.Attribute)}
+    whole = (n for n in ast.walk(statement.value) if isinstance(n, ast.Name | ast.Attribute))
+    read = {ast.unparse(node) for node in whole if id(node) not in parts}
+    return all(_KNOWN.fullmatch(one) or is_decided(scope, file, one) for one in read)
+
+
+def _is_decided_in(module: types.ModuleType, expression: str) -> bool:
+    return is_decided(vars(module), getattr(module, "__file__", None) or "", expression)
+
+
+def _set_from_outside() -> set[str]:
+    """The names of attributes that modules of the user's set, of whatever it is."""
+    files = ((name, getattr(one, "__file__", None)) for name, one in list(sys.modules.items()))
+    own = {file for name, file in files if file and not _is_installed(name)}
+    return set().union(*(_bindings(one)[1] for one in own if "-packages" not in one))
+
+
+@cache
+def _bindings(file: str) -> tuple[Mapping[str, ast.stmt | None], frozenset[str]]:
+    """The statement that alone binds each global name of a module, and attributes that are set."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return {}, frozenset()
+    found: dict[str, ast.stmt | None] = {}
+    simple = ast.FunctionDef | ast.ClassDef | ast.ImportFrom | ast.Import | ast.AnnAssign
+    for one in tree.body:
+        plain = isinstance(one, simple) or (isinstance(one, ast.Assign) and len(one.targets) == 1)
+        for name in [one.name] if isinstance(one, ast.FunctionDef | ast.ClassDef) else _bound(one):
+            found[name] = one if plain and name not in found else None
+    nodes = list(ast.walk(tree))
+    declared = (name for one in nodes if isinstance(one, ast.Global) for name in one.names)
+    found.update(dict.fromkeys(declared))
+    return found, frozenset(name for one in nodes for name in _set_by(one))
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    nodes = list(ast.walk(statement))
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
+    return stored | {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+
+
+def _set_by(node: ast.AST) -> list[str]:
+    """The names of attributes, or of globals, that a node sets of something but `self`."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return [node.attr] * (ast.unparse(node.value) not in ("self", "cls"))
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "globals()":
+        return [ast.unparse(node.slice).strip("'")]
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "globals().update"):
+        words = [ast.unparse(one).strip("'") for one in node.args]
+        return [*words, *(one.arg for one in node.keywords if one.arg)]
+    return []
 
 
 NOT_A_CONSTANT = object()

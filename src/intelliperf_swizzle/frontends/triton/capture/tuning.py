@@ -37,11 +37,16 @@ def watch(*, timed: bool) -> None:
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import KernelInterface
 
-    make, bench = Autotuner.__init__, Autotuner._bench
+    make, prune, bench = Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench
 
     def noting(tuner: Autotuner, *args: object, **kwargs: object) -> None:
         make(tuner, *args, **kwargs)
         _tuners[python_function(tuner)] = tuner
+
+    def pruned(tuner: Autotuner, given: dict[str, Any]) -> Sequence[Any]:
+        found: Sequence[Any] = prune(tuner, given)
+        tuner.pruned = found  # code of the application's, which may take its time
+        return found
 
     def benched(tuner: Autotuner, *args: object, **kwargs: object) -> object:
         with trials():
@@ -61,7 +66,7 @@ def watch(*, timed: bool) -> None:
                         each.benchmark = each.benchmark_gpu = lambda *_, **__: 1.0
 
     KernelInterface.__init_subclass__ = classmethod(made)
-    Autotuner.__init__, Autotuner._bench = noting, benched
+    Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench = noting, pruned, benched
 
 
 def compile_choices(tuner: Any, args: Sequence[object], config: object, **given: Any) -> None:
@@ -72,7 +77,7 @@ def compile_choices(tuner: Any, args: Sequence[object], config: object, **given:
     """
     from triton.runtime._async_compile import AsyncCompileMode
 
-    choices = tuner.prune_configs(given)
+    choices = tuner.pruned
     if config is not choices[0] or any(one.pre_hook for one in choices):
         return
     with suppress(Exception), AsyncCompileMode(ThreadPoolExecutor(cores()), ignore_errors=True):
@@ -91,12 +96,17 @@ def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[...,
     return launched
 
 
-def choices(call: Call) -> dict[str, Any]:
+def choices(call: Call, tensors: tuple[str, ...] = ()) -> dict[str, Any]:
     """`configs` and `tuned` of a launch: with each configuration that its tuner would time,
-    constexprs, what heuristics make of them, options, and `grid`."""
+    constexprs, what heuristics make of them, options, and `grid`; `varying`, if the hook of another
+    one may change `tensors`, and nothing that a patch can test tells it from this."""
     if (tuner := _tuners.get(python_function(call.kernel))) is None:
         return {}
-    found = {"configs": tuple(_constants(one.all_kwargs()) for one in tuner.configs)}
+    found: dict[str, Any] = {"configs": tuple(_constants(c.all_kwargs()) for c in tuner.configs)}
+    chosen = getattr(tuner, "best_config", tuner.configs[0])
+    alike = (one for one in tuner.configs if one.kwargs == chosen.kwargs)  # no patch tells which
+    if any(one.pre_hook not in (None, chosen.pre_hook) for one in alike):
+        found["varying"] = tensors
     with suppress(Exception):  # code of the application's
         found["tuned"] = tuple(_tuned(tuner, call.kernel, {**tuner.nargs, **call.given}))
     return found

@@ -10,12 +10,13 @@ condition that Triton decides when it compiles, and in the others the kernel kee
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from intelliperf_swizzle.errors import SpliceError
-from intelliperf_swizzle.frontends.triton.source.reads import definition
-from intelliperf_swizzle.records import Launch
+from intelliperf_swizzle.frontends.triton.source.reads import definition, language_name, where
+from intelliperf_swizzle.records import DtypeArgument, Launch
 
 
 def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
@@ -41,31 +42,69 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     Raises:
         SpliceError: they cannot be said in a condition.
     """
-    others = other_configs(launches)
+    first, others = launches[0], other_configs(launches)
     names = {name for other in others for name in other}
     recorded = [{name: launch.arguments.get(name) for name in names} for launch in launches]
     decisive = {name for name in names if any(a.get(name) != b[name] for a in others
                                               for b in recorded)}  # fmt: skip
-    decisive |= _chosen_by_heuristics(launches[0]) | {*launches[0].fixed}
-    said = (int, float, str, type(None))
-    if odd := [n for n in decisive if not isinstance(launches[0].arguments.get(n, ...), said)]:
-        raise SpliceError(
-            "a patch cannot be limited to the configuration that was recorded: "
-            f"`{odd[0]}` is no number",
-            hint="launch the kernel with all of its configurations",
-        )
-    values = [{n: launch.arguments.get(n) for n in sorted(decisive)} for launch in launches]
+    known = [_named_values(launch) for launch in launches]
+    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *first.source.computed}
+    for name in sorted(decisive):
+        value = known[0].get(name, ...)
+        if not isinstance(value, int | float | str | DtypeArgument | None):
+            place = value[0] if isinstance(value, list) else where(first.source.entry, 1)
+            raise SpliceError(
+                f"{place}: a patch cannot test what `{name}` is, which decides what is compiled",
+                hint="make it an argument of the kernel, or launch it with all that it may be",
+            )
+    compiled = sorted(n for n in decisive if not _is_number(n, known[0]))
+    return _distinct([{n: one.get(n) for n in compiled} for one in known])
+
+
+def recorded_numbers(launches: Sequence[Launch]) -> str:
+    """A condition on floats, and numbers in tuples, that decide what is accessed; mostly empty.
+
+    Raises:
+        SpliceError: launches differ in these as well as in constexprs.
+    """
+    known = [_named_values(launch) for launch in launches]
+    names = sorted(n for n in launches[0].fixed if _is_number(n, known[0]))
+    distinct = _distinct([{n: one.get(n) for n in names} for one in known])
+    if len(distinct) > 1 and len(recorded_configs(launches)) > 1:
+        told = f"{where(launches[0].source.entry, 1)}: launches differ in `{names[0]}`"
+        raise SpliceError(f"{told} and in constexprs", hint="make it a constexpr")
+    each = (" & ".join(f"({n} == {v!r})" for n, v in one.items()) for one in distinct)
+    return " | ".join(f"({one})" if len(distinct) > 1 else one for one in each)
+
+
+def _distinct(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [one for at, one in enumerate(values) if one and one not in values[:at]]
+
+
+def _is_number(name: str, known: Mapping[str, Any]) -> bool:
+    return isinstance(known.get(name), float) or name.endswith("]")
 
 
 def recorded_only(launches: Sequence[Launch]) -> str:
     """`recorded_configs` as a condition; empty if there is no other configuration."""
     configs = recorded_configs(launches)
-    distinct = [
-        " and ".join(f"{n} {'is' if v is None else '=='} {v!r}" for n, v in one.items())
-        for one in configs
-    ]
+    language = language_name(launches[0].source.entry)
+    distinct = [" and ".join(_test(n, v, language) for n, v in one.items()) for one in configs]
     return distinct[0] if len(distinct) == 1 else " or ".join(f"({one})" for one in distinct)
+
+
+def _test(name: str, value: object, language: str | None) -> str:
+    if isinstance(value, DtypeArgument):
+        bits = re.sub(r"^fp|^bf", lambda kind: {"fp": "float", "bf": "bfloat"}[kind[0]], value.name)
+        return f"{name} == {language}.{bits}"
+    return f"{name} {'is' if value is None else '=='} {value!r}"
+
+
+def _named_values(launch: Launch) -> dict[str, Any]:
+    """What a launch was made with, by the names that the kernel has for it."""
+    leaves = ((re.sub(r"\.(\d+)", r"[\1]", name), value) for name, value in launch.leaves())
+    types = {f"{n}.dtype.element_ty": DtypeArgument(one.dtype) for n, one in launch.tensors()}
+    return {**launch.source.computed, **types, **dict(leaves), **launch.arguments}
 
 
 def _chosen_by_heuristics(launch: Launch) -> set[str]:

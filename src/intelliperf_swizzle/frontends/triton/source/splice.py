@@ -47,6 +47,7 @@ from intelliperf_swizzle.frontends.triton.ir.render import RULE
 from intelliperf_swizzle.frontends.triton.overlay.rules import rules_of
 from intelliperf_swizzle.frontends.triton.source.configs import (
     recorded_configs,
+    recorded_numbers,
     recorded_only,
     under,
 )
@@ -88,6 +89,7 @@ class _Splice:
     target: Target
     name: str
     condition: str
+    numbers: str
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def edit(
     read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
     most = max(launches, key=lambda launch: launch.programs)
     rules = rules_of(most, swizzle, target, recorded_configs(launches))
+    rules = () if recorded_numbers(launches) else rules  # are not known when it is compiled
     try:
         new = splice(most.source, swizzle, target=target, launches=launches, name=name, roots=roots)
     except SpliceError as error:
@@ -126,7 +129,7 @@ def edit(
             raise
         note = f"no patch can carry it: {error.fact}; `apply` changes the compiled kernel"
         new = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
-    if most.loop:
+    if most.loop and rules:
         text = new.functions[most.source.kernel]
         rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
     return replace(new, rules=rules)
@@ -168,7 +171,8 @@ def splice(
     conditions = [f"{constexpr} == {axis}" for constexpr, axis in named.items()]
     if recorded := recorded_only(launches):
         conditions.append(f"({recorded})" if named else recorded)
-    request = _Splice(swizzle, _axes(reads, launches), target, name, " and ".join(conditions))
+    condition, numbers = " and ".join(conditions), recorded_numbers(launches)
+    request = _Splice(swizzle, _axes(reads, launches), target, name, condition, numbers)
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
         _check_users(source, source.kernel, before)
@@ -235,9 +239,9 @@ def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
     """Refuses a helper that does not know what the block reads or stands under."""
     function = source.functions[key]
     missing = [f"`{name}`, which the swizzle reads" for name in sorted(_arguments(request.swizzle))]
-    if request.condition:
-        recorded = f"the configuration, and only that with {request.condition} was recorded"
-        missing.append(recorded)
+    if request.condition or request.numbers:
+        recorded = request.condition or request.numbers
+        missing.append(f"the configuration, and only that with {recorded} was recorded")
     if key != source.kernel and missing:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
@@ -296,7 +300,7 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
             f"{where(function, 1)}: the same axis is read in two ways", hint="make it a literal"
         )
     plain = {o: f"{language}.program_id({named.get(axis, axis)})" for axis, o in outputs.items()}
-    lines = [*code.lines, *naming]
+    lines = [*code.lines, *naming, *_kept(plain, request, language)]
     block = (
         f"# {headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
@@ -305,6 +309,12 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
         replacements=tuple((read.place, outputs[read.axis]) for read in reads),
         insertions={before_line: block},
     )
+
+
+def _kept(plain: Mapping[str, str], request: _Splice, language: str) -> list[str]:
+    """Statements by which results are what they were where numbers are not the recorded ones."""
+    where_ = f"{language}.where({request.numbers}, "
+    return [f"{o} = {where_}{o}, {old})" for o, old in plain.items() if request.numbers]
 
 
 # --- the change of a loop -------------------------------------------------------------------------
@@ -346,6 +356,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
         outputs, naming = _named(code.outputs, prefix)
         output = end[-1].partition(" ")[0] if end else outputs[0]
         lines = [*begin, *code.lines, *naming, *(line.format(outputs[0]) for line in end)]
+        lines += _kept({output: counter.name}, request, language)
         insertions[counter.line] = (
             f"# {headline(request.name, request.target.name)}",
             *under(request.condition, lines, {output: counter.name}),

@@ -16,7 +16,7 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.memory import scalar_values
+from intelliperf_swizzle.frontends.triton.walk.memory import deciding_numbers, scalar_values
 from intelliperf_swizzle.frontends.triton.walk.running import (
     DeadlockError,
     Live,
@@ -112,11 +112,13 @@ def _trace(
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
                    for side, of in enumerate(sides or (0,)) if of not in rows}  # fmt: skip
     unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
+    decisive = live.plan.executed.values
+    numbers = {name: (name,) for name in deciding_numbers(kernel, launch, decisive)}
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
         trace, hands_over=flow.accessed_by(kernel).hands_over,
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
-        uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}),
+        uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ An address that the application itself handed over, as an integer or in a tensor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from types import EllipsisType
 from typing import TypeAlias
 
@@ -23,7 +23,6 @@ from intelliperf_swizzle.frontends.triton.walk import blocks
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Argument,
-    DescriptorArgument,
     Int64Array,
     Launch,
     Segment,
@@ -277,18 +276,34 @@ def scalar_values(kernel: Kernel, launch: Launch) -> dict[str, str]:
     }
 
 
+def deciding_numbers(kernel: Kernel, launch: Launch, decisive: Container[str]) -> list[str]:
+    """The floats, and numbers in tuples, of which what decides is made, as the kernel names them.
+
+    Args:
+        kernel: of the launch.
+        launch: any.
+        decisive: the values that decide.
+    """
+    values = {name: value for value, name, _ in _paired(kernel, launch)}
+    return [
+        re.sub(r"\.(\d+)", r"[\1]", name)
+        for name, leaf in launch.leaves()
+        if isinstance(leaf, float) or (isinstance(leaf, int) and _is_item(name, launch))
+        if name not in values or values[name] in decisive  # 1 is compiled in
+    ]
+
+
+def _is_item(name: str, launch: Launch) -> bool:
+    return isinstance(launch.arguments[name.partition(".")[0]], tuple)
+
+
 _SIMPLE = (TensorArgument, int, float, bool, type(None))
 """What is an argument of the kernel unless it is None or an integer 1, which are compiled in."""
 
 
 def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
     """Value, name and argument of each."""
-    leaves = [
-        leaf
-        for name, argument in launch.arguments.items()
-        if name not in launch.constexprs
-        for leaf in _leaves(name, argument, launch.fields)
-    ]
+    leaves = [*launch.leaves()]
     present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]
     simple = all("." not in name and type(one) in _SIMPLE for name, one in leaves)
     if simple and len(present) == len(kernel.args):  # one that is assigned to is renamed by that
@@ -320,20 +335,3 @@ def _is_called(printed: str, name: str) -> bool:
     """Whether a value is printed as MLIR prints this name; a second one gets a number."""
     plain = re.sub(r"[^\w$.\-]", "_", name)
     return printed == plain or bool(re.fullmatch(re.escape(plain) + r"_\d+", printed))
-
-
-def _leaves(
-    name: str, argument: Argument, fields: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, Argument]]:
-    """The scalars and pointers that an argument is flattened to, in Triton's order and names."""
-    if isinstance(argument, tuple):
-        for part, item in zip(fields.get(name) or range(len(argument)), argument, strict=True):
-            yield from _leaves(f"{name}.{part}", item, fields)
-    elif isinstance(argument, DescriptorArgument):
-        yield name, argument.base
-        for _ in range(2):  # as parts of the descriptor, and as arguments of their own
-            yield from ((f"{name}.shape.{i}", n) for i, n in enumerate(argument.shape))
-            yield from ((f"{name}.stride.{i}", n) for i, n in enumerate(argument.strides))
-            yield from ((f"{name}.{flag}", False) for flag in ("padding", "roundF32ToTF32"))
-    else:
-        yield name, argument
