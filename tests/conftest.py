@@ -60,6 +60,20 @@ SHORT = (
     "tile_loops/test_factors.py",
 )  # fmt: skip
 """Those of them that do not: every room has one, so `make test` looks into each."""
+CAPTURE, REMAPS = "capture/test_capture.py::test_", "source_proofs/test_published_remaps.py::test_"
+TRITON = (
+    *(CAPTURE + test for test in (
+        "an_application_in", "arguments", "sources", "contents", "kernels_that", "host_descriptors",
+        "a_record_suffices", "dtypes", "a_kernel_that_cannot", "a_persistent", "our_own",
+        "what_triton_takes",
+    )),
+    "capture/test_compiled.py", "capture/test_sources.py",
+    "gpu/test_trials.py::test_a_cheat", "gpu/test_trials.py::test_another_order", "ir", "kernel",
+    "overlay", *(REMAPS + test for test in ("proved", "refused", "undecided")), "tile_loops",
+    "trace/test_trace.py::test_made_up", "validate/test_configs.py", "validate/test_pointers.py",
+    "walk",
+)  # fmt: skip
+"""What the version of Triton may change; also of files that hold what it may not."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its scripts as modules
 
@@ -83,6 +97,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         name = f"{item.path.relative_to(Path(__file__).parent)}::{item.name}"
         if name.startswith(LONG) and not name.startswith(SHORT):
             item.add_marker(pytest.mark.long)
+        if name.startswith(TRITON):
+            item.add_marker(pytest.mark.triton)
         if item.get_closest_marker("gpu") and not _on_gpu(config):
             item.add_marker(pytest.mark.skip(reason="needs a GPU, and `-m gpu`"))
     long = {item.path for item in items if item.get_closest_marker("long")}

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+from hunt.deciders import ACTIONS, DECIDERS, TURNED, Decider, turned_on
+
 HEADER = "import triton\nimport triton.language as tl\n"
 
 
@@ -35,8 +37,8 @@ class Launch:
 class Application:
     """A program that launches Triton kernels and checks itself.
 
-    With `OTHER` in its environment `main.py` launches at other sizes, and with `SPLIT` a tuned
-    kernel has the configuration of that number alone.
+    With `OTHER` in its environment `main.py` launches at other sizes, with `SPLIT` a tuned kernel
+    has the configuration of that number alone, and with `TURNED` what decides is other.
 
     Attributes:
         seed: what it was made from.
@@ -500,6 +502,8 @@ APPEARS = "gate is a file that appears"
 """Trait of an application that is to be tried without and then with the file `late.txt`."""
 RARE = 10_000_000
 """Seeds from here on give applications of the kinds of harm that are rare among the others."""
+DECIDED = 2 * RARE
+"""Seeds from here on give applications that have one of `DECIDERS`."""
 
 
 def application(seed: int) -> Application:
@@ -507,6 +511,7 @@ def application(seed: int) -> Application:
     source = random.Random(seed)
     kinds = ("shared", "wait", "tickets", "atomics", "late effect")
     rare = source.choices(kinds, (6, 3, 2, 3, 2))[0] if seed >= RARE else ""
+    rare = "decided" if seed >= DECIDED else rare
     return _Writer(source, rare).application(seed)
 
 
@@ -516,8 +521,10 @@ class _Writer:
     def __init__(self, source: random.Random, rare: str) -> None:
         self.draw = source
         self.rare = rare
-        self.effect_name = self._effect()
-        self.effect = EFFECTS[self.effect_name]
+        self.decider_name = source.choice([*DECIDERS]) if rare == "decided" else ""
+        self.decider = DECIDERS.get(self.decider_name, Decider())
+        self.turned_on = source.choice((1, 1, 1, 0)) if self.decider_name else 1
+        self.effect_name, self.effect = self._decided() if self.decider_name else self._effect()
         self.axes = source.choice((1, 1, 1, 2, 2, 3))
         self.block = (source.choice((1, 2, 4, 8)), source.choice((2, 4, 8, 16)))
         self.ragged = source.random() < 0.4
@@ -526,6 +533,8 @@ class _Writer:
         self.stride = source.choice((1, 1, 4, 32))
         self.few = source.choice((2, 3, 5))
         self.shared = source.choice(SHARED) if source.random() < 0.09 or rare == "shared" else ""
+        if self.decider_name:
+            self.shared = ""
         self.helper = bool(self.shared) or source.random() < 0.2
         if self.shared in ("kernel as a function", "alias", "two from one text"):
             self.helper = False
@@ -548,7 +557,7 @@ class _Writer:
         self.plan = source.choices(
             ("one", "few", "late effect", "late argument"), (50, 30, 17, 3)
         )[0]  # fmt: skip
-        if rare:
+        if rare not in ("", "decided"):
             self.plan = rare if rare == "late effect" else "few"
         if self.plan == "late effect" and self.effect.family == "free":
             self.plan = "few"
@@ -560,6 +569,8 @@ class _Writer:
         self.tuned = ""
         if not self.shared and self.plan in ("one", "few") and source.random() < 0.08:
             self.tuned = source.choice(("alike", "differing"))
+        if self.decider.hook:
+            self.tuned = "hooks"
         self.returns = self.extra and not self.effect.lines and source.random() < 0.5
         self.read = source.choice(("tl.program_id({})", "tl.program_id(axis={})"))
         self.rows = self._launch_rows()
@@ -570,13 +581,40 @@ class _Writer:
         self.late = self.gate == "scalar" and aside.random() < 0.3
         self.other_rows = [self._other_row(row) for row in self.rows[:3]]
 
-    def _effect(self) -> str:
+    def _effect(self) -> tuple[str, Effect]:
+        name = self._effect_name()
+        return name, EFFECTS[name]
+
+    def _effect_name(self) -> str:
         if self.rare == "shared" or (not self.rare and self.draw.random() < 0.62):
             return self.draw.choice(_COMMON_FREE)
         if not self.rare and self.draw.random() < 0.08:
             return self.draw.choice([n for n, e in EFFECTS.items() if e.family == "free"])
         family = self.rare if self.rare in _FAMILIES else self.draw.choice(_FAMILIES)
         return self.draw.choice([n for n, e in EFFECTS.items() if e.family == family])
+
+    def _decided(self) -> tuple[str, Effect]:
+        """An effect that the decider guards, or what its programs do at a place."""
+        decider, draw = self.decider, self.draw
+        if decider.condition:
+            families = ("order", "order", "atomics", "tickets", "wait", "free")
+            family = draw.choice(families)
+            names = [n for n, e in EFFECTS.items() if e.family == family]
+            name = draw.choice(_COMMON_FREE if family == "free" else names)
+            effect = EFFECTS[name]
+            inside = [f"if {decider.condition}:", *(f"    {line}" for line in effect.lines)]
+            lines = inside if effect.lines else []
+        else:
+            name, (family, lines) = (
+                self.decider_name,
+                ("order", draw.choice(decider.actions or [()])),
+            )
+            if not decider.actions:
+                name = draw.choice([*ACTIONS])
+                family, lines = ACTIONS[name]
+            effect = EFFECTS["none"]
+        given = {**effect.tensors, **decider.given}
+        return name, Effect(family, (*decider.first, *lines), given, effect.race)
 
     # --- launches ---------------------------------------------------------------------------------
 
@@ -645,9 +683,16 @@ class _Writer:
                 for row, given in zip(self.rows, constants, strict=True)
             ),
             self._readers(),
-            ({"OTHER": "1"}, *([{"SPLIT": "2"}] if self.tuned else [])),
+            self._variants(),
             race=self.effect.race,
         )
+
+    def _variants(self) -> tuple[Mapping[str, str], ...]:
+        tuned = [{"SPLIT": "2"}] if self.tuned else []
+        if not self.decider_name:
+            return ({"OTHER": "1"}, *tuned)
+        beside: list[Mapping[str, str]] = [{}, {"OTHER": "1"}, *tuned]
+        return ({"OTHER": "1"}, *tuned, *({TURNED: "1", **one} for one in beside))
 
     def _traits(self) -> tuple[str, ...]:
         named = {
@@ -662,6 +707,7 @@ class _Writer:
             f"gated by {self.gate}": self.gate,
             f"launched in {self.where}": self.where,
             APPEARS: self.late,
+            f"decided by {self.decider_name}": self.decider_name,
         }
         chosen = [name for name, present in named.items() if present]
         shared = [f"shared: {self.shared}"] if self.shared else []
@@ -682,9 +728,14 @@ class _Writer:
 
     def _kernels(self) -> str:
         parts = [HEADER]
+        if self.decider_name:
+            parts.append(f"import os\n\n{turned_on(self.turned_on)}\n{self.decider.header}\n")
         if self.tuned:
+            hook = self.decider.hook
+            given = f", pre_hook=lambda given, SPLIT=number: {hook}" if hook else ""
             parts.append(
-                "import os\n\nCONFIGS = [triton.Config({'SPLIT': number}) for number in (1, 2)]\n"
+                f"import os\n\nCONFIGS = [triton.Config({{'SPLIT': number}}{given})"
+                " for number in (1, 2)]\n"
                 "if 'SPLIT' in os.environ:\n"
                 "    CONFIGS = CONFIGS[int(os.environ['SPLIT']) - 1 :][:1]\n"
             )
@@ -705,17 +756,20 @@ class _Writer:
         return "\n\n".join(parts)
 
     def _kernel(self) -> str:
-        compiled_in = ["BM", "BN", *self._constants()]
-        signature = ", ".join(
-            [*self._parameters(), *(f"{one}: tl.constexpr" for one in compiled_in)]
-        )
+        compiled_in = ["BM", "BN", *self._constants(), *filter(str.isupper, self.decider.given)]
+        every = dict.fromkeys([*self._parameters(), *compiled_in])
+        signature = ", ".join(f"{one}: tl.constexpr" * (one in compiled_in) or one for one in every)
         lines = [f"def kernel({signature}):", *(f"    {line}" for line in self._body())]
         tuned = ['@triton.autotune(CONFIGS, key=["M"])'] if self.tuned else []
+        tuned += filter(None, [self.decider.decorator])
         return "\n".join([*tuned, "@triton.jit", *lines]) + "\n"
 
     def _constants(self) -> list[str]:
         """Constexprs beside the sizes of a tile."""
-        return [*(["RESET"] if self.loop == "reset" else []), *(["SPLIT"] if self.tuned else [])]
+        names = {
+            "RESET": self.loop == "reset", "SPLIT": self.tuned, "HEURISTIC": self.decider.decorator
+        }  # fmt: skip
+        return [name for name, present in names.items() if present]
 
     def _body(self) -> list[str]:
         read = [
@@ -764,7 +818,12 @@ class _Writer:
         if self.tuned == "differing" and effect:
             effect = ["if SPLIT > 1:", *(f"    {line}" for line in effect)]
         if self.loop:
-            effect += LOOPS[self.loop][2]
+            after = LOOPS[self.loop][2]
+            guarded = self.decider.condition and after and self.draw.random() < 0.5
+            effect += (
+                [f"if {self.decider.condition}:", *(f"    {line}" for line in after)]
+                if guarded else after
+            )  # fmt: skip
         to = f"{base}rn[None, :] * M + rm[:, None]" if self.transposed else "at"
         return [
             "rm = pm * BM + tl.arange(0, BM)",
@@ -842,6 +901,7 @@ class _Writer:
             *(_SECOND if self.where == "two modules" else []),
             "",
             'D = os.environ.get("DEV", "cuda")',
+            *([turned_on(self.turned_on)] if self.decider_name else []),
             f"BM, BN = {self.block[0]}, {self.block[1]}",
             "results = []",
             "ROWS = [",
@@ -892,7 +952,8 @@ class _Writer:
             tensors["gate"] = "torch.tensor([_flag.data_ptr()], device=D)"
         elif self._gate_tensor:
             tensors["gate"] = f"torch.full((1,), MODE, dtype=torch.{self.gate}, device=D)"
-        aside = ("x", "length", "work", "gate", "table", "address", "_flag", "_bytes")
+        aside = {"x", "length", "work", "gate", "table", "address", "_flag", "_bytes"}
+        aside |= {*self.decider.given} - {"word", "_base"}
         kept = [name for name in tensors if name not in aside]
         hidden = [name for name in tensors if name in ("_memory", "_flag")]
         given = [*self._parameters(), "BM", "BN", *(["RESET"] if self.loop == "reset" else [])]
@@ -906,6 +967,7 @@ class _Writer:
             "programs = rows * cols * B + 3",
             *(f"{name} = {text}" for name, text in tensors.items()),
             f"kernels.reachable = [{', '.join(hidden)}]",
+            *filter(None, [self.decider.main]),
             *self._calls(call),
             f"results += [{', '.join(f'{name}.clone()' for name in kept)}]",
             *self._repeated(call),

@@ -24,12 +24,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, filterfalse
+from itertools import count as count_from
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hunt import swizzles
 from hunt.applications import APPEARS, Application, application
+from hunt.deciders import TURNED
 from hunt.programs import Native, moved, program
 from hunt.truth import LAUNCH, ORDERS, RENUMBERED, REVERSED, SHUFFLED, Outcome, Truth
 
@@ -37,10 +40,17 @@ if TYPE_CHECKING:
     from hunt.gates import Offers, Verdict
 
 LIMIT_SECONDS = 150.0
-"""An application that takes longer, all its texts together, has hung the worker; on a machine with
-more to do than it has cores, so many times as long."""
+"""An application that takes longer, all its texts together, has hung the worker: processor time of
+the gates' process, which a busy machine does not change."""
+WAITING_LIMIT_SECONDS = 900.0
+"""The same by the clock, for what waits for ever."""
+ONE_THREAD = {f"{one}_NUM_THREADS": "1" for one in ("OMP", "MKL", "NUMBA", "OPENBLAS")}
+"""Environment of a worker: there is one for each core."""
 
-UNSEEN = {"OTHER": "wrong at another size", "SPLIT": "wrong in another configuration"}
+UNSEEN = {
+    "OTHER": "wrong at another size", "SPLIT": "wrong in another configuration",
+    TURNED: "wrong where something else decides",
+}  # fmt: skip
 """Harm in a run that the tool has not seen, by the variable that asks for the run."""
 Truthful = Literal["harmless", "harmful", "undefined", "unwritable"]
 """`undefined`: the original's result already depends on how a GPU orders the programs, and the
@@ -247,7 +257,7 @@ def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> 
 
 def _work(pipe: Connection, kept: Path, kind: Kind) -> None:
     """A worker: its own interpreter for the gates, and beside it one for the truth."""
-    os.environ.update(DEV="cpu", OMP_NUM_THREADS="1")
+    os.environ.update(DEV="cpu", **ONE_THREAD)
     with (
         Native() if kind == "hip" else Truth() as truth,
         contextlib.suppress(EOFError, BrokenPipeError),
@@ -258,7 +268,7 @@ def _work(pipe: Connection, kept: Path, kind: Kind) -> None:
                 pairs = [asdict(one) for one in hunt(seed, truth, kept, kind)]
                 line = {"seconds": round(time.monotonic() - begun, 2), "pairs": pairs}
             except Exception as error:
-                line = {"failed": f"{type(error).__name__}: {error}"[:500]}
+                line = {"failed": shortened(f"{type(error).__name__}: {error}")}
             pipe.send({"seed": seed, **line})
 
 
@@ -273,8 +283,13 @@ class Campaign:
         record.parent.mkdir(parents=True, exist_ok=True)
         kept.mkdir(parents=True, exist_ok=True)
 
-    def run(self, pairs: int, first_seed: int = 0, seconds: float = 1e9) -> None:
+    def run(self, pairs: int, first_seeds: Sequence[int] = (0,), seconds: float = 1e9) -> None:
         """Goes on until the record holds so many pairs, or so many seconds are over.
+
+        Args:
+            pairs: how many.
+            first_seeds: of applications that are not in the record, taken from each in turn.
+            seconds: by the clock.
 
         Raises:
             RuntimeError: as many applications failed in a row; the reason of the last one.
@@ -285,7 +300,8 @@ class Campaign:
         done = {
             line.get("seed") for line in lines if not line.get("failed", "").startswith("worker")
         }
-        seeds = (seed for seed in range(first_seed, sys.maxsize) if seed not in done)
+        rows = [filterfalse(done.__contains__, count_from(one)) for one in first_seeds]
+        seeds = chain.from_iterable(zip(*rows, strict=True))
         workers = [_Worker(self._context, self._arguments) for _ in range(self._jobs)]
         try:
             with self._record.open("a", encoding="utf-8") as stream:
@@ -314,6 +330,11 @@ class Campaign:
                 worker.end()
 
 
+def shortened(text: str, most: int = 600) -> str:
+    """A text without its middle, if it is long: the end of a traceback says what happened."""
+    return text if len(text) <= most else f"{text[: most // 3]} … {text[-2 * most // 3 :]}"
+
+
 def _commit() -> str:
     """Of the gates; a copy of a checkout without its history is told by the variable."""
     if told := os.environ.get("HUNT_COMMIT"):
@@ -329,14 +350,14 @@ class _Worker:
         self._process.start()
         pipe.close()
         self._seed: int | None = None
-        self._since = 0.0
+        self._since = self._used = 0.0
 
     @property
     def idle(self) -> bool:
         return self._seed is None
 
     def give(self, seed: int) -> None:
-        self._seed, self._since = seed, time.monotonic()
+        self._seed, self._since, self._used = seed, time.monotonic(), self._seconds()
         self._pipe.send(seed)
 
     def answer(self) -> dict[str, Any] | None:
@@ -347,11 +368,21 @@ class _Worker:
                 line: dict[str, Any] = self._pipe.recv()
                 self._seed = None
                 return line
-            crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-            if time.monotonic() - self._since < LIMIT_SECONDS * crowd:
+            waited, used = time.monotonic() - self._since, self._seconds() - self._used
+            if waited < WAITING_LIMIT_SECONDS and used < LIMIT_SECONDS:
                 return None
-        dead = "took too long" if self._process.is_alive() else "died"
-        return {"seed": seed, "failed": f"worker {dead}"}
+            if self._process.is_alive():
+                took = f"{used:.0f} s of processor time, {waited:.0f} s by the clock"
+                return {"seed": seed, "failed": f"worker took too long: {took}"}
+        self._process.join()
+        return {"seed": seed, "failed": f"worker died: exit code {self._process.exitcode}"}
+
+    def _seconds(self) -> float:
+        """Processor time of the worker's process and of those that it has waited for."""
+        with contextlib.suppress(OSError):
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            return sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
+        return self._used
 
     def end(self) -> None:
         self._process.kill()
@@ -381,17 +412,17 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--record", type=Path, default=Path("build/hunt/record.jsonl"))
-    parser.add_argument("--first_seed", type=int, default=0)
+    parser.add_argument("--first_seed", type=int, nargs="+", default=[0])
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--kind", choices=get_args(Kind), default="triton")
     options = parser.parse_args()
     kept = options.record.parent / "counterexamples"
     campaign = Campaign(options.jobs, options.record, kept, options.kind)
     campaign.run(options.pairs, options.first_seed, options.seconds)
-    from hunt.table import holes, refusals, table
+    from hunt.table import main as tables
 
-    pairs = pairs_of(options.record)
-    print(table(pairs), holes(pairs), refusals(pairs), sep="\n\n")
+    sys.argv[1:] = [str(options.record)]
+    tables()
 
 
 if __name__ == "__main__":

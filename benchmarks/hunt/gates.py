@@ -34,7 +34,7 @@ from hunt.applications import application
 from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
-from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.errors import CaptureError, SwizzleError, UsageError
 from intelliperf_swizzle.frontends import child_processes
 from intelliperf_swizzle.frontends.triton.capture import describe, recorder, recording, unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
@@ -147,7 +147,8 @@ def _judge(
             setup = prepare(options, command, Silent(), target=TARGET)
             run.optimize(setup, [proposer], Path(records)).lock.release()
         except SwizzleError as error:
-            if isinstance(error, UsageError):  # nothing was looked at, so nothing was refused
+            unrecorded = isinstance(error, CaptureError) and build is None
+            if unrecorded or isinstance(error, UsageError):  # nothing was looked at, nor refused
                 raise
             proposer.refuse_all(error)
     return tuple(proposer.verdicts)
@@ -355,6 +356,7 @@ def _start(
     register, atexit.register = atexit.register, at_exit.append
     try:
         with (
+            _one_at_a_time,  # a call that ends meanwhile would leave the hooks of this application
             _undone_afterwards(),
             contextlib.redirect_stdout(io.StringIO()),
             _replaced((knobs.cache, "dir", str(folder / "triton-cache"))),

@@ -163,6 +163,7 @@ def _install(order_of: Callable[[int], Sequence[int]]) -> None:
     builder.options = replace(builder.options, sanitize_overflow=False)
     bounded = interpreter._interpreter = _Bounded(interpreter._interpreter)
     interpreter._patch_lang(FunctionType((lambda: None).__code__, {"tl": tl, "core": tl.core}))
+    tl.tensor.__index__ = lambda self: self.handle.data.item()  # NumPy 2.4 refuses Triton 3.6's
     interpreter.InterpretedFunction.__call__ = lambda self, *args, **kwargs: self.rewrite()(
         *args, **kwargs
     )

@@ -5,17 +5,23 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from hunt.applications import EFFECTS, Application, application, programs
+from hunt import gates
+from hunt.applications import DECIDED, EFFECTS, Application, application, programs
 from hunt.campaign import Campaign, Pair, pairs_of
+from hunt.deciders import DECIDERS
 from hunt.gates import judge
 from hunt.swizzles import drops_tiles, patched, renumber
 from hunt.truth import LAUNCH, ORDERS, Truth
+from intelliperf_swizzle import children
 
 PAIRS = 200
 SEED = 500_000
@@ -27,7 +33,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     """A small campaign."""
     folder = tmp_path_factory.mktemp("hunt")
     campaign = Campaign(2, folder / "record.jsonl", folder / "counterexamples")
-    campaign.run(PAIRS, SEED)
+    campaign.run(PAIRS, [SEED])
     return pairs_of(folder / "record.jsonl")
 
 
@@ -59,6 +65,63 @@ def test_a_dependence_at_another_size_alone_is_found(
     assert truth.outcomes(tmp_path / "app", [LAUNCH], variant={"OTHER": "1"}) == [other]
 
 
+def test_a_call_beside_a_recording_leaves_nothing_of_its_hooks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEV", "cpu")
+    (tmp_path / "beside.py").write_text(
+        "from threading import Event\n\nbegun, ended = Event(), Event()\n\n\n"
+        "def wait(request, folder):\n    begun.set()\n    ended.wait(60)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    beside = import_module("beside")
+    call = threading.Thread(target=lambda: children.call("beside:wait", None, limit_seconds=60))
+    install, start = gates.recorder.install, gates._start
+
+    def installed(*given: object) -> None:
+        install(*given)
+        if not call.ident:  # as the model is compiled while the first application is recorded
+            call.start()
+            beside.begun.wait(1)
+
+    def started(*given: object, **named: object) -> object:
+        ended = start(*given, **named)
+        beside.ended.set()
+        return ended
+
+    monkeypatch.setattr(gates.recorder, "install", installed)
+    monkeypatch.setattr(gates, "_start", started)
+    app = first("none", "launches: one", "1 axes")
+    for name in ("one", "two"):
+        write(app, tmp_path / name)
+        [verdict] = judge(tmp_path / name, lambda _: ["pid = num_pids - 1 - pid"])
+        call.join()
+        assert verdict.accepted
+
+
+# --- what decides ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", DECIDERS)
+def test_what_decides_is_other_in_another_run(truth: Truth, by: str, tmp_path: Path) -> None:
+    app = next(
+        app
+        for app in map(application, count(DECIDED))
+        if f"decided by {by}" in app.traits
+        and app.effect in ("last store at a place", "reads the tile before", "chained sum", by)
+        and not {"persistent"} & {*app.traits}
+        and programs(app.launches[0]) > 3
+    )
+    write(app, tmp_path / "app")
+    seen, *others = [
+        truth.outcomes(tmp_path / "app", ORDERS, variant=one) for one in ({}, *app.variants)
+    ]
+    assert len({*map(len, (*seen, *others[0]))}) == 1
+    differing = [len({*one}) > 1 for one in (seen, *others)]
+    assert any(differing)
+    assert not all(differing)
+
+
 # --- the ground truth -----------------------------------------------------------------------------
 
 
@@ -81,10 +144,14 @@ def first(effect: str, *traits: str) -> Application:
     )
 
 
-def outcomes(truth: Truth, app: Application, folder: Path, text: str | None = None) -> list[str]:
+def write(app: Application, folder: Path, text: str | None = None) -> None:
     folder.mkdir()
     for name, content in {**app.files, **(patched(app, text) if text else {})}.items():
         (folder / name).write_text(content)
+
+
+def outcomes(truth: Truth, app: Application, folder: Path, text: str | None = None) -> list[str]:
+    write(app, folder, text)
     return truth.outcomes(folder, ORDERS)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from intelliperf_swizzle.children import call
 from intelliperf_swizzle.records import Launch
@@ -14,25 +13,20 @@ from intelliperf_swizzle.records import Launch
 
 def compiled(
     launches: Sequence[Launch],
-    edits: Mapping[str, str] = {},
-    *,
+    *edits: Mapping[str, str],
     general: bool = False,
     raw: bool = False,
 ) -> list[str]:
-    """The TTIR of each, with edits; the general ones specialise nothing, raw ones saw no pass."""
+    """The TTIR of each, with each of the edits; general ones specialise nothing, raw saw no pass.
+
+    The child's side is a module of its own, which its warm process imports once for all calls.
+    """
     folder = str(Path(__file__).parent)
     environment = {"PYTHONPATH": folder, "TRITON_INTERPRET": "0", "TRITON_DEFAULT_FP_FUSION": "1"}
     texts: list[str] = call(
-        "printed:in_child",
-        (launches, edits, general, raw),
+        "printed_in_child:ttir_of_each",
+        (launches, edits or [{}], general, raw),
         environment=environment,
         limit_seconds=120,
     )
     return texts
-
-
-def in_child(request: Any, folder: Path) -> list[str]:
-    from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
-
-    launches, edits, general, raw = request
-    return [ttir_of(launch, edits=edits, general=general, raw=raw) for launch in launches]

@@ -48,8 +48,7 @@ def twice(x, y, n):
 
 
 def kernels(launch: Launch, edits: Mapping[str, str]) -> tuple[Kernel, Kernel]:
-    texts = (compiled([launch], one, raw=True)[0] for one in ({}, edits))
-    first, second = map(Kernel.parse, texts)
+    first, second = map(Kernel.parse, compiled([launch], {}, edits, raw=True))
     return first, second
 
 

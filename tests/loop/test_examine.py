@@ -202,12 +202,17 @@ def test_the_command_lists_kernels_of_which_not_one_can_be_traced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "app.py").write_text(NOWHERE)
-    assert main(["-p", str(tmp_path), "--", sys.executable, "app.py"]) == 1
+    folder = ["-p", str(tmp_path)]
+    assert main([*folder, "--", sys.executable, "app.py"]) == 0
     told = capsys.readouterr()
     assert "not one kernel can be traced: no verdict and no result file" in told.err
     assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", told.out)
     assert "app.py:" in told.out
     assert "run it on others" in told.err
+    asked = tmp_path / "result.json"  # which is not written, so the command has failed
+    assert main([*folder, "-o", str(asked), "--", sys.executable, "app.py"]) == 1
+    assert "error: `scale` writes to none of its tensors" in capsys.readouterr().err
+    assert not asked.exists()
 
 
 class Heard(Silent):

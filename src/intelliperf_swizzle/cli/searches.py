@@ -72,7 +72,10 @@ def optimize(arguments: Sequence[str]) -> int:
             if error.kernels:
                 show(kernels(error.kernels), sys.stdout)
                 say("not one kernel can be traced: no verdict and no result file")
-            raise
+            if options.output_file or not error.kernels:
+                raise
+            say(str(error))
+            return 0
     written, failure = [], None
     try:
         written = deliver(outcome, options)

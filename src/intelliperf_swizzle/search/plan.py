@@ -161,11 +161,8 @@ def _within_budget(setup: Setup, part: float) -> Setup:
     options = setup.options
     allowed = max(FEWEST_CANDIDATES, round(options.budget * part))
     candidates = min(options.candidates, allowed)
-    return replace(
-        setup,
-        options=replace(options, candidates=candidates),
-        share=setup.share * candidates / options.candidates,
-    )
+    share = setup.share * candidates / options.candidates
+    return replace(setup, options=replace(options, candidates=candidates), share=share)
 
 
 HISTORY = "history.jsonl"
