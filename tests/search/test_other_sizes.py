@@ -218,35 +218,49 @@ UNCOMPILED = {
         "y.dtype.element_ty"
     },
     "tl.store(y + (p if T == tl.int32 else 5), p)": {"T"},
-    "put(y + p, MODE)": {"MODE"},
-    "tl.load(y + p, cache_modifier='' if one is None else MODE)": {"MODE"},
+    "put(y + p, pick(MODE))": {"MODE"},
     f"if num_warps() > 4:\n        {CHAINED}": {"num_warps()"},
-    f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "FLAG"},
+    f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "T", "FLAG"},
     f"if p == n:\n        {CHAINED}": set(),
     "if FLAG:\n        p += 1\n    tl.store(y + p, p)": set(),
 }
-"""Kernels, and the arguments that decide what of them is not compiled."""
+"""Kernels, and what decides what of them is not compiled."""
+PLACED = {
+    "tl.store(y + p, tl.load(x + tl.load(x + p)))": False,
+    "s = 0\n    for k in range(tl.load(x) + 1):\n        s += k\n    tl.store(y + p, s)": False,
+    "tl.atomic_add(y + tl.load(x + p), 1)": False,
+    "tl.store(y + p + tl.load(x + p), p)": True,
+    "tl.store(y + p, p, mask=tl.load(x + p) == 0)": True,
+    "if tl.load(x) == 0:\n        tl.store(y + p, p)": True,
+    "if tl.load(x) != 0:\n        return\n    tl.store(y + p, p)": True,
+    "for k in range(tl.load(x) + 1):\n        tl.store(y + p, k)": True,
+    "tl.store(y + p, tl.load(y + p + tl.load(x + p)))": True,
+    "tl.store(y + p, tl.load(twin + 512 + p + tl.load(x + p)))": True,
+}
+"""Kernels, and whether contents decide where they store, or read what they store; `twin` is `y`."""
 
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
     """The trace of each kernel; they are launched by one application, with arrays of their own."""
     stored = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
-    lines = {one: one for one in (*HANDED_OVER, *UNSEEN)} | stored
+    lines = {one: one for one in (*HANDED_OVER, *UNSEEN, *PLACED)} | stored
     lines |= {one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED}
     text = (
-        "import torch, triton, triton.language as tl\n\n"
-        "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n"
+        "import torch, triton, triton.language as tl\n"
+        "from triton.language.extra.cuda import num_warps\n\n"
+        "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n\n"
+        "@triton.jit\ndef pick(how: tl.constexpr):\n    return 1 if how == 'plain' else 2\n"
     )
     for number, kernel in enumerate(lines.values()):
         kernel = kernel.replace("AT", "at.to(tl.pointer_type(tl.int32))")
         text += (
-            f"\n@triton.jit\ndef kernel_{number}(x, y, at, n, m, one, none, "
-            "MODE: tl.constexpr, FLAG: tl.constexpr):\n"
+            f"\n@triton.jit\ndef kernel_{number}(x, y, twin, at, n, m, one, none, "
+            "MODE: tl.constexpr, T: tl.constexpr, FLAG: tl.constexpr):\n"
             f"    p = tl.program_id(0)\n    {kernel}\n\n"
             "x, y = (torch.zeros(1 << 16, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-            f"kernel_{number}[(64,)](x, y, torch.zeros_like(x).data_ptr(), 999, 8, "
-            "1, None, 'plain', False)\n"
+            f"kernel_{number}[(64,)](x, y, y, torch.zeros_like(x).data_ptr(), 999, "
+            "8, 1, None, 'plain', tl.int32, False)\n"
         )
     application = tmp_path_factory.mktemp("kernels") / "application.py"
     application.write_text(text)
@@ -277,6 +291,13 @@ def test_what_the_compiler_leaves_out_is_known_from_the_text(
 ) -> None:
     decide = traced[lines].uncompiled.values()
     assert set().union(*decide) == UNCOMPILED[lines]
+
+
+@pytest.mark.parametrize("lines", PLACED)
+def test_contents_that_place_no_store_decide_nothing_of_independence(
+    traced: Mapping[str, Trace], lines: str
+) -> None:
+    assert traced[lines].placed is PLACED[lines]
 
 
 @pytest.mark.long

@@ -13,7 +13,6 @@ import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
@@ -156,23 +155,18 @@ class _SourceReader:
         self, function: types.FunctionType, read: SourceFunction, live: JitFunction
     ) -> None:
         """Notes what a function reads that no text decides."""
-        scope, free = function.__globals__, function.__code__.co_freevars
-        own, file = self.kernel.__code__, str(scope.get("__file__") or read.file)
-        host = type(live).__name__ == "ConstexprFunction"  # run by Python when it is compiled
-        for name, (kind, *value) in _leaves(read.names):
-            root = name.partition(".")[0]
+        scope, code = function.__globals__, self.kernel.__code__
+        host = type(live).__name__ == "ConstexprFunction"  # Python runs it when it is compiled
+        for name, (kind, value) in _leaves(read.names):
+            root, decided = name.partition(".")[0], kind in ("unknown", "aggregate")
             if kind in ("module", "attribute"):
-                decided = not host or str(value[0]).partition(".")[0] in _LASTING
-            else:
-                decided = kind in ("unknown", "aggregate") or (
-                    root not in free and is_decided(scope, file, name)
-                )
+                decided = not host or value.partition(".")[0] in _LASTING
+            elif root not in function.__code__.co_freevars:
+                decided |= is_decided(str(scope.get("__file__") or read.file), name, kind)
             same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
-            named = same and not host and root not in own.co_varnames
+            said = same and not host and root not in code.co_varnames and kind[:5] == "const"
             if not decided:
-                said = kind in ("constant", "constexpr") and named
-                place = f"{read.file}:{read.first_line}"
-                self.computed[name] = value[0] if said else [place]
+                self.computed[name] = value if said else [f"{read.file}:{read.first_line}"]
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
@@ -224,97 +218,80 @@ class _SourceReader:
 
 _LASTING = ("builtins", "functools", "math", "triton", "typing")
 _KNOWN = re.compile(
-    r"((tl|triton\.language|math)\.\w+|triton\.(cdiv|next_power_of_2|jit)|jit|constexpr"
-    r"|torch\.(b?float|u?int|bool)\w*|abs|bool|float|int|len|max|min|round|str|sum|tuple)"
+    r"(tl|triton\.language|math)\.\w+|triton\.(cdiv|next_power_of_2|jit)|jit|constexpr"
+    r"|torch\.(b?float|u?int|bool)\w*|abs|bool|float|int|len|max|min|round|str|sum|tuple"
 )
 """What gives the same in each run."""
+_SET = re.compile(
+    r"(?<!\bself)(?<!\bcls)\.(\w+) *=[^=]|setattr\(\w+, *[\"'](\w+)|globals\(\)(?:\.update\(|\[.)(\w+)"
+)
+"""Sets an attribute, or a global by its name."""
+_Statement: TypeAlias = ast.stmt | None
 
 
-def _leaves(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, meaning in names.items():
-        if meaning[0] == "namespace":
-            yield from ((f"{name}.{inner}", one) for inner, one in _leaves(meaning[1]))
-        else:
-            yield name, meaning
+def is_decided(file: str, name: str, kind: str = "constant") -> bool:
+    """Whether text alone decides what a name of a module is: no file, no GPU, no environment.
 
-
-def is_decided(scope: Mapping[str, Any], file: str, expression: str) -> bool:
-    """Whether the text of a module alone decides what a name of it is, or a name of another one.
-
-    One statement of the module binds it, to what is made of constants, and no module of the user's
-    sets an attribute of that name. What the environment, a file or a GPU tells is not decided.
+    One statement of the module binds it: to what is made of constants or, a jit function, as a
+    definition or an import; and no module of the user's sets an attribute of that name.
 
     Args:
-        scope: globals of the module.
-        file: its text.
-        expression: a name, with attributes.
+        file: of the module.
+        name: a global's, or of an attribute of one.
+        kind: as in `SourceFunction.names`.
     """
-    name, _, rest = expression.partition(".")
-    statement, value = _bindings(file)[0].get(name), scope.get(name)
-    if statement is None or (rest or name) in _set_from_outside():
+    root, _, attribute = name.partition(".")
+    statement = _bindings(file)[0].get(root)
+    if statement is None or (attribute or root) in _set_from_outside():
         return False
-    if rest:
-        return isinstance(value, types.ModuleType) and _is_decided_in(value, rest)
-    if isinstance(statement, ast.ImportFrom):
-        (first,) = [one.name for one in statement.names if name in (one.asname, one.name)][:1]
-        path = "." * statement.level + (statement.module or "")
-        place = sys.modules.get(resolve_name(path, scope.get("__package__") or "."))
-        return place is not None and _is_decided_in(place, first)
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
-        return isinstance(statement, ast.FunctionDef | ast.ClassDef)
-    parts = {id(n.value) for n in ast.walk(statement.value) if isinstance(n, ast.Attribute)}
-    whole = (n for n in ast.walk(statement.value) if isinstance(n, ast.Name | ast.Attribute))
-    read = {ast.unparse(node) for node in whole if id(node) not in parts}
-    return all(_KNOWN.fullmatch(one) or is_decided(scope, file, one) for one in read)
-
-
-def _is_decided_in(module: types.ModuleType, expression: str) -> bool:
-    return is_decided(vars(module), getattr(module, "__file__", None) or "", expression)
+        return kind == "function"
+    nodes = [one for one in ast.walk(statement.value) if isinstance(one, ast.Name | ast.Attribute)]
+    parts = {id(one.value) for one in nodes if isinstance(one, ast.Attribute)}
+    read = (ast.unparse(one) for one in nodes if id(one) not in parts)
+    return all(_KNOWN.fullmatch(one) or is_decided(file, one, kind) for one in read)
 
 
 def _set_from_outside() -> set[str]:
     """The names of attributes that modules of the user's set, of whatever it is."""
-    files = ((name, getattr(one, "__file__", None)) for name, one in list(sys.modules.items()))
-    own = {file for name, file in files if file and not _is_installed(name)}
-    return set().union(*(_bindings(one)[1] for one in own if "-packages" not in one))
+    modules = (one for one in list(sys.modules.values()) if not _is_installed(one.__name__))
+    files = {str(getattr(one, "__file__", None)) for one in modules}
+    return set().union(*(_bindings(one)[1] for one in files if "-packages" not in one))
 
 
 @cache
-def _bindings(file: str) -> tuple[Mapping[str, ast.stmt | None], frozenset[str]]:
-    """The statement that alone binds each global name of a module, and attributes that are set."""
+def _bindings(file: str) -> tuple[Mapping[str, _Statement], frozenset[str]]:
+    """The statement that alone binds each global name of a module, and attributes that it sets."""
     try:
-        tree = ast.parse(Path(file).read_bytes())
+        text = Path(file).read_text("utf-8")
+        tree = ast.parse(text)
     except (OSError, SyntaxError, ValueError):
         return {}, frozenset()
-    found: dict[str, ast.stmt | None] = {}
-    simple = ast.FunctionDef | ast.ClassDef | ast.ImportFrom | ast.Import | ast.AnnAssign
+    found: dict[str, _Statement] = {}
     for one in tree.body:
-        plain = isinstance(one, simple) or (isinstance(one, ast.Assign) and len(one.targets) == 1)
-        for name in [one.name] if isinstance(one, ast.FunctionDef | ast.ClassDef) else _bound(one):
-            found[name] = one if plain and name not in found else None
-    nodes = list(ast.walk(tree))
-    declared = (name for one in nodes if isinstance(one, ast.Global) for name in one.names)
-    found.update(dict.fromkeys(declared))
-    return found, frozenset(name for one in nodes for name in _set_by(one))
+        for name in _bound(one):
+            found[name] = one if name not in found and not hasattr(one, "orelse") else None
+    declared = (one.names for one in ast.walk(tree) if isinstance(one, ast.Global))
+    found.update(dict.fromkeys(name for names in declared for name in names))
+    return found, frozenset(name for some in _SET.findall(text) for name in some if name)
 
 
 def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module binds; what it is made of binds its own."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
     nodes = list(ast.walk(statement))
     stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
     return stored | {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
 
 
-def _set_by(node: ast.AST) -> list[str]:
-    """The names of attributes, or of globals, that a node sets of something but `self`."""
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        return [node.attr] * (ast.unparse(node.value) not in ("self", "cls"))
-    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "globals()":
-        return [ast.unparse(node.slice).strip("'")]
-    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "globals().update"):
-        words = [ast.unparse(one).strip("'") for one in node.args]
-        return [*words, *(one.arg for one in node.keywords if one.arg)]
-    return []
+def _leaves(names: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:
+    for name, (kind, value, *_) in names.items():
+        if kind == "namespace":
+            yield from ((f"{name}.{inner}", one) for inner, one in _leaves(value))
+        else:
+            yield name, (kind, value)
 
 
 NOT_A_CONSTANT = object()

@@ -107,6 +107,8 @@ def _trace(
         op: kernel.line(op) for op in flow.conflicting(kernel)
     }
     changed = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
+    handed = flow.accessed_by(kernel).hands_over
+    placed = live.storages(flow.placed_by_contents(kernel))
     rows = {n for _, view in launch.tensors() if view.storage in changed for n in view.strides if n}
     for op, sides in flow.folds(kernel).items():  # what a tensor has in a row stays in it
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
@@ -116,7 +118,7 @@ def _trace(
     numbers = {name: (name,) for name in deciding_numbers(kernel, launch, decisive)}
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
-        trace, hands_over=flow.accessed_by(kernel).hands_over,
+        trace, hands_over=handed, placed=handed or trace.waits or not placed.isdisjoint(changed),
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
         uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip

@@ -63,6 +63,13 @@ class Live:
         """How many there are."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
+    def storages(self, names: frozenset[str] | None) -> set[int]:
+        """Those that arguments point into; all, if it is not known through which."""
+        at = [int(self.arguments[name].data.reshape(-1)[0]) for name in names or ()]
+        places = self.memory.place(np.array(at, np.int64))
+        numbers = self.memory.numbers
+        return {*numbers} if names is None else {numbers[place] for place in places if place >= 0}
+
 
 def make_live(
     launch: Launch,
