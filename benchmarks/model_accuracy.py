@@ -34,11 +34,11 @@ from accuracy.summary import ORDERED_SPREAD_POINTS, TIME_NOISE_FRACTION
 from accuracy.tables import as_table
 from amd_gemms import CALIBRATING, signals
 from harness.age import aged
-from intelliperf_swizzle.cache import ABLATIONS, Physics
+from intelliperf_swizzle.cache import Physics
 from intelliperf_swizzle.cache.model import COMPARED, MATRICES, OTHERS
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.report.terminal import Lines
-from model_truth.ablation import AblatedMeasurements
+from model_truth.ablation import ABLATIONS, AblatedMeasurements
 from model_truth.published import PublishedMeasurements
 from model_truth.runs import MeasuredRuns
 

@@ -19,6 +19,16 @@ from intelliperf_swizzle.cache import FULL, Physics
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int64Array, Measurement
 
+ABLATIONS: Mapping[str, Physics] = {
+    "dispatch order": Physics(dispatch=False),
+    "occupancy": Physics(occupancy=False),
+    "drift of workgroups": Physics(drift=False),
+    "channels and sets": Physics(sets=False),
+    "L1": Physics(l1=False),
+    "last-level cache": Physics(llc=False),
+}
+"""Full physics without one effect, by the name of the effect."""
+
 
 @dataclass(frozen=True)
 class _AblatedConfiguration(Configuration):

@@ -82,16 +82,9 @@ class Member:
 @functools.cache
 def members(kind: type) -> tuple[Member, ...]:
     """The fields of a dataclass, in order."""
-    types_of = _hints(kind, include_extras=True)
-    return tuple(
-        Member(
-            field.name,
-            field.metadata.get("name", field.name),
-            types_of[field.name],
-            "inline" in field.metadata,
-        )
-        for field in dataclasses.fields(kind)
-    )
+    kinds = _hints(kind, include_extras=True)
+    fields = ((one.name, one.metadata) for one in dataclasses.fields(kind))
+    return tuple(Member(n, said.get("name", n), kinds[n], "inline" in said) for n, said in fields)
 
 
 # --- text ---------------------------------------------------------------------------------------

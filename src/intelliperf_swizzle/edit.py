@@ -60,9 +60,8 @@ class Edit:
     @property
     def swizzles(self) -> str:
         """The rules as a file, JSON; empty if there are none."""
-        if not self.rules:
-            return ""
-        return json.dumps({"format": 1, "kernels": self.rules}, indent=1) + "\n"
+        rules = {"format": 1, "kernels": self.rules}
+        return json.dumps(rules, indent=1) + "\n" if self.rules else ""
 
 
 INSTALLED = ("site-packages", "dist-packages")

@@ -7,6 +7,7 @@ The library raises these and never prints or exits; `cli` turns them into one li
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 
@@ -38,13 +39,7 @@ class SwizzleError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.fact, self.hint, self.details))
-
-
-def _rebuild(
-    kind: type[SwizzleError], fact: str, hint: str | None, details: tuple[str, ...]
-) -> SwizzleError:
-    return kind(fact, hint=hint, details=details)
+        return (partial(type(self), hint=self.hint, details=self.details), (self.fact,))
 
 
 class UsageError(SwizzleError):

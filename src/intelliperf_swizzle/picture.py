@@ -53,13 +53,10 @@ def picture(
 
     Cost: linear in tiles and, up to `cache.stream.MOST_REFERENCES`, in references.
     """
-    unchanged = np.arange(trace.tiles)
     shown = _slice(launch, trace, columns)
     workgroups = target.cus_per_xcd * occupancy
-    orders = [
-        _Schedule.of(trace, one, target, workgroups)
-        for one in ([unchanged] if tile is None else [unchanged, tile])
-    ]
+    orders = [_Schedule.of(trace, np.arange(trace.tiles), target, workgroups)]
+    orders += [] if tile is None else [_Schedule.of(trace, tile, target, workgroups)]
     return records.Picture(
         domains=target.num_xcds,
         workgroups_per_domain=workgroups,
@@ -163,10 +160,9 @@ def _placed(
     if row_bytes is None:
         return None
     sectors = trace.shape_sectors[trace.shape_offset[trace.access_shape[writes]]].astype(np.int64)
-    begin = records.SECTOR_BYTES * np.round(np.log2(np.maximum(sectors & -sectors, 1))).astype(
-        np.int64
-    )
-    row, column = np.divmod((line - segment.first_line) * records.LINE_BYTES + begin, row_bytes)
+    first = np.log2(np.maximum(sectors & -sectors, 1)).astype(np.int64)
+    place = (line - segment.first_line) * records.LINE_BYTES + first * records.SECTOR_BYTES
+    row, column = np.divmod(place, row_bytes)
     rows, row = np.unique(row, return_inverse=True)
     columns, column = np.unique(column, return_inverse=True)
     across, neighbours = len(columns), True

@@ -51,8 +51,8 @@ def judge(
 
     Where a GPU has timed both, its time decides, whatever the hit rate: hits that save no time are
     no gain. A modelled time below `launch_ms`, what launching takes, is none either. Where the
-    model's record does not show that it `tells_time`, hits decide, unless modelled time grows, or
-    arithmetic bounds the kernel.
+    model's record does not show that it `tells_time`, hits decide, and how even the work is, unless
+    modelled time grows, or arithmetic bounds the kernel.
     """
     gain = measured.l2_hit_rate - baseline.l2_hit_rate
     source = "modelled " if measured.profiler == "model" and measured.timing else ""
@@ -64,13 +64,15 @@ def judge(
         return _judge_timed(measured.timing, gain, change)
     slower = _relative_loss(measured, baseline)
     if measured.time_ms is None and measured.profiler == "model" and slower is not None:
-        if not tells_time and measured.imbalance is None and slower <= TIME_TOLERANCE:
+        evener = (measured.imbalance or 1.0) < (1 - TIME_TOLERANCE) * (baseline.imbalance or 1.0)
+        if not tells_time and not evener and slower <= TIME_TOLERANCE:
             return _judge_rate(baseline, gain, change, launch_ms)
         short = (baseline.modelled_time_ms or 0.0) < launch_ms
         verdict = _judge_modelled(measured, slower, gain, change, short=short)
         if verdict.kind != "better" or tells_time:
             return verdict
-        return Verdict("fewer L2 misses" if gain > 0 else "less imbalance", f"{change}{NO_CLAIM}")
+        hits = gain > MODEL_RATE_ERROR
+        return Verdict("fewer L2 misses" if hits else "less imbalance", f"{change}{NO_CLAIM}")
     if slower is not None and slower > TIME_TOLERANCE:
         return Verdict("slower", f"{change}, {_link(gain)} time grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,10 @@ import pytest
 
 from accuracy import compare
 from accuracy.tables import as_table
-from intelliperf_swizzle.cache import ABLATIONS
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.progress import Silent
-from model_truth.ablation import AblatedMeasurements
+from model_truth.ablation import ABLATIONS, AblatedMeasurements
 from model_truth.published import PublishedMeasurements, evaluate_remap
 
 AS_IT_IS = "def remap(pids, S):\n    return (pids[0], pids[1])\n"
@@ -118,3 +118,9 @@ def test_hipkittens_orders_are_the_pattern_s(tmp_path: Path) -> None:
     swizzle = parse("pid = 2 * 3 * (pid // 6) + pid % 6 % 2 * 3 + pid % 6 // 2")
     expected = evaluate(swizzle, (12, 1, 1), {}, num_xcds=8, cus_per_xcd=32)
     assert np.array_equal(found.orders["windows"], expected)
+
+
+def test_every_ablation_leaves_out_one_effect():
+    for physics in ABLATIONS.values():
+        off = [f.name for f in dataclasses.fields(physics) if getattr(physics, f.name) is False]
+        assert len(off) == 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from traces_by_hand import ATOMIC, READ, WRITE, assembled, gemm, written_out
 
-from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, ReplayedLaunch, replay
+from intelliperf_swizzle.cache import FULL, Physics, ReplayedLaunch, replay
 from intelliperf_swizzle.cache.nvidia_replay import nvidia_replay, pace, slots
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.hardware import load_target
@@ -287,11 +287,5 @@ def test_the_same_seed_gives_the_same_counts():
 def test_an_effect_left_out_changes_what_is_read():
     trace = gemm(2048, 2048, 1024, 128, 128, 64)
     run = [ReplayedLaunch(trace, np.arange(trace.tiles), 1, 1)]
-    without = replay(run, H200, ABLATIONS["drift of workgroups"])
+    without = replay(run, H200, Physics(drift=False))
     assert without.l2_hit_rate != replay(run, H200).l2_hit_rate
-
-
-def test_every_ablation_leaves_out_one_effect():
-    for physics in ABLATIONS.values():
-        off = [f.name for f in dataclasses.fields(physics) if getattr(physics, f.name) is False]
-        assert len(off) == 1

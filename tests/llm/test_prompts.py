@@ -205,12 +205,16 @@ def test_nothing_in_a_kernel_closes_its_fence(contexts):
     assert told.count("`````") == 2
 
 
+def telling(rank, counters):
+    return replace(load_formula("swizzle"), rank=tuple(rank), counters=tuple(counters))
+
+
 def test_the_history_keeps_to_its_budget_and_says_what_it_leaves_out():
     many = [
         replace(REFUSED, number=n, candidate=replace(REFUSED.candidate, name=f"llm {n}"))
         for n in range(1, 200)
     ]
-    text = remembered(many, BEST, RANK, ["l2_hit_rate"], 3000)
+    text = remembered(many, BEST, telling(RANK, ["l2_hit_rate"]), 3000)
     assert len(text) < 3000 + 1500
     assert "The one to beat:\nAttempt 2." in text
     assert "The last attempt:\nAttempt 199." in text
@@ -222,7 +226,7 @@ def test_the_history_says_how_an_attempt_stands_to_the_best() -> None:
     screened = replace(
         SLOWER, number=4, measurement=None, verdict=Verdict("screened out", "-10.0 points")
     )
-    told = remembered([BEST, better, screened], BEST, RANK, (), 10_000)
+    told = remembered([BEST, better, screened], BEST, telling(RANK, ()), 10_000)
     assert "→ 41.0 %; L2 hit rate -14.0 points against attempt 2, the one to beat" in told
     assert "→ 55.0 %\n" in told
 
@@ -238,7 +242,7 @@ def test_an_attempt_is_told_with_its_gain_at_each_other_size(counters, times) ->
         proof=Certificate("under a condition", "num_pids % 8 == 0"),
         sizes=Sizes(others, "(num_pids % 8 == 0) and num_pids <= 32"),
     )
-    told = remembered([guarded], guarded, RANK, counters, 10_000)
+    told = remembered([guarded], guarded, telling(RANK, counters), 10_000)
     assert "At other sizes: a permutation where num_pids % 8 == 0, which is tested" in told
     assert ("by number of programs: -10.0 % on 16, no permutation on 48" in told) is times
     assert "renumbers only if (num_pids % 8 == 0) and num_pids <= 32" in told
@@ -269,7 +273,7 @@ def test_a_family_is_told_on_one_scale_and_its_refusals_in_a_line():
             for n in range(5, 17)
         ),
     ]
-    told = remembered(family, order(family)[0], RANK, (), 10_000)
+    told = remembered(family, order(family)[0], telling(RANK, ()), 10_000)
     assert "A family, 16 members tried; this is w=2, which ranks first." in told
     assert "Other members evaluated: w=3 76.0 %; w=4 78.0 %, not judged\n" in told
     assert "below the family's best by a quick model: w=1 1.1\n" in told
@@ -287,25 +291,27 @@ def test_the_one_to_beat_is_first_by_the_ranking_that_is_told():
         measurement=replace(BASELINE, l2_hit_rate=0.553, memory_bytes=9_000_000),
     )
     assert order([BEST, higher])[0] == BEST
-    told = remembered([BEST, higher], BEST, RANK, (), 10_000)
+    told = remembered([BEST, higher], BEST, telling(RANK, ()), 10_000)
     assert (
         "rank by higher L2 hit rate (within 0.5 points counts as equal), then fewer bytes" in told
     )
     level = replace(higher, verdict=Verdict("no difference", "none"))
-    assert "within 0.5 points counts as equal" in remembered([level], None, RANK, (), 10_000)
-    assert "rank" not in remembered([REFUSED], None, RANK, (), 10_000)
+    assert "within 0.5 points counts as equal" in remembered(
+        [level], None, telling(RANK, ()), 10_000
+    )
+    assert "rank" not in remembered([REFUSED], None, telling(RANK, ()), 10_000)
     uneven = [
         replace(one, measurement=replace(one.measurement, imbalance=1.2)) for one in (BEST, higher)
     ]
     assert "rank by less time (within 1 %), then higher" in remembered(
-        uneven, BEST, RANK, (), 10_000
+        uneven, BEST, telling(RANK, ()), 10_000
     )
 
 
 def test_what_was_not_judged_says_nothing_against_the_idea():
     late = Verdict("not validated", "`gemm` did not end within 60 s when interpreted")
     unjudged = replace(WORSE, verdict=late)
-    told = remembered([BEST, unjudged], BEST, RANK, (), 10_000)
+    told = remembered([BEST, unjudged], BEST, telling(RANK, ()), 10_000)
     assert "Not judged: outputs could not be compared (`gemm` did not end within 60 s" in told
     assert "- 4 [not judged]: swapped twice" in told
     assert "Refused" not in told

@@ -166,6 +166,27 @@ def test_a_condition_reads_arguments_whatever_a_text_calls_its_own(
     assert (tiles[0] == 7) == renumbers
 
 
+ROWS = f"rows = num_pids // {COLUMNS}\n"
+BY_ROWS = f"{ROWS}pid = pid % rows * {COLUMNS} + pid // rows"
+
+
+@pytest.mark.parametrize(("programs", "columns"), [(12, 4), (3, 4), (3, 0), (12, 3)])
+def test_where_a_condition_does_not_hold_nothing_is_divided_by_zero(
+    programs: int, columns: int
+) -> None:
+    condition = "num_pids == 12 and N == 64 and BLOCK == 16"
+    text = conditional(BY_ROWS, ("pid",), condition)
+    assert conditional(text, ("pid",), condition) == text
+    given = {"N": 16 * columns, "BLOCK": 16 if columns else 0}
+    tiles = evaluate(parse(text), (programs, 1, 1), given, num_xcds=8)
+    if (programs, columns) == (12, 4):
+        assert list(tiles) == list(evaluate(parse(BY_ROWS), (12, 1, 1), given, num_xcds=8))
+        assert list(tiles) != list(range(12))
+    else:
+        assert list(tiles) == list(range(programs))
+    assert "max(" not in conditional(BY_ROWS, ("pid",), condition, True)
+
+
 @pytest.mark.parametrize(
     ("decisive", "expected"),
     [({"n"}, "num_pids == 16 and n == 7"), ({"n", "seed"}, None), ((), "num_pids == 16")],

@@ -351,6 +351,24 @@ def test_less_imbalance_is_not_better_where_the_model_tells_no_time() -> None:
     assert (verdict.kind, "no claim about time" in verdict.reason) == ("less imbalance", True)
 
 
+@pytest.mark.parametrize(
+    ("rate", "imbalance", "kind"),
+    [
+        (0.55, 1.3, "no difference"),  # as uneven as before: it is the last-level cache that hits
+        (0.56, 1.3, "no difference"),
+        (0.56, 1.0, "less imbalance"),
+        (0.64, 1.3, "fewer L2 misses"),
+        (0.64, 1.0, "fewer L2 misses"),
+    ],
+)
+def test_what_fell_is_named_where_the_model_tells_no_time(
+    rate: float, imbalance: float, kind: str
+) -> None:
+    before = replace(BASELINE, imbalance=1.3)
+    after = replace(before, l2_hit_rate=rate, imbalance=imbalance, modelled_memory_time_ms=0.9)
+    assert judge(after, before, tells_time=False).kind == kind
+
+
 def test_hits_that_may_save_nothing_are_not_sold_where_the_model_tells_no_time() -> None:
     fewer = replace(BASELINE, l2_hit_rate=0.9)
     verdict = judge(fewer, BASELINE, launch_ms=1.1, tells_time=False)

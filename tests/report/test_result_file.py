@@ -18,9 +18,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from intelliperf_swizzle.codec import dumps
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.files import REPORT_FORMATS, SCHEMA, read_run, result, run_of
+from intelliperf_swizzle.report.files import (
+    REPORT_FORMATS,
+    SCHEMA,
+    read_run,
+    result,
+    run_of,
+    write_application,
+)
 from intelliperf_swizzle.report.pages import markdown
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "result.schema.json"
@@ -177,3 +185,11 @@ def test_a_result_file_with_other_bytes_is_shown_or_refused(
     except UsageError:
         return
     markdown(shown).encode()
+
+
+def test_of_kernels_that_no_patch_can_change_no_patch_is_written(tmp_path: Path) -> None:
+    (tmp_path / "best.patch").write_text("of an earlier run")
+    edit = Edit({}, {}, {}, "", ({"kernel": "both"},))
+    [told] = write_application(tmp_path, edit)
+    assert told == f"swizzles for `apply`: {tmp_path / 'swizzles.json'}"
+    assert not (tmp_path / "best.patch").exists()

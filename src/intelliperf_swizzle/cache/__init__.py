@@ -4,7 +4,6 @@
 
 from intelliperf_swizzle.cache.model import ReplayedLaunch, Screen, replay
 from intelliperf_swizzle.cache.traffic import (
-    ABLATIONS,
     FULL,
     Physics,
     add_division_time,

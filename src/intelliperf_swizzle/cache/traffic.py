@@ -8,7 +8,7 @@ L2 hit rate that no order of a launch's tiles can exceed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -53,16 +53,6 @@ class Physics:
 
 FULL = Physics()
 """Everything the model knows."""
-
-ABLATIONS: Mapping[str, Physics] = {
-    "dispatch order": Physics(dispatch=False),
-    "occupancy": Physics(occupancy=False),
-    "drift of workgroups": Physics(drift=False),
-    "channels and sets": Physics(sets=False),
-    "L1": Physics(l1=False),
-    "last-level cache": Physics(llc=False),
-}
-"""Full physics without one effect, by the name of the effect."""
 
 
 @dataclass(frozen=True)

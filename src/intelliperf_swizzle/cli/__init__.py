@@ -61,8 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
+        print(f"error: {error.strerror or error} {error.filename or ''}".rstrip(), file=sys.stderr)
         return 1
 
 
@@ -103,7 +102,6 @@ def parse_with_application(
     Raises:
         UsageError: bad usage; where only the `--` is missing, with the line that has it.
     """
-    arguments = list(arguments)
     at = arguments.index("--") if "--" in arguments else len(arguments)
     own, command = arguments[:at], tuple(arguments[at + 1 :])
     try:

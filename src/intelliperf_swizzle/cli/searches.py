@@ -9,53 +9,43 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle import __version__
-from intelliperf_swizzle.cli import (
-    PROGRAM,
-    SWIZZLE,
-    Parser,
-    parse_with_application,
-    progress_display,
-    say,
-    settings_of,
-    swizzle_of,
-)
+from intelliperf_swizzle import __version__, cli
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.options import Options, add_options, read_options
 
 USAGE = f"""\
-{PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
-       {PROGRAM} [options] -b make -- ./app          find a swizzle for a HIP or CUDA program
-       {PROGRAM} score SWIZZLE [options] -- python app.py ...
-       {PROGRAM} explain [options] -- python app.py ...
-       {PROGRAM} prove SWIZZLE --grid G [G ...]
-       {PROGRAM} prove --source kernel.py [-k KERNEL] -- python app.py ...
-       {PROGRAM} report RESULT.json [--format text|html|md] [-o FILE]
-       {PROGRAM} validate-model FOLDER --target TARGET [-o FILE]
-       {PROGRAM} patterns | targets | doctor | mcp
+{cli.PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
+       {cli.PROGRAM} [options] -b make -- ./app          find a swizzle for a HIP or CUDA program
+       {cli.PROGRAM} score SWIZZLE [options] -- python app.py ...
+       {cli.PROGRAM} explain [options] -- python app.py ...
+       {cli.PROGRAM} prove SWIZZLE --grid G [G ...]
+       {cli.PROGRAM} prove --source kernel.py [-k KERNEL] -- python app.py ...
+       {cli.PROGRAM} report RESULT.json [--format text|html|md] [-o FILE]
+       {cli.PROGRAM} validate-model FOLDER --target TARGET [-o FILE]
+       {cli.PROGRAM} patterns | targets | doctor | mcp
 
 SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a file of them or of
 YAML, or - for standard input."""
 
 
 def _asked(
-    parser: Parser, verb: str, arguments: Sequence[str]
+    parser: cli.Parser, verb: str, arguments: Sequence[str]
 ) -> tuple[Options, tuple[str, ...], argparse.Namespace]:
     """The options of a verb, the application, and all that was parsed."""
     add_options(parser, verb)
-    namespace, command = parse_with_application(parser, arguments)
+    namespace, command = cli.parse_with_application(parser, arguments)
     return read_options(namespace), command, namespace
 
 
 def optimize(arguments: Sequence[str]) -> int:
     """Runs the loop and prints what it found."""
-    parser = Parser(
-        prog=PROGRAM,
+    parser = cli.Parser(
+        prog=cli.PROGRAM,
         usage=USAGE,
         description="Find, prove and validate a workgroup swizzle for Triton, HIP or CUDA.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    parser.add_argument("--version", action="version", version=f"{cli.PROGRAM} {__version__}")
     options, command, _ = _asked(parser, "optimize", arguments)
 
     from intelliperf_swizzle.report.files import STDOUT
@@ -64,17 +54,17 @@ def optimize(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.search.run import optimize_as_asked
     from intelliperf_swizzle.search.setup import invocation, prepare
 
-    with progress_display(options.quiet) as progress:
-        setup = prepare(options, command, progress, invocation=invocation(PROGRAM, arguments))
+    with cli.progress_display(options.quiet) as progress:
+        setup = prepare(options, command, progress, invocation=invocation(cli.PROGRAM, arguments))
         try:
-            outcome = optimize_as_asked(setup, progress, say)
+            outcome = optimize_as_asked(setup, progress, cli.say)
         except SwizzleError as error:
             if error.kernels:
                 show(kernels(error.kernels), sys.stdout)
-                say("not one kernel can be traced: no verdict and no result file")
+                cli.say("not one kernel can be traced: no verdict and no result file")
             if options.output_file or not error.kernels:
                 raise
-            say(str(error))
+            cli.say(str(error))
             return 0
     written, failure = [], None
     try:
@@ -82,8 +72,7 @@ def optimize(arguments: Sequence[str]) -> int:
     except OSError as error:
         failure = error
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
-    verbosity = -1 if options.quiet else options.verbose
-    show(summary(outcome.run, written, verbosity), stream)
+    show(summary(outcome.run, written, -1 if options.quiet else options.verbose), stream)
     if failure:
         raise SwizzleError(
             f"cannot write {failure.filename or outcome.folder}: {failure.strerror}",
@@ -99,8 +88,8 @@ def score(arguments: Sequence[str]) -> int:
 
     On a target of which it is not settled how many L2s it has, for each that it may be.
     """
-    parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
-    parser.add_argument("swizzle", help=SWIZZLE)
+    parser = cli.Parser(prog=f"{cli.PROGRAM} score", description="Prove and evaluate one swizzle.")
+    parser.add_argument("swizzle", help=cli.SWIZZLE)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options, command, namespace = _asked(parser, "score", arguments)
 
@@ -109,9 +98,9 @@ def score(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.search.score import score
     from intelliperf_swizzle.search.setup import prepare
 
-    pattern = swizzle_of(namespace.swizzle)
-    text = pattern.bind(**settings_of(namespace.set))
-    with progress_display(options.quiet) as progress:
+    pattern = cli.swizzle_of(namespace.swizzle)
+    text = pattern.bind(**cli.settings_of(namespace.set))
+    with cli.progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
         alike = [setup.target] if setup.device else readings(setup.target)
         setups = [replace(setup, target=target) for target in alike]
@@ -125,8 +114,8 @@ def score(arguments: Sequence[str]) -> int:
 
 def explain(arguments: Sequence[str]) -> int:
     """Prints the first calls whole, as DSPy sends them."""
-    parser = Parser(
-        prog=f"{PROGRAM} explain",
+    parser = cli.Parser(
+        prog=f"{cli.PROGRAM} explain",
         description="Say what the formula would tell a language model of the kernel.",
     )
     options, command, _ = _asked(parser, "explain", arguments)
@@ -135,7 +124,7 @@ def explain(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.search.score import explain
     from intelliperf_swizzle.search.setup import prepare
 
-    with progress_display(options.quiet) as progress:
+    with cli.progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
         questions = explain(setup, progress)
     for number, question in enumerate(questions, 1):

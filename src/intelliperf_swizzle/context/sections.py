@@ -201,9 +201,6 @@ def _tile_accesses(trace: Trace) -> Int64Array:
     return counts.reshape(-1, 3)[:OVERLOAD_ROWS].astype(np.int64)
 
 
-_WHOLE: Mapping[str, Callable[[HardwareContext], str]] = {
-    "source": _source,
-    "everything": _everything,
-}
+_WHOLE = {"source": _source, "everything": _everything}
 SECTIONS = ("source", "launch", "bottleneck", "locality", "target", "dispatch", "everything")
 """The sections; the words of most are in `sections.j2`."""

@@ -7,23 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from intelliperf_swizzle.language import syntax
 from intelliperf_swizzle.language.evaluation import simplify
-from intelliperf_swizzle.language.syntax import (
-    AXES,
-    GRID,
-    INPUTS,
-    Assignment,
-    Expression,
-    Loop,
-    Name,
-    Number,
-    Operation,
-    Statement,
-    Swizzle,
-    assigned_names,
-    free_names,
-    reads,
-)
 
 
 @dataclass(frozen=True)
@@ -40,12 +25,12 @@ class Code:
 
 
 def emit_triton(
-    swizzle: Swizzle,
+    swizzle: syntax.Swizzle,
     axes_read: Collection[int],
     *,
     axes: int,
     inputs: Mapping[str, str] | None = None,
-    factors: Mapping[str, Expression | None] = {},
+    factors: Mapping[str, syntax.Expression | None] = {},
     prefix: str = "swizzle_",
     tl: str = "tl",
     **gpu: int,
@@ -68,8 +53,8 @@ def emit_triton(
         gpu: as of `evaluate`; literals in the code.
     """
     usual = {
-        **{name: f"{tl}.program_id({axis})" for axis, name in enumerate(AXES)},
-        **{name: f"{tl}.num_programs({axis})" for axis, name in enumerate(GRID)},
+        **{name: f"{tl}.program_id({axis})" for axis, name in enumerate(syntax.AXES)},
+        **{name: f"{tl}.num_programs({axis})" for axis, name in enumerate(syntax.GRID)},
     }
     body = _lower(swizzle, axes_read, axes, gpu, {**usual, **(inputs or {})}, factors)
     symbols, lines = {}, []
@@ -86,7 +71,7 @@ def emit_triton(
 
 
 def emit_cpp(
-    swizzle: Swizzle,
+    swizzle: syntax.Swizzle,
     axes_read: Collection[int],
     *,
     axes: int,
@@ -99,8 +84,8 @@ def emit_cpp(
     `min` and `max` are lambdas: a parameter of the kernel may have either name.
     """
     usual = {
-        **{name: f"blockIdx.{letter}" for name, letter in zip(AXES, "xyz", strict=True)},
-        **{name: f"gridDim.{letter}" for name, letter in zip(GRID, "xyz", strict=True)},
+        **{name: f"blockIdx.{letter}" for name, letter in zip(syntax.AXES, "xyz", strict=True)},
+        **{name: f"gridDim.{letter}" for name, letter in zip(syntax.GRID, "xyz", strict=True)},
     }
     body = _lower(swizzle, axes_read, axes, gpu, {**usual, **(inputs or {})})
     lines = [
@@ -119,7 +104,9 @@ def emit_cpp(
     return Code(tuple(lines), printer.outputs(body))
 
 
-def serial_divisions(swizzle: Swizzle, *, axes: int, literals: Collection[str], **gpu: int) -> int:
+def serial_divisions(
+    swizzle: syntax.Swizzle, *, axes: int, literals: Collection[str], **gpu: int
+) -> int:
     """The number of divisions on the longest dependence chain of the emitted code.
 
     A division by a number that the compiler knows is a multiplication and does not count.
@@ -130,23 +117,23 @@ def serial_divisions(swizzle: Swizzle, *, axes: int, literals: Collection[str], 
         literals: inputs that the compiler knows.
         gpu: of the target.
     """
-    usual = {name: name for name in (*AXES, *GRID)}
+    usual = {name: name for name in (*syntax.AXES, *syntax.GRID)}
     body = _lower(swizzle, range(axes), axes, gpu, usual)
     known = {name: (0, name in literals) for name in body.bindings}
 
-    def depth(expression: Expression) -> tuple[int, bool]:
+    def depth(expression: syntax.Expression) -> tuple[int, bool]:
         """The divisions that it waits for, and whether the compiler knows it."""
-        if isinstance(expression, Number):
+        if isinstance(expression, syntax.Number):
             return 0, True
-        if isinstance(expression, Name):
+        if isinstance(expression, syntax.Name):
             return known[expression.name]
         depths, literal = zip(*map(depth, expression.operands), strict=True)
         divides = expression.operator in ("//", "%") and not literal[1]
         return max(depths) + divides, all(literal)
 
-    def walk(statements: tuple[Statement, ...]) -> None:
+    def walk(statements: tuple[syntax.Statement, ...]) -> None:
         for statement in statements:
-            if isinstance(statement, Loop):
+            if isinstance(statement, syntax.Loop):
                 for _ in range(statement.count):
                     walk(statement.body)
             else:
@@ -170,159 +157,170 @@ class _Lowered:
         results: axis -> name or number.
     """
 
-    statements: tuple[Statement, ...]
+    statements: tuple[syntax.Statement, ...]
     bindings: Mapping[str, str]
     assigned: frozenset[str]
-    results: Mapping[int, Expression]
+    results: Mapping[int, syntax.Expression]
 
 
 def _lower(
-    swizzle: Swizzle,
+    swizzle: syntax.Swizzle,
     axes_read: Collection[int],
     axes: int,
     constants: Mapping[str, int],
     expressions: Mapping[str, str],
-    factors: Mapping[str, Expression | None] = {},
+    factors: Mapping[str, syntax.Expression | None] = {},
 ) -> _Lowered:
     """From what the kernel has (`expressions` by input name) to the program ids that it reads."""
     expressions = {**expressions, **{_own(text).name: text for text in factors}}
     if axes == 1:
-        expressions = {"pid": expressions["pid_0"], "num_pids": expressions["grid_0"]} | {
-            **expressions
+        expressions = {
+            "pid": expressions["pid_0"],
+            "num_pids": expressions["grid_0"],
+            **expressions,
         }
-    known = {**constants, **dict.fromkeys(AXES[axes:], 0), **dict.fromkeys(GRID[axes:], 1)}
+    known = {
+        **constants,
+        **dict.fromkeys(syntax.AXES[axes:], 0),
+        **dict.fromkeys(syntax.GRID[axes:], 1),
+    }
     known |= {name: int(text) for name, text in expressions.items() if text.isdecimal()}
     before = [step for step in _linear_inputs(axes) if step.target not in expressions]
     linear = swizzle.outputs == ("pid",)
     after = _axes_of_pid(axes) if linear and axes > 1 else ()
     results = {
-        axis: "pid" if linear and axes == 1 and axis == 0 else AXES[axis]
+        axis: "pid" if linear and axes == 1 and axis == 0 else syntax.AXES[axis]
         for axis in sorted(axes_read)
     }
     own = (*swizzle.statements, *after)
     if linear and "pid" not in expressions:
         own = _undivided(own, _quotients(axes))
     elif factors:
-        own = _undivided(own, _factored(factors, assigned_names(own)))
+        own = _undivided(own, _factored(factors, syntax.assigned_names(own)))
     statements, constants = simplify((*before, *own), known, set(results.values()))
-    assigned = assigned_names(statements)
-    unassigned = [
-        name for name in results.values() if name not in assigned and name not in constants
-    ]
-    free = dict.fromkeys((*free_names(statements), *unassigned))
+    assigned = syntax.assigned_names(statements)
+    made = assigned | constants.keys()
+    unassigned = (name for name in results.values() if name not in made)
+    free = dict.fromkeys((*syntax.free_names(statements), *unassigned))
     return _Lowered(
         statements,
         {name: expressions.get(name, name) for name in free},
         frozenset(assigned),
         {
-            axis: Number(constants[name]) if name in constants else Name(name)
+            axis: syntax.Number(constants[name]) if name in constants else syntax.Name(name)
             for axis, name in results.items()
         },
     )
 
 
-def _linear_inputs(axes: int) -> tuple[Assignment, ...]:
+def _linear_inputs(axes: int) -> tuple[syntax.Assignment, ...]:
     """What counts all programs, from the axes; what is not needed is dropped later."""
     pid, programs = _linear(0, axes)
     return (
-        Assignment("program", pid),
-        Assignment("num_programs", programs),
-        Assignment("pid", pid),
-        Assignment("num_pids", programs),
+        syntax.Assignment("program", pid),
+        syntax.Assignment("num_programs", programs),
+        syntax.Assignment("pid", pid),
+        syntax.Assignment("num_pids", programs),
     )
 
 
-def _linear(first: int, axes: int) -> tuple[Expression, Expression]:
+def _linear(first: int, axes: int) -> tuple[syntax.Expression, syntax.Expression]:
     """The launch index over the axes from the first one on, and the number of its values."""
-    pid: Expression = Name(AXES[axes - 1])
-    programs: Expression = Name(GRID[axes - 1])
+    pid: syntax.Expression = syntax.Name(syntax.AXES[axes - 1])
+    programs: syntax.Expression = syntax.Name(syntax.GRID[axes - 1])
     for axis in reversed(range(first, axes - 1)):
-        pid = Operation("+", (Name(AXES[axis]), Operation("*", (Name(GRID[axis]), pid))))
-        programs = Operation("*", (Name(GRID[axis]), programs))
+        pid = syntax.Operation(
+            "+",
+            (
+                syntax.Name(syntax.AXES[axis]),
+                syntax.Operation("*", (syntax.Name(syntax.GRID[axis]), pid)),
+            ),
+        )
+        programs = syntax.Operation("*", (syntax.Name(syntax.GRID[axis]), programs))
     return pid, programs
 
 
 def _undivided(
-    statements: tuple[Statement, ...], forms: Mapping[Expression, Expression]
-) -> tuple[Statement, ...]:
+    statements: tuple[syntax.Statement, ...], forms: Mapping[syntax.Expression, syntax.Expression]
+) -> tuple[syntax.Statement, ...]:
     """The statements, with what the kernel already has where they divide for it again.
 
     For two axes, `pid % grid_0` is `pid_0`, `pid // grid_0` is `pid_1` and `num_pids // grid_0` is
     `grid_1`: a division less each, of the twenty instructions that one takes. So it goes on until
     `pid` is assigned.
     """
-    names: dict[str, Name] = {}  # local names of what the kernel has
-    had = {*map(Name, INPUTS), *forms.values()}
+    names: dict[str, syntax.Name] = {}  # local names of what the kernel has
+    had = {*map(syntax.Name, syntax.INPUTS), *forms.values()}
 
-    def undivided(expression: Expression) -> Expression:
-        if isinstance(expression, Name):
+    def undivided(expression: syntax.Expression) -> syntax.Expression:
+        if isinstance(expression, syntax.Name):
             return names.get(expression.name, forms.get(expression, expression))
-        if isinstance(expression, Number):
+        if isinstance(expression, syntax.Number):
             return expression
-        whole = Operation(expression.operator, tuple(map(undivided, expression.operands)))
+        whole = syntax.Operation(expression.operator, tuple(map(undivided, expression.operands)))
         return forms.get(whole, whole)
 
-    done: list[Statement] = []
+    done: list[syntax.Statement] = []
     for index, statement in enumerate(statements):
-        if isinstance(statement, Loop):
+        if isinstance(statement, syntax.Loop):
             return (*done, *statements[index:])
         target, value = statement.target, undivided(statement.value)
-        if target in INPUTS and value != Name(target):
-            return (*done, Assignment(target, value), *statements[index + 1 :])
+        if target in syntax.INPUTS and value != syntax.Name(target):
+            return (*done, syntax.Assignment(target, value), *statements[index + 1 :])
         names.pop(target, None)
-        if isinstance(value, Name) and value in had:
+        if isinstance(value, syntax.Name) and value in had:
             names[target] = value
-        done.append(Assignment(target, value))
+        done.append(syntax.Assignment(target, value))
     return tuple(done)
 
 
 def _factored(
-    factors: Mapping[str, Expression | None], assigned: Collection[str]
-) -> dict[Expression, Expression]:
+    factors: Mapping[str, syntax.Expression | None], assigned: Collection[str]
+) -> dict[syntax.Expression, syntax.Expression]:
     """What the values of two factors of `num_pids`, and it divided by one, are called.
 
     A value with a name that the statements assign is another.
     """
-    forms: dict[Expression, Expression] = {
+    forms: dict[syntax.Expression, syntax.Expression] = {
         value: _own(text)
         for text, value in factors.items()
-        if value and not any(name.name in assigned for name in reads(value))
+        if value and not any(name.name in assigned for name in syntax.reads(value))
     }
     one, other = map(_own, factors)
-    forms[Operation("//", (Name("num_pids"), one))] = other
-    forms[Operation("//", (Name("num_pids"), other))] = one
+    forms[syntax.Operation("//", (syntax.Name("num_pids"), one))] = other
+    forms[syntax.Operation("//", (syntax.Name("num_pids"), other))] = one
     return forms
 
 
-def _own(text: str) -> Name:
+def _own(text: str) -> syntax.Name:
     """A variable of the kernel, apart from all names that a swizzle may have."""
-    return Name(f"kernel's {text}")
+    return syntax.Name(f"kernel's {text}")
 
 
-def _quotients(axes: int) -> dict[Expression, Expression]:
+def _quotients(axes: int) -> dict[syntax.Expression, syntax.Expression]:
     """What the launch index and the number of programs are, divided by the extents in turn."""
-    forms: dict[Expression, Expression] = {}
-    index: Expression = Name("pid")
-    count: Expression = Name("num_pids")
+    forms: dict[syntax.Expression, syntax.Expression] = {}
+    index: syntax.Expression = syntax.Name("pid")
+    count: syntax.Expression = syntax.Name("num_pids")
     for axis in range(axes - 1):
-        extent = Name(GRID[axis])
-        forms[Operation("%", (index, extent))] = Name(AXES[axis])
+        extent = syntax.Name(syntax.GRID[axis])
+        forms[syntax.Operation("%", (index, extent))] = syntax.Name(syntax.AXES[axis])
         above, programs = _linear(axis + 1, axes)
-        forms[Operation("//", (index, extent))] = above
-        forms[Operation("//", (count, extent))] = programs
+        forms[syntax.Operation("//", (index, extent))] = above
+        forms[syntax.Operation("//", (count, extent))] = programs
         index, count = above, programs
     return forms
 
 
-def _axes_of_pid(axes: int) -> tuple[Assignment, ...]:
+def _axes_of_pid(axes: int) -> tuple[syntax.Assignment, ...]:
     """The program id along each axis from the linear `pid`."""
-    rest: Expression = Name("pid")
+    rest: syntax.Expression = syntax.Name("pid")
     split = []
     for axis in range(axes):
         inner = axis < axes - 1
-        along = Operation("%", (rest, Name(GRID[axis]))) if inner else rest
-        split.append(Assignment(AXES[axis], along))
-        rest = Operation("//", (rest, Name(GRID[axis])))
+        along = syntax.Operation("%", (rest, syntax.Name(syntax.GRID[axis]))) if inner else rest
+        split.append(syntax.Assignment(syntax.AXES[axis], along))
+        rest = syntax.Operation("//", (rest, syntax.Name(syntax.GRID[axis])))
     return tuple(split)
 
 
@@ -346,30 +344,19 @@ def _call(template: str, operands: int) -> _Form:
     return _Form(template, _ATOM, (0,) * operands)
 
 
-_PYTHON = {
-    **{name: _infix(name, 1) for name in ("==", "!=", "<", "<=", ">", ">=")},
-    "or": _infix("|", 2),
-    "|": _infix("|", 2),
-    "^": _infix("^", 3),
-    "and": _infix("&", 4),
-    "&": _infix("&", 4),
-    **{name: _infix(name, 5) for name in ("<<", ">>")},
-    **{name: _infix(name, 6) for name in ("+", "-")},
-    **{name: _infix(name, 7) for name in ("*", "//", "%")},
-}
+def _ladder(*levels: str) -> dict[str, _Form]:
+    """Infix operators, the loosest level first; behind a colon how one is written otherwise."""
+    forms: dict[str, _Form] = {}
+    for level, row in enumerate(levels, 1):
+        words = (word.partition(":") for word in row.split())
+        forms |= {name: _infix(symbol or name, level) for name, _, symbol in words}
+    return forms
+
+
+_PYTHON = _ladder("== != < <= > >=", "or:| |", "^", "and:& &", "<< >>", "+ -", "* // %")
 _CPP = {
     "where": _Form("{} ? {} : {}", 0, (1, 1, 1)),
-    "or": _infix("||", 1),
-    "and": _infix("&&", 2),
-    "|": _infix("|", 3),
-    "^": _infix("^", 4),
-    "&": _infix("&", 5),
-    **{name: _infix(name, 6) for name in ("==", "!=")},
-    **{name: _infix(name, 7) for name in ("<", "<=", ">", ">=")},
-    **{name: _infix(name, 8) for name in ("<<", ">>")},
-    **{name: _infix(name, 9) for name in ("+", "-")},
-    **{name: _infix(name, 10) for name in ("*", "%")},
-    "//": _infix("/", 10),
+    **_ladder("or:||", "and:&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* //:/ %"),
 }
 
 
@@ -391,10 +378,10 @@ class _Printer:
     symbols: Mapping[str, str]
     prefix: str
 
-    def expression(self, expression: Expression, level: int = 0) -> str:
-        if isinstance(expression, Number):
+    def expression(self, expression: syntax.Expression, level: int = 0) -> str:
+        if isinstance(expression, syntax.Number):
             return str(expression.value)
-        if isinstance(expression, Name):
+        if isinstance(expression, syntax.Name):
             return self.symbols.get(expression.name, self.prefix + expression.name)
         form = self.forms[expression.operator]
         operands = [
@@ -407,19 +394,19 @@ class _Printer:
     def outputs(self, body: _Lowered) -> dict[int, str]:
         return {axis: self.expression(value) for axis, value in body.results.items()}
 
-    def python(self, statements: tuple[Statement, ...], counter: str) -> Iterator[str]:
+    def python(self, statements: tuple[syntax.Statement, ...], counter: str) -> Iterator[str]:
         for statement in statements:
-            if isinstance(statement, Loop):
+            if isinstance(statement, syntax.Loop):
                 yield counter.format(statement.count)
                 yield from (f"    {line}" for line in self.python(statement.body, counter))
             else:
                 yield f"{self.prefix}{statement.target} = {self.expression(statement.value)}"
 
-    def cpp(self, statements: tuple[Statement, ...], declared: set[str]) -> Iterator[str]:
+    def cpp(self, statements: tuple[syntax.Statement, ...], declared: set[str]) -> Iterator[str]:
         """C++ statements; `declared` grows by what they declare."""
         for statement in statements:
-            if isinstance(statement, Loop):
-                for name in sorted(assigned_names(statement.body) - declared):
+            if isinstance(statement, syntax.Loop):
+                for name in sorted(syntax.assigned_names(statement.body) - declared):
                     declared.add(name)
                     yield f"int {self.prefix}{name} = 0;"
                 counter = f"{self.prefix}_"

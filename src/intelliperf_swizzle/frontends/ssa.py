@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Protocol, TypeVar
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from intelliperf_swizzle.records import Int64Array
 
@@ -35,6 +36,10 @@ def reached(begin: Iterable[One], step: Step[One]) -> dict[One, None]:
     return found
 
 
+ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+"""Predicates of comparisons, but for their sign: of integers and of arrays."""
 _SUMS = ("addi", "subi", "addptr", "add", "sub", "or", "getelementptr")
 
 

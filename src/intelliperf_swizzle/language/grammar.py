@@ -168,6 +168,27 @@ def _module(text: str) -> ast.Module:
         ) from None
 
 
+def bounded(text: str) -> str:
+    """The same text with no divisor below 1; raises LanguageError.
+
+    Where the text may be computed it is the same, and elsewhere it divides by no zero.
+    """
+    tree = _module(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):
+            node.right = _at_least_1(node.right)
+        elif isinstance(node, ast.Call) and _called(node.func) == "cdiv":
+            node.args[1] = _at_least_1(node.args[1])
+    return ast.unparse(tree)
+
+
+def _at_least_1(divisor: ast.expr) -> ast.expr:
+    known, is_call = ast.unparse(divisor), isinstance(divisor, ast.Call)
+    if known.isdigit() or known in syntax.COUNTS or (is_call and re.match(r"max\(.*, 1\)$", known)):
+        return divisor
+    return ast.Call(ast.Name("max", ast.Load()), [divisor, ast.Constant(1)], [])
+
+
 def _refused(at: ast.AST | syntax.Place, fact: str, hint: str | None) -> LanguageError:
     line, column = _place(at) if isinstance(at, ast.AST) else at
     return LanguageError(f"{line}:{column}: {fact}", hint=hint)
@@ -277,25 +298,19 @@ class _SyntaxReader:
     def _loop(self, node: ast.For) -> syntax.Loop:
         match node:
             case ast.For(
-                target=ast.Name(id="_"),
-                iter=ast.Call(
-                    func=ast.Name(id="range"), args=[ast.Constant(value=count)], keywords=[]
-                ),
-                orelse=[],
+                ast.Name("_"), ast.Call(ast.Name("range"), [ast.Constant(count)], []), orelse=[]
             ) if type(count) is int and count >= 1:
-                pass
-            case _:
-                raise _refused(
-                    node,
-                    "the only loop is `for _ in range(CONSTANT)`",
-                    "write the number of rounds as an integer of at least 1; use where() to stop",
-                )
-        before = self._repeats
-        self._repeats *= count
-        self._count(_place(node))
-        body = self.block(node.body)
-        self._repeats = before
-        return syntax.Loop(count, body, _place(node))
+                before = self._repeats
+                self._repeats *= count
+                self._count(_place(node))
+                body = self.block(node.body)
+                self._repeats = before
+                return syntax.Loop(count, body, _place(node))
+        raise _refused(
+            node,
+            "the only loop is `for _ in range(CONSTANT)`",
+            "write the number of rounds as an integer of at least 1; use where() to stop",
+        )
 
     def _count(self, place: syntax.Place) -> None:
         self._operations += self._repeats

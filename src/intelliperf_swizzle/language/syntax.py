@@ -19,7 +19,10 @@ AXES = ("pid_0", "pid_1", "pid_2")
 GRID = ("grid_0", "grid_1", "grid_2")
 """The number of programs along each axis; may be read only, so that outputs stay what they are."""
 
-INPUTS = ("pid", *AXES, "num_pids", *GRID, "program", "num_programs", "num_xcds", "cus_per_xcd")
+COUNTS = ("num_pids", *GRID, "num_programs", "num_xcds", "cus_per_xcd")
+"""Inputs that count something, at least 1."""
+
+INPUTS = ("pid", *AXES, "program", *COUNTS)
 """Names that every launch binds; further names are the kernel's integer arguments."""
 
 ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.language.grammar import LARGEST
+from intelliperf_swizzle.language.grammar import LARGEST, bounded
 from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS, Graph, assigned_names, graph_of
 from intelliperf_swizzle.mapping.boxes import prove_everywhere
 from intelliperf_swizzle.mapping.polynomial import (
@@ -142,11 +142,14 @@ def _run_lengths(launch: Launch) -> list[int]:
     return [end - start for start, end in zip(starts, [*starts[1:], launch.tiles], strict=True)]
 
 
-def conditional(text: str, outputs: Sequence[str], condition: str, own: str = "own") -> str:
+def conditional(
+    text: str, outputs: Sequence[str], condition: str, total: bool = False, own: str = "own"
+) -> str:
     """A swizzle that renumbers where a condition holds, and elsewhere nothing.
 
     What has that condition already, as in a resumed run, is left alone. `own` begins the names of
-    what is kept, arguments too that have the name of a variable of the text.
+    what is kept, arguments too that have the name of a variable of the text. Elsewhere the text is
+    computed, too: unless it is `total`, so that it can be, its divisors are kept from 0.
     """
     hidden = assigned_names(parse(text).statements) & {*re.findall(r"\w+", condition)}
     kept = "".join(f"{own}_{name} = {name}\n" for name in (*outputs, *sorted(hidden)))
@@ -154,8 +157,8 @@ def conditional(text: str, outputs: Sequence[str], condition: str, own: str = "o
     chosen = "".join(f"\n{name} = where({tested}, {name}, {own}_{name})" for name in outputs)
     bare = text.strip().removeprefix(kept).removesuffix(chosen)
     if f"{own}_" in bare:
-        return conditional(text, outputs, condition, f"{own}_")
-    return f"{kept}{bare}{chosen}"
+        return conditional(text, outputs, condition, total, f"{own}_")
+    return f"{kept}{bare if total else bounded(bare)}{chosen}"
 
 
 def _and(assumed: _Moduli, trail: Mapping[str, Polynomial]) -> _Moduli:

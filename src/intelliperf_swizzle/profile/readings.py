@@ -306,17 +306,10 @@ def _of_variant(
         built = compiled(launch)
     except BuildError as error:
         raise _undecided(launch, variants, error.fact) from error
-    alike = [
-        own
-        for own in variants
-        if _alike(own[0].shared_bytes, built.lds_bytes, target.lds_granule_bytes)
-    ]
+    memory, registers = target.lds_granule_bytes, target.register_granule
+    alike = [own for own in variants if _alike(own[0].shared_bytes, built.lds_bytes, memory)]
     if len(alike) > 1:
-        alike = [
-            own
-            for own in alike
-            if _alike(own[0].registers, built.registers, target.register_granule)
-        ]
+        alike = [own for own in alike if _alike(own[0].registers, built.registers, registers)]
     if len(alike) != 1:
         needs = f"it compiles to {built.registers} registers and {built.lds_bytes} bytes"
         raise _undecided(launch, variants, needs)

@@ -149,14 +149,11 @@ def _independence(known: records.Independence | None) -> str:
     if known is None:
         return ""
     which = f" of {known.launches} launches" if known.launches > 1 else ""
-    means = (
-        "Dependent programs keep their order"
-        if known.by_order
-        else ("No program depends on another")
-    )
+    none, some = "No program depends on another", "Dependent programs keep their order"
     others = f", also at {count(len(known.sizes), 'other size')}" * bool(known.sizes)
     names = ", ".join(f"`{name}`" for name in known.varied)
     varied = f", and with other values of {names}" * bool(names)
+    means = some if known.by_order else none
     return f" {means} (all accesses{which} compared{others}{varied})."
 
 

@@ -348,10 +348,10 @@ def write_application(folder: Path, edit: Edit | None) -> list[str]:
 
     Args:
         folder: for `best.patch` and `swizzles.json`.
-        edit: of all kernels; None if nothing is to be changed.
+        edit: of all kernels, of which patches may carry none; None if nothing is to be changed.
     """
     written, patch = _write_swizzles(edit, folder), folder / "best.patch"
-    if edit:
+    if edit and edit.diff:
         written = {"patch for all kernels": write(patch, edit.diff), **written}
     else:
         patch.unlink(missing_ok=True)

@@ -158,12 +158,9 @@ def proved(name: str, certificate: records.Proof, domains: str) -> str:
         "under a condition": f"a permutation if {certificate.condition} ({PROVED})",
         "the recorded sizes": "not proved",
     }[certificate.extent]
-    return "\n".join(
-        (
-            f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.",
-            f"  fingerprint: {certificate.fingerprint}",
-            f"  other sizes: {other}",
-        )
+    return (
+        f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.\n"
+        f"  fingerprint: {certificate.fingerprint}\n  other sizes: {other}"
     )
 
 
@@ -235,22 +232,14 @@ def comparison(before: records.Measurement, after: records.Measurement | None) -
         row("load imbalance", "imbalance", "modelled", factor),
         row("arithmetic, at least", "arithmetic_time_ms", "modelled", milliseconds),
     ]
-    timings = (before.timing, after.timing if after else None)
-    time = replace(
-        row("time", "time_ms", "measured", milliseconds),
-        intervals=(
-            timings[0].time_ms if timings[0] else None,
-            timings[1].time_ms if timings[1] else None,
-        ),
-    )
-    rows = [each for each in rows if each.before is not None]
-    return [*rows, time, *([_of_timing(timings[1])] if timings[1] else [])]
-
-
-def _of_timing(timing: records.Timing) -> Row:
-    """The time as a part of the time before, taken round by round."""
-    ratio = timing.ratio
-    return Row("time, relative", 1.0, ratio.median, "measured", "{:.3f}".format, (None, ratio))
+    timed, timing = before.timing, after.timing if after else None
+    intervals = (timed.time_ms if timed else None, timing.time_ms if timing else None)
+    time = replace(row("time", "time_ms", "measured", milliseconds), intervals=intervals)
+    rows = [*(each for each in rows if each.before is not None), time]
+    if timing:  # the time as a part of the time before, taken round by round
+        ratio, show = timing.ratio, "{:.3f}".format
+        rows.append(Row("time, relative", 1.0, ratio.median, "measured", show, (None, ratio)))
+    return rows
 
 
 BY_HAND = ("order", "time", "L2 hit rate", "verdict")

@@ -39,12 +39,8 @@ TWO_SCALES = (
 
 def console(stream: TextIO) -> Console:
     """A console on a stream; if that is no terminal, nothing is wrapped or coloured."""
-    return Console(
-        file=stream,
-        width=None if stream.isatty() else PIPE_WIDTH,
-        highlight=False,
-        markup=False,
-    )
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, markup=False)
 
 
 def show(shown: RenderableType, stream: TextIO) -> None:
@@ -365,11 +361,9 @@ class Live(Quiet):
         if self._step is None:
             return self._spinner
         done, total, best = self._step
-        left = _left(seconds, done, total)
+        moved = ProgressBar(total, done, width=20, complete_style="cyan")
         bar = Table.grid(padding=(0, 1))
-        bar.add_row(
-            "  ", ProgressBar(total, done, width=20, complete_style="cyan"), f"{done}/{total}", left
-        )
+        bar.add_row("  ", moved, f"{done}/{total}", _left(seconds, done, total))
         return Group(self._spinner, bar, Text(f"   {best}", style="bold"))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from intelliperf_swizzle.edit import read_exactly
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Capture
@@ -34,7 +35,7 @@ def optimize_kernel(
     given = setup, progress
     subject = interruptibly(lambda: add_configs(check_dependences(one.subject, *given), *given))
     folder = plan.kernel_folder(folder / one.folder, setup, subject)
-    initial = "" if subject.refusal else subject.read_file()
+    initial = "" if subject.refusal else read_exactly(Path(subject.file))
     with (
         plan.lock_folder(folder, subject) as lock,
         plan.open_history(setup, subject, proposers, folder, progress) as history,
@@ -42,7 +43,7 @@ def optimize_kernel(
         setting = EvaluationContext(subject, setup, history.record, progress, recorded.seconds)
         evaluator = interruptibly(lambda: choose_evaluator(setting, recorded.folder.parent))
         found, begun = Found(), None
-        if one.promising:
+        if plan.is_promising(setup, one.subject):  # else the kernel is there to say so
             begun = begin_alternatives(setup, subject)
             found = search_kernel(setting, proposers, evaluator, history)
         picture, alternatives = None, None

@@ -60,11 +60,6 @@ class Search:
     setup: Setup
     folder: str
 
-    @property
-    def promising(self) -> bool:
-        """Whether a search may find anything; else the kernel is there to say so."""
-        return is_promising(self.setup, self.subject)
-
 
 def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     """The kernels that are searched, the one that could save most time first.

@@ -163,7 +163,7 @@ def under(
         return Guarded(best.proved, replace(best.attempt, proof=proof), best.edit)
     text = best.attempt.candidate.text
     if condition is not None:
-        text = conditional(text, best.proved.swizzle.outputs, condition)
+        text = conditional(text, best.proved.swizzle.outputs, condition, proof.condition is None)
     candidate = replace(best.attempt.candidate, text=text)
     proved = prove_candidate(candidate, best.proved.subject, setup.target)
     if isinstance(proved, records.Verdict) or proved.fingerprint != best.proved.fingerprint:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -18,7 +17,7 @@ from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.locality import describe_causes, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
-from intelliperf_swizzle.edit import Edit, read_exactly
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
@@ -27,6 +26,10 @@ from intelliperf_swizzle.search.setup import Setup
 
 SAME = parse("pid = pid")
 """Every program computes the tile that it computes anyway."""
+
+
+NOT_LOOKED_AT = not_known("the launch was not looked at")
+"""What is known of the dependences of such a launch."""
 
 
 def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
@@ -123,10 +126,6 @@ class Subject:
         """The user's file that holds it."""
         return self.launches[0].source.entry.file
 
-    def read_file(self) -> str:
-        """That file's text, line ends as they are; raises SpliceError."""
-        return read_exactly(Path(self.file))
-
     @property
     def untraced_factor(self) -> float:
         """All tiles of all launches, by those of the traced launches."""
@@ -178,18 +177,16 @@ class Subject:
         trace = next((one.trace for one in self.traced if one.launch is launch), None)
         if trace is not None:
             return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
-        unknown = not_known("the launch was not looked at")
-        return safe_order(self.dependences.get(launch.ordinal, unknown), tile)
+        return safe_order(self.dependences.get(launch.ordinal, NOT_LOOKED_AT), tile)
 
     @property
     def has_dependences(self) -> bool:
         """Whether programs of a launch depend on each other, or may."""
-        unknown = not_known("the launch was not looked at")
         if not self.is_traced:
             return True
-        return any(find_dependence(one.trace, one.launch) for one in self.traced) or any(
-            self.dependences.get(one.ordinal, unknown) for one in self.untraced
-        )
+        own = (find_dependence(one.trace, one.launch) for one in self.traced)
+        rest = (self.dependences.get(one.ordinal, NOT_LOOKED_AT) for one in self.untraced)
+        return any(own) or any(rest)
 
     @property
     def deciding(self) -> tuple[str, ...]:

@@ -24,21 +24,8 @@ from intelliperf_swizzle.records import (
     TileLoop,
     Trace,
 )
+from intelliperf_swizzle.trace import shapes
 from intelliperf_swizzle.trace.observer import Atomics, Bits, BlockAccess, Observer, Update
-from intelliperf_swizzle.trace.shapes import (
-    NO_SHAPE,
-    Grouping,
-    Groups,
-    Part,
-    RelativeLines,
-    ShapeTable,
-    distinct,
-    each_tile,
-    enter,
-    spread_over,
-    touched_lines,
-    without_repeats,
-)
 
 OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
@@ -72,10 +59,10 @@ class TraceRecorder(Observer):
     def __post_init__(self) -> None:
         self.unresolved: dict[str, None] = {}
         self._latest: dict[int, tuple[Int64Array, Int32Array]] = {}
-        self._shapes = ShapeTable()
-        self._parts: list[Part] = []
-        self._grouping = Grouping()
-        self._regular: dict[tuple[Any, ...], RelativeLines] = {}
+        self._shapes = shapes.ShapeTable()
+        self._parts: list[shapes.Part] = []
+        self._grouping = shapes.Grouping()
+        self._regular: dict[tuple[Any, ...], shapes.RelativeLines] = {}
         self._single: dict[int, list[tuple[int, int]]] = {}
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
@@ -101,7 +88,7 @@ class TraceRecorder(Observer):
             if len(words):
                 self.atomics.note_update(int(words.min()), int(words.max()))
             self.atomics.keep(np.full(len(words), program), words, block.item_bytes)
-        if shape[0] != NO_SHAPE:
+        if shape[0] != shapes.NO_SHAPE:
             accesses.append((int(first[0]), int(shape[0])))
 
     def finish_single(self) -> None:
@@ -109,7 +96,7 @@ class TraceRecorder(Observer):
         for program, accesses in self._single.items():
             table = np.array(accesses, np.int64).reshape(-1, 2)
             self._parts.append(
-                Part(
+                shapes.Part(
                     np.array([program], np.int64),
                     np.array([len(table)], np.int64),
                     table[:, 0].astype(np.int32),
@@ -177,18 +164,18 @@ class TraceRecorder(Observer):
             self._check_inside(block, selected, first, shape)
         if self.site_outside is None and self._outside.any():
             self.site_outside = site
-        if (shape != NO_SHAPE).any():
+        if (shape != shapes.NO_SHAPE).any():
             self.sites.add(site)
         if site is not None and block.kind == Access.READ:
-            first, shape = without_repeats(self._latest, site, first, shape)
-        self._accesses.append(spread_over(first, shape, selected, len(active)))
+            first, shape = shapes.without_repeats(self._latest, site, first, shape)
+        self._accesses.append(shapes.spread_over(first, shape, selected, len(active)))
         return len(self._accesses) - 1
 
     def end(self, active: Bits, value_loads: Mapping[int, int]) -> None:
         """A batch is over: keep what the active programs did."""
         for number, origin in value_loads.items():
             whole_base, whole_shape = self._broadcast(number)
-            touching = active & (whole_shape != NO_SHAPE)
+            touching = active & (whole_shape != shapes.NO_SHAPE)
             self.value_loads.append((origin, whole_base[touching], whole_shape[touching]))
         for begin, end, rows, own in self._tiles(active):
             outside = self._outside[rows] if begin == 0 else np.zeros(len(rows), np.int64)
@@ -210,9 +197,9 @@ class TraceRecorder(Observer):
         for number in range(begin, min(end, len(self._accesses))):
             whole_base, whole_shape = self._broadcast(number)
             base[number - begin], shape[number - begin] = whole_base[rows], whole_shape[rows]
-        touching = shape.T != NO_SHAPE
+        touching = shape.T != shapes.NO_SHAPE
         self._parts.append(
-            Part(own, touching.sum(axis=1), base.T[touching], shape.T[touching], outside)
+            shapes.Part(own, touching.sum(axis=1), base.T[touching], shape.T[touching], outside)
         )
 
     def _tiles(self, active: Bits) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
@@ -252,7 +239,7 @@ class TraceRecorder(Observer):
         return np.broadcast_to(base, count), np.broadcast_to(shape, count)
 
     def _by_groups(
-        self, block: BlockAccess, addresses: Sequence[Groups], masks: Sequence[Groups]
+        self, block: BlockAccess, addresses: Sequence[shapes.Groups], masks: Sequence[shapes.Groups]
     ) -> tuple[Int64Array, Int32Array]:
         """First line and shape per program (or one for all), computed once per kind of program."""
         base: Any = sum(groups.first for groups in addresses)
@@ -260,7 +247,7 @@ class TraceRecorder(Observer):
         for groups in (*addresses, *masks):
             if len(groups.patterns) > 1:
                 code = code * len(groups.patterns) + groups.group
-        kinds, which = distinct(np.reshape(code, (-1, 1)))
+        kinds, which = shapes.distinct(np.reshape(code, (-1, 1)))
         found = [
             self._lines_of(block, addresses, masks, int(at), int(base[at % len(base)]))
             for at in kinds
@@ -274,11 +261,11 @@ class TraceRecorder(Observer):
     def _lines_of(
         self,
         block: BlockAccess,
-        addresses: Sequence[Groups],
-        masks: Sequence[Groups],
+        addresses: Sequence[shapes.Groups],
+        masks: Sequence[shapes.Groups],
         at: int,
         base: int,
-    ) -> RelativeLines:
+    ) -> shapes.RelativeLines:
         """The lines of the program at one row."""
         residue = base & (LINE_BYTES - 1)
         chosen = [groups.of_row(at) for groups in addresses]
@@ -302,20 +289,20 @@ class TraceRecorder(Observer):
 
     def _compute(
         self, block: BlockAccess, lanes: npt.NDArray[np.int64], active: Bits, residue: int
-    ) -> RelativeLines:
+    ) -> shapes.RelativeLines:
         common = np.broadcast_shapes(lanes.shape, active.shape)
         lanes = np.broadcast_to(lanes, common).reshape(1, -1)
         active = np.broadcast_to(active, common).reshape(1, -1)
         if not active.any():
-            return RelativeLines(NO_SHAPE, 0, 0, 0)
+            return shapes.RelativeLines(shapes.NO_SHAPE, 0, 0, 0)
         touched = lanes[active]
         # Lines are counted from one that is below all lanes, because numbers must not be negative.
         raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
-        offset, line, mark = touched_lines(
+        offset, line, mark = shapes.touched_lines(
             lanes + raised, active, block.item_bytes, self.wave_lanes
         )
         first, shape = self._shapes.add(block.kind, offset, line, mark)
-        return RelativeLines(
+        return shapes.RelativeLines(
             int(shape[0]),
             int(first[0]) - raised // LINE_BYTES,
             int(touched.min()) - residue,
@@ -327,7 +314,7 @@ class TraceRecorder(Observer):
     ) -> None:
         """Redo, lane by lane, the programs with lanes outside the storage of their others."""
         place = np.searchsorted(self.begins, self._low, side="right") - 1
-        wrong = (shape != NO_SHAPE) & ((place < 0) | (self._high > self.ends[place]))
+        wrong = (shape != shapes.NO_SHAPE) & ((place < 0) | (self._high > self.ends[place]))
         if not wrong.any():
             return
         rows = np.flatnonzero(np.broadcast_to(wrong, np.broadcast_shapes(first.shape, shape.shape)))
@@ -352,7 +339,7 @@ class TraceRecorder(Observer):
         """First line and shape of each row of lanes inside a storage; how many lie outside all."""
         place = np.searchsorted(self.begins, lanes, side="right") - 1
         inside = active & (place >= 0) & (lanes < self.ends[place])
-        touched = touched_lines(lanes, inside, block.item_bytes, self.wave_lanes)
+        touched = shapes.touched_lines(lanes, inside, block.item_bytes, self.wave_lanes)
         first, shape = self._shapes.add(block.kind, *touched)
         outside = np.count_nonzero(active & ~inside, axis=1)
         if outside.any():
@@ -375,7 +362,7 @@ class TraceRecorder(Observer):
         """Everything recorded, in the order of the tiles."""
         tiles = grid[0] * grid[1] * grid[2]
         if self.loop:
-            grid, arithmetic = (self.loop.tiles, 1, 1), each_tile(self.loop, arithmetic)
+            grid, arithmetic = (self.loop.tiles, 1, 1), shapes.each_tile(self.loop, arithmetic)
             tiles += self.loop.tiles
         count = np.zeros(tiles, np.int64)
         for part in self._parts:
@@ -393,7 +380,7 @@ class TraceRecorder(Observer):
         shape = np.empty(tile_offset[-1], np.int32)
         free = np.append(tile_offset[:-1], np.zeros(tiles - len(count), np.int64))
         for part in self._parts:
-            enter(free, part.programs, part.count, part.base, part.shape, base, shape)
+            shapes.enter(free, part.programs, part.count, part.base, part.shape, base, shape)
         shape_arrays: dict[str, Any] = self._shapes.arrays()
         return Trace(
             grid, tile_offset, base, shape,

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
@@ -27,20 +28,11 @@ from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_pla
 from intelliperf_swizzle.frontends.cpp.trace import trace
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.mapping.permutation import sample_tiles
-from intelliperf_swizzle.records import (
-    Access,
-    Int32Array,
-    Int64Array,
-    Launch,
-    MappedLaunch,
-    Trace,
-    Validation,
-)
 
 
 def validate(
-    mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
-) -> Validation:
+    mapped: Sequence[records.MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
+) -> records.Validation:
     """Compares a kernel with its swizzled form; as of `frontends.ports.KernelLanguage.validate`.
 
     Each tile starts from the same memory in both kernels, and all of them come in the order of
@@ -60,7 +52,7 @@ def validate(
         if difference is None:
             compared, difference = compare_bytes(mapped, folder, budget_seconds / len(mapped))
     tiles = sum(one.launch.programs for one in mapped)
-    return Validation(
+    return records.Validation(
         method="all-tiles" if sum(compared) == tiles else "traces-reads-and-sample",
         launches=len(mapped),
         tiles_compared=sum(compared),
@@ -73,7 +65,7 @@ def validate(
 # --- what reads the number ------------------------------------------------------------------------
 
 
-def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
+def _stray_read(launch: records.Launch, edit: Edit, folder: Path) -> str | None:
     """A read of the number that the launch gives, outside of the inserted lines; in words.
 
     Of every kernel of the program, so that none but this one reads it in them.
@@ -96,7 +88,7 @@ def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
 # --- what is accessed -----------------------------------------------------------------------------
 
 
-def _trace_difference(mapped: Sequence[MappedLaunch], folder: Path) -> str | None:
+def _trace_difference(mapped: Sequence[records.MappedLaunch], folder: Path) -> str | None:
     kernels = device_code.read_kernels(folder)
     for one in mapped:
         original = device_code.read_kernel(one.launch)
@@ -124,7 +116,7 @@ _LIMIT_SECONDS = 240.0
 
 
 def compare_bytes(
-    mapped: Sequence[MappedLaunch], folder: Path, seconds: float
+    mapped: Sequence[records.MappedLaunch], folder: Path, seconds: float
 ) -> tuple[list[int], str | None]:
     """How many tiles of each launch were compared, and the first difference in words.
 
@@ -181,7 +173,7 @@ def _answers(place: Path) -> dict[str, Mapping[str, int]]:
     return {event["key"]: event for event in events if event["event"] == "compared"}
 
 
-def _where(one: MappedLaunch, answer: Mapping[str, int]) -> str:
+def _where(one: records.MappedLaunch, answer: Mapping[str, int]) -> str:
     address = answer["differs_at"]
     begins = one.launch.options["addresses"]
     for name, tensor in one.launch.tensors():
@@ -196,7 +188,9 @@ _PIECE = 1 << 22
 """Accesses that are compared at once."""
 
 
-def access_difference(original: Trace, edited: Trace, tile: Int64Array) -> str | None:
+def access_difference(
+    original: records.Trace, edited: records.Trace, tile: records.Int64Array
+) -> str | None:
     """Where programs touch something else than their tiles did, in words.
 
     Args:
@@ -230,7 +224,7 @@ def access_difference(original: Trace, edited: Trace, tile: Int64Array) -> str |
     return None
 
 
-def _pieces(offset: Int64Array) -> Iterator[tuple[int, int]]:
+def _pieces(offset: records.Int64Array) -> Iterator[tuple[int, int]]:
     """Ranges of programs with not many more than `_PIECE` accesses together."""
     first, programs = 0, len(offset) - 1
     while first < programs:
@@ -240,22 +234,22 @@ def _pieces(offset: Int64Array) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _numbers_of_shapes(original: Trace, edited: Trace) -> Int32Array:
+def _numbers_of_shapes(original: records.Trace, edited: records.Trace) -> records.Int32Array:
     """For each shape of the edited trace its number in the original one, -1 if it is new."""
     numbers = {key: number for number, key in enumerate(_shapes(original))}
     return np.array([numbers.get(key, -1) for key in _shapes(edited)], np.int32)
 
 
-def _shapes(trace: Trace) -> Iterator[tuple[object, ...]]:
+def _shapes(trace: records.Trace) -> Iterator[tuple[object, ...]]:
     parts = (trace.shape_line, trace.shape_sectors, trace.shape_late, trace.shape_passes)
     for number, kind in enumerate(trace.shape_kind.tolist()):
         own = slice(trace.shape_offset[number], trace.shape_offset[number + 1])
         yield kind, *(None if part is None else part[own].tobytes() for part in parts)
 
 
-def _words(trace: Trace, access: int) -> str:
+def _words(trace: records.Trace, access: int) -> str:
     line, shape = int(trace.access_base[access]), int(trace.access_shape[access])
-    kind = Access(int(trace.shape_kind[shape])).name.lower()
+    kind = records.Access(int(trace.shape_kind[shape])).name.lower()
     [segment] = trace.segment_of(np.array([line]))
     within = line - trace.segments[segment].first_line
     names = "`, `".join(trace.segments[segment].names)

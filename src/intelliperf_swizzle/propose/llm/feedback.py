@@ -7,9 +7,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intelliperf_swizzle.context.sections import readings
+from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.rank import beats, describe_rank, kind_of, order
 from intelliperf_swizzle.readers import percent, points
 from intelliperf_swizzle.records import Attempt, Certificate
@@ -67,12 +68,11 @@ def answers(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[ModelAnswe
 
 def leader_of(members: Sequence[Attempt], rank: Sequence[str]) -> Attempt:
     """The best that may be ranked; else what was evaluated and not judged; else by the screen."""
-    return next(
-        iter(order(members, rank)),
-        max(
-            members, key=lambda one: (not_judged(one), one.screened_l2_hit_rate or 0.0, -one.number)
-        ),
-    )
+
+    def screened(one: Attempt) -> tuple[bool, float, int]:
+        return not_judged(one), one.screened_l2_hit_rate or 0.0, -one.number
+
+    return next(iter(order(members, rank)), max(members, key=screened))
 
 
 def not_judged(attempt: Attempt) -> bool:
@@ -81,22 +81,17 @@ def not_judged(attempt: Attempt) -> bool:
 
 
 def remembered(
-    attempts: Sequence[Attempt],
-    best: Attempt | None,
-    rank: Sequence[str],
-    counters: Collection[str],
-    budget: int,
+    attempts: Sequence[Attempt], best: Attempt | None, formula: Formula, budget: int
 ) -> str:
     """The history: the one to beat, the last, all ideas, the search's, then refusals, newest first.
 
     Args:
         attempts: all of the run, by number.
         best: the one to beat, of whatever origin.
-        rank: by what attempts are put in order.
-        counters: readings of a measurement that are told.
+        formula: by what attempts are put in order, and which readings are told.
         budget: characters; what comes last is left out first, and that is said.
     """
-    parts = list(_parts(attempts, best, rank, counters))
+    parts = list(_parts(attempts, best, formula))
     kept: list[str] = []
     for part in parts:
         if kept and sum(map(len, kept)) + len(part) > budget:
@@ -129,32 +124,28 @@ def ideas(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[str]:
     return list(lines.values())
 
 
-def _parts(
-    attempts: Sequence[Attempt],
-    best: Attempt | None,
-    rank: Sequence[str],
-    counters: Collection[str],
-) -> Iterator[str]:
+def _parts(attempts: Sequence[Attempt], best: Attempt | None, formula: Formula) -> Iterator[str]:
+    rank = formula.rank
     own = answers(attempts, rank)
     ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each breaks earlier ties."
     if best is not None:
         whose = next((one for one in own if best in one.attempts), ModelAnswer((best,), best))
-        yield f"{ranking}\n\nThe one to beat:\n" + _whole(whose, best, rank, counters)
+        yield f"{ranking}\n\nThe one to beat:\n" + _whole(whose, best, formula)
     else:
         ranked = f" {ranking}" if order(attempts, rank) else ""
         yield f"No attempt is better than the unmodified kernel yet.{ranked}"
-    counters = [counter for counter in counters if counter != "causes"]
+    formula = replace(formula, counters=tuple(n for n in formula.counters if n != "causes"))
     older = [one for one in own if best not in one.attempts]
     if own and older and own[-1] is older[-1]:
         last = older.pop()
-        yield "The last attempt:\n" + _whole(last, best, rank, counters)
+        yield "The last attempt:\n" + _whole(last, best, formula)
     if own:
         yield "All your attempts:\n" + "\n".join(_line(answer) for answer in own)
     searched = [attempt for attempt in attempts if attempt.candidate.origin != "llm"]
     if searched:
         yield _searched(searched, rank)
     for answer in reversed(older):
-        yield _whole(answer, best, rank, counters)
+        yield _whole(answer, best, formula)
 
 
 def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
@@ -170,19 +161,17 @@ def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
     return "\n".join([f"{begun} The best of each kind:" * bool(told) or begun, *lines])
 
 
-def _whole(
-    answer: ModelAnswer, best: Attempt | None, rank: Sequence[str], counters: Collection[str]
-) -> str:
+def _whole(answer: ModelAnswer, best: Attempt | None, formula: Formula) -> str:
     """All of an answer: of the one to beat that attempt, of another one its leader."""
     attempt = best if best is not None and best in answer.attempts else answer.leader
     lines = [f"Attempt {attempt.number}. {_verdict(attempt)}{_beside(attempt, best)}"]
     if answer.idea:
         lines.append(f"Idea: {_clipped(answer.idea, LONGEST_REASON)}")
-    lines += _members(answer, attempt, rank)
+    lines += _members(answer, attempt, formula.rank)
     if attempt.measurement is not None:
-        read = [f"{name} {value}" for name, value in readings(attempt.measurement, counters)]
-        lines.append(f"Report: {', '.join(read)}")
-    if elsewhere := "; ".join(_elsewhere(attempt, counters)):
+        read = readings(attempt.measurement, formula.counters)
+        lines.append(f"Report: {', '.join(f'{name} {value}' for name, value in read)}")
+    if elsewhere := "; ".join(_elsewhere(attempt, formula.counters)):
         lines.append(f"At other sizes: {elsewhere}")
     text = _clipped(attempt.candidate.text.strip(), LONGEST_TEXT)
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])

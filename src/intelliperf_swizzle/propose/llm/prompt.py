@@ -134,7 +134,7 @@ def proposal(
         inputs["memory_analysis"] = memory_analysis
     if attempts or best:
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
-        inputs["history"] = remembered(attempts, best, formula.rank, formula.counters, budget)
+        inputs["history"] = remembered(attempts, best, formula, budget)
     own = [attempt for attempt in attempts if attempt.candidate.origin == "llm"]
     inputs["request"] = _request(formula, own) + left
     return Question(

@@ -19,6 +19,7 @@ from intelliperf_swizzle.propose.llm import prompt
 from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
 from intelliperf_swizzle.rank import NOISE_BAND, TIME_TOLERANCE, order
+from intelliperf_swizzle.readers import count
 from intelliperf_swizzle.records import Attempt, Usage
 
 Ask: TypeAlias = Callable[[prompt.Question, int, float], prompt.Reply]
@@ -187,20 +188,18 @@ class _Conversation:
     def iterate(self, iteration: int) -> Iterator[CandidateBatch]:
         """Asks until an attempt is judged, or until the refusals are too many."""
         least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
-        for refusals in range(1 + self.proposer.formula.budgets.refusals):
-            again = f", {refusals} refused" if refusals else ""
-            most = (1 + self.proposer.formula.budgets.refusals) * self.proposer.samples
-            answers = f"up to {most} answer{'s' if most > 1 else ''} each"
-            self.proposer.progress.phase(
-                f"asking: iteration {iteration} of {self.problem.iterations}, {answers}{again}"
-            )
-            offered = self._propose(iteration, self.proposer.formula.budgets.refusals - refusals)
+        calls, progress = 1 + self.proposer.formula.budgets.refusals, self.proposer.progress
+        most = count(calls * self.proposer.samples, "answer")
+        asking = f"asking: iteration {iteration} of {self.problem.iterations}, up to {most} each"
+        for refusals in range(calls):
+            progress.phase(asking + (f", {refusals} refused" if refusals else ""))
+            offered = self._propose(iteration, calls - 1 - refusals)
             leader = yield from self._offer(offered, least)
             if leader is not None and leader.rate >= least:
                 if self.proposer.tunes:
                     leader = yield from self._tune(leader, offered)
-                best, note = leader.attempt, self.proposer.progress.note
-                note(f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}")
+                best = leader.attempt
+                progress.note(f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}")
                 if not not_judged(best):
                     return
 
@@ -260,29 +259,16 @@ class _Conversation:
 
     def _ask(self, question: prompt.Question, samples: int) -> list[prompt.Reply]:
         """The replies; raises EndOfTalkError before a call that no budget is left for."""
-        seconds = self._seconds_left()
-        budget = self.proposer.formula.budgets
-        if (
-            self.earlier.tokens + self.usage.tokens + prompt.estimated_tokens(question)
-            > budget.tokens
-        ):
+        budget, ask = self.proposer.formula.budgets, self.proposer.ask
+        left = budget.seconds - (self.proposer.clock() - self.started)
+        if left <= 0:
+            raise EndOfTalkError(f"the budget of {budget.seconds} seconds is spent")
+        used = self.earlier.tokens + self.usage.tokens + prompt.estimated_tokens(question)
+        if used > budget.tokens:
             raise EndOfTalkError(f"the budget of {budget.tokens} tokens is spent")
+        most = min(left, budget.call_seconds)
         with ThreadPoolExecutor(samples) as pool:
-            replies = list(
-                pool.map(
-                    lambda sample: self.proposer.ask(
-                        question, sample, min(seconds, budget.call_seconds)
-                    ),
-                    range(samples),
-                )
-            )
+            replies = [*pool.map(lambda sample: ask(question, sample, most), range(samples))]
         for reply in replies:
             self.usage += reply.usage
         return replies
-
-    def _seconds_left(self) -> float:
-        seconds = self.proposer.formula.budgets.seconds
-        left = seconds - (self.proposer.clock() - self.started)
-        if left <= 0:
-            raise EndOfTalkError(f"the budget of {seconds} seconds is spent")
-        return left

@@ -87,10 +87,8 @@ class CallGraph:
 
     def reached(self, kernel: str) -> list[str]:
         """The functions that a kernel may call, itself first."""
-        return [one for one in self._reach(kernel) if one in self._bodies]
-
-    def _reach(self, kernel: str) -> dict[str, None]:
-        return reached([kernel], lambda one: sorted(self._mentions.get(one, ())))
+        called = reached([kernel], lambda one: sorted(self._mentions.get(one, ())))
+        return [one for one in called if one in self._bodies]
 
     def prints(self, kernel: str) -> bool:
         """Whether a kernel may call `printf`."""

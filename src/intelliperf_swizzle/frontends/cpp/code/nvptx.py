@@ -152,6 +152,5 @@ def _with_copies(found: re.Match[str], sizes: Mapping[str, int]) -> str:
             f"ptr addrspace(4) {at} %{name}, i64 {size}, i1 false)\n",
         ]
         body = re.sub(rf"%{re.escape(name)}(?![\w.$-])", f"%copy.{name}", body)
-    return (
-        _BY_VALUE.sub(r"ptr addrspace(4) \1byref(\2) align \3 %\4", head) + "".join(copies) + body
-    )
+    head = _BY_VALUE.sub(r"ptr addrspace(4) \1byref(\2) align \3 %\4", head)
+    return head + "".join(copies) + body

@@ -191,11 +191,9 @@ class _Draft:
 
     def declarations(self) -> Iterator[str]:
         """Of what the lines call."""
-        yield (
-            "declare void @sw_touch(ptr, i32, i32, i32, i32) nomerge nounwind willreturn " + _MEMORY
-        )
-        yield f"declare void @sw_unknown(i32) nounwind willreturn {_MEMORY}"
-        yield f"declare void @sw_count(i32, i32, i32) nounwind willreturn {_MEMORY}"
+        yield f"declare void @sw_touch(ptr, i32, i32, i32, i32) nomerge {_ONLY}"
+        yield f"declare void @sw_unknown(i32) {_ONLY}"
+        yield f"declare void @sw_count(i32, i32, i32) {_ONLY}"
         for name, kind in self._returned.items():
             yield f"declare {kind} @{name}(i32) nounwind willreturn memory(none)"
 
@@ -311,7 +309,7 @@ class _Draft:
         return [f"  {result} = freeze {one.type} poison"] if result else []
 
 
-_MEMORY = "memory(inaccessiblemem: readwrite)"
+_ONLY = "nounwind willreturn memory(inaccessiblemem: readwrite)"
 _ORDERING = re.compile(
     r"@llvm\.amdgcn\.(s\.barrier|wave\.barrier|sched|s\.wait|s\.sleep|s\.setprio|iglp)"
 )

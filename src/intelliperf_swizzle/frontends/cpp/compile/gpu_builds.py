@@ -181,9 +181,8 @@ def _build_extension(
         except SwizzleError as error:
             failure = building.as_build_error(error, f"`{build}` fails", place)
             raise CaptureError(failure.fact, details=failure.details) from None
-    return extensions.objects(
-        extensions.read_build_files(place, Path(recipe.project), build), place
-    )
+    files = extensions.read_build_files(place, Path(recipe.project), build)
+    return extensions.objects(files, place)
 
 
 def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:

@@ -111,10 +111,8 @@ class Toolchain:
         """Why ten lines have no bitcode after a build; None if they have."""
         language, build = self.language, self.build_environment(environment)
         with temporary_folder("probe") as folder:
-            source, program = (
-                folder / f"probe.{'hip' if language == 'HIP' else 'cu'}",
-                folder / "probe",
-            )
+            program = folder / "probe"
+            source = program.with_suffix(".hip" if language == "HIP" else ".cu")
             source.write_text(PROBES[language], encoding="utf-8")
             compiler = self.compiler(build)
             built = children.run(
@@ -155,11 +153,10 @@ class HipToolchain(Toolchain):
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build: a hipcc is on the path, bitcode is kept."""
-        added = {"CCC_OVERRIDE_OPTIONS": _appended(environment, "CCC_OVERRIDE_OPTIONS", OVERRIDE)}
-        flags = " ".join(FLAGS)
-        added["HIPCC_COMPILE_FLAGS_APPEND"] = (
-            f"{environment.get('HIPCC_COMPILE_FLAGS_APPEND', '')} {flags}"
-        )
+        added, name = {}, "HIPCC_COMPILE_FLAGS_APPEND"
+        given = environment.get("CCC_OVERRIDE_OPTIONS", "").lstrip("#").strip()
+        added["CCC_OVERRIDE_OPTIONS"] = f"#{given} {OVERRIDE[1:]}" if given else OVERRIDE
+        added[name] = f"{environment.get(name, '')} {' '.join(FLAGS)}"
         if not self.has_vendors:
             added["PATH"] = os.pathsep.join((str(self.root / "bin"), environment.get("PATH", "")))
             added |= {"ROCM_PATH": str(self.root), "HIP_PATH": str(self.root)}
@@ -226,11 +223,6 @@ OVERRIDE = "#" + " ".join(f"+{flag}" for flag in FLAGS)
 """The same for every clang that a build starts, silently. Source: clang/tools/driver/driver.cpp."""
 
 
-def _appended(environment: Mapping[str, str], name: str, value: str) -> str:
-    given = environment.get(name, "").lstrip("#").strip()
-    return f"#{given} {value[1:]}" if given else value
-
-
 def _find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int]:
     """ROCm's clang++, else the newest on the path.
 
@@ -238,12 +230,9 @@ def _find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int
         CaptureError: there is none that can do it.
     """
     rocm = environment.get("ROCM_PATH", "/opt/rocm")
-    names = [
-        f"{rocm}/llvm/bin/clang++",
-        *(f"clang++-{n}" for n in range(30, _OLDEST_CLANG - 1, -1)),
-    ]
+    versions = (f"clang++-{number}" for number in range(30, _OLDEST_CLANG - 1, -1))
     seen: list[str] = []
-    for name in (*names, "clang++"):
+    for name in (f"{rocm}/llvm/bin/clang++", *versions, "clang++"):
         path = shutil.which(name, path=environment.get("PATH"))
         if path is None:
             continue

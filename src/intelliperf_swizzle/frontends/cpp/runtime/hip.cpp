@@ -39,8 +39,7 @@ CALL(LaunchKernelExC)(const hipLaunchConfig_t* how, const void* host, void** arg
 
 CALL(OccupancyMaxPotentialBlockSize)(int* grid, int* block, const void*, size_t, int limit) {
   *block = limit ? std::min(limit, 256) : 256;
-  *grid = 304 * 8;
-  return kSuccess;
+  return put(grid, 304 * 8);
 }
 CALL(MemsetD16)(hipDeviceptr_t at, unsigned short value, size_t count) {
   return fill<uint16_t>((void*)at, value, count);

@@ -87,6 +87,12 @@ thread_local Error last_ = kSuccess;
 
 Error failed(Error error) { return last_ = error; }
 
+template <typename T, typename U>
+Error put(T* out, U value) {
+  *out = value;
+  return kSuccess;
+}
+
 void write_line(int file, const std::string& text) {
   if (file >= 0 && write(file, text.data(), text.size()) < 0) perror("swizzle: launches.jsonl");
 }
@@ -238,10 +244,7 @@ Error launch(const Named& named, const Configuration& how, void** given) {
 Error allocate(void** out, size_t bytes) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
   begin();
-  if (!bytes) {
-    *out = nullptr;
-    return kSuccess;
-  }
+  if (!bytes) return put(out, nullptr);
   size_t room = (bytes + kGranule - 1) / kGranule * kGranule;
   uintptr_t at;
   auto free_one = freed_.find(room);
@@ -254,8 +257,7 @@ Error allocate(void** out, size_t bytes) {
     next_ += room + kGranule;
   }
   live_[at] = {bytes, room};
-  *out = (void*)at;
-  return kSuccess;
+  return put(out, (void*)at);
 }
 
 Error release(void* at) {
@@ -289,12 +291,6 @@ Error refuse(const char* what) {
 template <typename T>
 Error fill(void* at, T value, size_t count) {
   std::fill_n((T*)at, count, value);
-  return kSuccess;
-}
-
-template <typename T, typename U>
-Error put(T* out, U value) {
-  *out = value;
   return kSuccess;
 }
 

@@ -70,14 +70,15 @@ SAME(MemcpyAsync, API(Memcpy)); SAME(Memcpy2DAsync, API(Memcpy2D)); SAME(MemsetA
 SAME(StreamCreateWithFlags, API(StreamCreate)); SAME(StreamCreateWithPriority, API(StreamCreate));
 SAME(EventCreateWithFlags, API(EventCreate)); SAME(RuntimeGetVersion, API(DriverGetVersion));
 SAME(Memset2DAsync, API(Memset2D)); SAME(DeviceCanAccessPeer, API(GetDevice));
-SAME(StreamAttachMemAsync, sw_nothing);
+SAME(StreamAttachMemAsync, sw_nothing); SAME(MallocAsync, API(Malloc));
+SAME(MemcpyToSymbolAsync, API(MemcpyToSymbol));
+SAME(MemcpyFromSymbolAsync, API(MemcpyFromSymbol));
 // clang-format on
 
 // --- memory: calls
 // ----------------------------------------------------------------------------------------------------
 
 CALL(Malloc)(void** out, size_t bytes) { return allocate(out, bytes); }
-CALL(MallocAsync)(void** out, size_t bytes, Stream) { return allocate(out, bytes); }
 CALL(MallocPitch)(void** out, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 255) / 256 * 256;
   return allocate(out, *pitch * height);
@@ -98,8 +99,7 @@ CALL(Memset2D)(void* at, size_t pitch, int value, size_t width, size_t height) {
 }
 CALL(MemGetInfo)(size_t* available, size_t* total) {
   *total = 192ull << 30;
-  *available = *total - (next_ - kBegin);
-  return kSuccess;
+  return put(available, *total - (next_ - kBegin));
 }
 CALL(GetSymbolAddress)(void** out, const void* variable) {
   *out = address_of(variable);
@@ -107,28 +107,16 @@ CALL(GetSymbolAddress)(void** out, const void* variable) {
 }
 CALL(GetSymbolSize)(size_t* bytes, const void* variable) {
   auto at = (uintptr_t)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  *bytes = live_[at].bytes;
-  return kSuccess;
+  return at ? put(bytes, live_[at].bytes) : failed(API(ErrorInvalidSymbol));
 }
 CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_t offset,
                      Direction) {
   auto at = (char*)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  return move(at + offset, from, bytes);
-}
-CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset,
-                          Direction kind, Stream) {
-  return API(MemcpyToSymbol)(variable, from, bytes, offset, kind);
+  return at ? move(at + offset, from, bytes) : failed(API(ErrorInvalidSymbol));
 }
 CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
   auto at = (char*)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  return move(to, at + offset, bytes);
-}
-CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset,
-                            Direction kind, Stream) {
-  return API(MemcpyFromSymbol)(to, variable, bytes, offset, kind);
+  return at ? move(to, at + offset, bytes) : failed(API(ErrorInvalidSymbol));
 }
 
 // --- the device

@@ -255,25 +255,23 @@ struct Farewell {
 // --- what stands before the runtime
 // -----------------------------------------------------------------------------
 
-#define PASS(name, types, names) (*next<Error types>(QUOTED(name))) names
+// What the runtime has by this name, of the type that stands here.
+#define PASS(name) (*next<decltype(name)>(QUOTED(name)))
 // Calls of one kind, some of which take a further argument, of a type that is given then.
-#define ALLOCATE(name, ...)                                                                     \
-  EXPORT Error name(void** at, size_t bytes __VA_OPT__(, __VA_ARGS__ with)) {                   \
-    return noted(                                                                               \
-        PASS(name, (void**, size_t __VA_OPT__(, __VA_ARGS__)), (at, bytes __VA_OPT__(, with))), \
-        at, bytes);                                                                             \
+#define ALLOCATE(name, ...)                                                   \
+  EXPORT Error name(void** at, size_t bytes __VA_OPT__(, __VA_ARGS__ with)) { \
+    return noted(PASS(name)(at, bytes __VA_OPT__(, with)), at, bytes);        \
   }
-#define RELEASE(name, ...)                                                         \
-  EXPORT Error name(void* at __VA_OPT__(, __VA_ARGS__ with)) {                     \
-    forget(at);                                                                    \
-    return PASS(name, (void* __VA_OPT__(, __VA_ARGS__)), (at __VA_OPT__(, with))); \
+#define RELEASE(name, ...)                                     \
+  EXPORT Error name(void* at __VA_OPT__(, __VA_ARGS__ with)) { \
+    forget(at);                                                \
+    return PASS(name)(at __VA_OPT__(, with));                  \
   }
 #define LAUNCH(name)                                                                          \
   EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, \
                     Stream stream) {                                                          \
     before_launch(host, grid, block, arguments, shared, stream);                              \
-    return PASS(name, (const void*, Dim3, Dim3, void**, size_t, Stream),                      \
-                (host, grid, block, arguments, shared, stream));                              \
+    return PASS(name)(host, grid, block, arguments, shared, stream);                          \
   }
 LAUNCH(API(LaunchKernel))
 #ifdef FOR_HIP
@@ -292,15 +290,15 @@ struct Configuration {
   void* attributes;
   unsigned count;
 };
-#define LAUNCH_EX(name)                                                                     \
-  EXPORT Error name(const Configuration* how, const void* host, void** arguments) {         \
-    before_launch(host, how->grid, how->block, arguments, how->shared, how->stream);        \
-    return PASS(name, (const Configuration*, const void*, void**), (how, host, arguments)); \
+#define LAUNCH_EX(name)                                                              \
+  EXPORT Error name(const Configuration* how, const void* host, void** arguments) {  \
+    before_launch(host, how->grid, how->block, arguments, how->shared, how->stream); \
+    return PASS(name)(how, host, arguments);                                         \
   }
 LAUNCH_EX(cudaLaunchKernelExC)
 LAUNCH_EX(cudaLaunchKernelExC_ptsz)
 EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
-  Error error = PASS(__cudaGetKernel, (const void**, const void*), (kernel, host));
+  Error error = PASS(__cudaGetKernel)(kernel, host);
   std::lock_guard<std::recursive_mutex> guard(state().lock);
   if (!error) state().handles[*kernel] = host;
   return error;
@@ -315,12 +313,11 @@ ALLOCATE(API(MallocHost))
 ALLOCATE(API(MallocManaged), unsigned)
 ALLOCATE(API(MallocAsync), Stream)
 EXPORT Error API(MallocPitch)(void** at, size_t* pitch, size_t width, size_t height) {
-  Error error =
-      PASS(API(MallocPitch), (void**, size_t*, size_t, size_t), (at, pitch, width, height));
+  Error error = PASS(API(MallocPitch))(at, pitch, width, height);
   return noted(error, at, *pitch * height);
 }
 EXPORT Error API(HostRegister)(void* at, size_t bytes, unsigned flags) {
-  return noted(PASS(API(HostRegister), (void*, size_t, unsigned), (at, bytes, flags)), &at, bytes);
+  return noted(PASS(API(HostRegister))(at, bytes, flags), &at, bytes);
 }
 RELEASE(API(HostUnregister))
 RELEASE(API(Free))
@@ -334,8 +331,7 @@ EXPORT void REGISTER(RegisterFunction)(void** module, const void* host, char* de
     std::lock_guard<std::recursive_mutex> guard(state().lock);
     state().kernels[host] = name;
   }
-  (*next<void(void**, const void*, char*, const char*, int, void*, void*, void*, void*, int*)>(
-      QUOTED(REGISTER(RegisterFunction))))(module, host, device, name, threads, a, b, c, d, e);
+  PASS(REGISTER(RegisterFunction))(module, host, device, name, threads, a, b, c, d, e);
 }
 EXPORT void REGISTER(RegisterVar)(void** module, void* host, char* device, const char* name,
                                   int external, size_t bytes, int constant, int global) {
@@ -343,21 +339,18 @@ EXPORT void REGISTER(RegisterVar)(void** module, void* host, char* device, const
     std::lock_guard<std::recursive_mutex> guard(state().lock);
     state().variables.push_back({host, name, bytes});
   }
-  (*next<void(void**, void*, char*, const char*, int, size_t, int, int)>(QUOTED(
-      REGISTER(RegisterVar))))(module, host, device, name, external, bytes, constant, global);
+  PASS(REGISTER(RegisterVar))(module, host, device, name, external, bytes, constant, global);
 }
 #ifdef FOR_HIP
 EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, const char* name,
                                     size_t bytes, unsigned align) {
   state().managed.push_back({host, name, bytes});
-  (*next<void(void*, void**, void*, const char*, size_t, unsigned)>("__hipRegisterManagedVar"))(
-      module, host, initial, name, bytes, align);
+  PASS(__hipRegisterManagedVar)(module, host, initial, name, bytes, align);
 }
 #else
 EXPORT void __cudaRegisterManagedVar(void** module, void** host, char* device, const char* name,
                                      int external, size_t bytes, int constant, int global) {
   state().managed.push_back({host, name, bytes});
-  (*next<void(void**, void**, char*, const char*, int, size_t, int, int)>(
-      "__cudaRegisterManagedVar"))(module, host, device, name, external, bytes, constant, global);
+  PASS(__cudaRegisterManagedVar)(module, host, device, name, external, bytes, constant, global);
 }
 #endif

@@ -12,14 +12,7 @@ from typing import cast
 import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.cpp.trace import terms
-from intelliperf_swizzle.frontends.cpp.trace.decoding import (
-    Fold,
-    Number,
-    Program,
-    Step,
-    UnknownStepError,
-)
+from intelliperf_swizzle.frontends.cpp.trace import decoding, terms
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.frontends.ssa import outcomes
@@ -62,14 +55,14 @@ class Interpreter:
             lanes of each; 0 in slices that do not count.
     """
 
-    program: Program
+    program: decoding.Program
     grid: Grid
     block: Grid
     wave_lanes: int
     values: Sequence[int]
     memory: DeviceMemory
     update: CurrentUpdate
-    folds: Mapping[int, Fold] = field(default_factory=dict)
+    folds: Mapping[int, decoding.Fold] = field(default_factory=dict)
     folded: set[tuple[int, int]] = field(default_factory=set)
 
     def run(
@@ -87,12 +80,12 @@ class Interpreter:
         self._everyone = np.ones(len(programs), np.bool_)
         self._block_mask = np.ones((1, *self.block[::-1]), np.bool_)
         self.computed = np.zeros((len(programs), 3), np.int64)
-        self._env: dict[int, Number] = {
+        self._env: dict[int, decoding.Number] = {
             key: Sum(value) for key, value in zip(self.program.parameters, self.values, strict=True)
         }
-        self._loaded: dict[Number | int, int] = {}
+        self._loaded: dict[decoding.Number | int, int] = {}
         self._value_loads: dict[int, int] = {}
-        self._pending: dict[int, tuple[list[Mask], dict[int, Number]]] = {}
+        self._pending: dict[int, tuple[list[Mask], dict[int, decoding.Number]]] = {}
         self._pending[self.program.entry] = ([EVERYONE], {})
         self._recorder.begin(programs)
         left = most_steps
@@ -111,13 +104,13 @@ class Interpreter:
         self._recorder.end(self._everyone, self._value_loads)
         return len(programs)
 
-    def _get(self, operand: Number | int) -> Number:
+    def _get(self, operand: decoding.Number | int) -> decoding.Number:
         return self._env[operand] if isinstance(operand, int) else operand
 
-    def _sum(self, operand: Number | int) -> Sum:
+    def _sum(self, operand: decoding.Number | int) -> Sum:
         return _scalar_of(self._get(operand))
 
-    def _execute(self, step: Step, block: int, mask: Mask) -> None:
+    def _execute(self, step: decoding.Step, block: int, mask: Mask) -> None:
         if step.opcode == "br":
             self._branch(step, block, mask)
         elif step.opcode == "load":
@@ -129,7 +122,7 @@ class Interpreter:
         if step.id in self.folds and not {(step.id, 0), (step.id, 1)} <= self.folded:
             self._note(step, mask)
 
-    def _note(self, step: Step, mask: Mask) -> None:
+    def _note(self, step: decoding.Step, mask: Mask) -> None:
         """Notes which outcomes there are of one of `folds`."""
         fold = self.folds[step.id]
         sums = [self._get(one) for one in (*fold.operands, step.id)]
@@ -149,7 +142,7 @@ class Interpreter:
 
     # --- control flow --------------------------------------------------------------------------
 
-    def _branch(self, step: Step, block: int, mask: Mask) -> None:
+    def _branch(self, step: decoding.Step, block: int, mask: Mask) -> None:
         if len(step.targets) == 1:
             self._go(block, step.targets[0], mask)
             return
@@ -185,7 +178,7 @@ class Interpreter:
 
     # --- memory --------------------------------------------------------------------------------
 
-    def _load(self, step: Step, mask: Mask) -> Number:
+    def _load(self, step: decoding.Step, mask: Mask) -> decoding.Number:
         address = self._sum(step.operands[0])
         number = self._loaded.get(self._uncast(step.operands[0]))
         if number is not None:
@@ -196,7 +189,7 @@ class Interpreter:
         )
         return parts if step.lanes else parts[0]
 
-    def _read(self, address: Sum, step: Step, mask: Mask) -> Sum:
+    def _read(self, address: Sum, step: decoding.Step, mask: Mask) -> Sum:
         if not address.terms and address.c >= self.memory.arguments:
             return Sum(self.memory.read_one(address.c, step.bytes))
         try:
@@ -204,9 +197,9 @@ class Interpreter:
                 self.memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
             )
         except NotGlobalError:
-            raise UnknownStepError("a value in scratch", step.text) from None
+            raise decoding.UnknownStepError("a value in scratch", step.text) from None
 
-    def _touch(self, step: Step, mask: Mask) -> None:
+    def _touch(self, step: decoding.Step, mask: Mask) -> None:
         address = self._sum(step.operands[0])
         size, kind, update, site = (self._sum(operand).c for operand in step.operands[1:5])
         if address.lo >= self.memory.not_global:
@@ -220,17 +213,17 @@ class Interpreter:
         if kind == Access.READ:
             self._loaded[self._uncast(step.operands[0])] = number
 
-    def _count(self, step: Step, mask: Mask) -> None:
+    def _count(self, step: decoding.Step, mask: Mask) -> None:
         lanes = terms.whole(mask) & self._block_mask
         each = np.count_nonzero(lanes, axis=(1, 2, 3))
         self.computed += each[:, None] * [self._sum(operand).c for operand in step.operands[:3]]
 
-    def _uncast(self, operand: Number | int) -> Number | int:
+    def _uncast(self, operand: decoding.Number | int) -> decoding.Number | int:
         return self.program.casts.get(operand, operand) if isinstance(operand, int) else operand
 
     # --- values --------------------------------------------------------------------------------
 
-    def _call(self, step: Step, mask: Mask) -> None:
+    def _call(self, step: decoding.Step, mask: Mask) -> None:
         name = step.how
         if name == "sw_touch":
             self._touch(step, mask)
@@ -259,29 +252,31 @@ class Interpreter:
         elif name == "llvm.amdgcn.wavefrontsize":
             self._env[step.id] = Sum(self.wave_lanes)
         elif not name.startswith(("llvm.lifetime", "llvm.experimental.noalias", "llvm.dbg")):
-            raise UnknownStepError(f"`{name}`", step.text)
+            raise decoding.UnknownStepError(f"`{name}`", step.text)
 
-    def _lane(self, step: Step, half: str) -> Sum:
+    def _lane(self, step: decoding.Step, half: str) -> Sum:
         """How many lanes of a wave come before this one: `mbcnt` of all, in one half."""
         mask, before = (self._sum(operand) for operand in step.operands[:2])
         if mask.terms or mask.c != -1:
-            raise UnknownStepError("a value of another lane", step.text)
+            raise decoding.UnknownStepError("a value of another lane", step.text)
         bx, by, bz = self.block
         lane = np.arange(bx * by * bz).reshape(1, bz, by, bx) % self.wave_lanes
         count = np.minimum(lane, 32) if half == "lo" else np.maximum(lane - 32, 0)
         return terms.add(before, terms.of(count))
 
-    def _compute(self, step: Step) -> Number:
+    def _compute(self, step: decoding.Step) -> decoding.Number:
         values = [self._get(operand) for operand in step.operands]
         if step.opcode in ("extractelement", "insertelement"):
-            vector, at = _vector(values[0]), _scalar_of(values[-1])
+            vector, at = _lanes(values[0]), _scalar_of(values[-1])
             if at.terms:
-                raise UnknownStepError("an element of a vector by a computed number", step.text)
+                raise decoding.UnknownStepError(
+                    "an element of a vector by a computed number", step.text
+                )
             if step.opcode == "extractelement":
                 return vector[at.c]
             return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])
         if step.opcode == "shufflevector":
-            both = (*_vector(values[0]), *_vector(values[1]))
+            both = (*_lanes(values[0]), *_lanes(values[1]))
             return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))
         if step.opcode == "bitcast" and len(_lanes(values[0])) != (step.lanes or 1):
             return _regroup(step, _lanes(values[0]))
@@ -290,29 +285,24 @@ class Interpreter:
             return tuple(self._scalar(step, list(row)) for row in zip(*rows, strict=True))
         return self._scalar(step, [value for value in values if isinstance(value, Sum)])
 
-    def _scalar(self, step: Step, values: list[Sum]) -> Sum:
-        function = _OPERATIONS.get(step.opcode)
-        if function is not None:
-            return function(step, values)
-        raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
+    def _scalar(self, step: decoding.Step, values: list[Sum]) -> Sum:
+        if step.opcode not in _OPERATIONS:
+            raise decoding.UnknownStepError(f"an instruction `{step.opcode}`", step.text)
+        return _OPERATIONS[step.opcode](step, values)
 
 
-def _scalar_of(value: Number) -> Sum:
+def _scalar_of(value: decoding.Number) -> Sum:
     return cast(Sum, value)
 
 
-def _vector(value: Number) -> tuple[Sum, ...]:
-    return cast("tuple[Sum, ...]", value)
-
-
-def _lanes(value: Number) -> tuple[Sum, ...]:
+def _lanes(value: decoding.Number) -> tuple[Sum, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _regroup(step: Step, parts: tuple[Sum, ...]) -> Number:
+def _regroup(step: decoding.Step, parts: tuple[Sum, ...]) -> decoding.Number:
     """The same bits in another number of lanes."""
     if len(parts) * step.source_bits > 64:
-        raise UnknownStepError("a cast of more than 64 bits", step.text)
+        raise decoding.UnknownStepError("a cast of more than 64 bits", step.text)
     whole = Sum(0)
     for place, part in enumerate(parts):
         low = terms.wrap(part, step.source_bits, signed=False)
@@ -324,7 +314,7 @@ def _regroup(step: Step, parts: tuple[Sum, ...]) -> Number:
     return tuple(terms.wrap(terms.bitwise("lshr", whole, by, 64), step.bits) for by in shifts)
 
 
-def _joined(value: Number, before: Number, mask: Mask) -> Number:
+def _joined(value: decoding.Number, before: decoding.Number, mask: Mask) -> decoding.Number:
     """The value where the mask holds, else what came another way."""
     if value is before:
         return value
@@ -337,33 +327,33 @@ def _joined(value: Number, before: Number, mask: Mask) -> Number:
     return terms.of(np.where(terms.whole(mask), value.array(), before.array()))
 
 
-def _shift_left(step: Step, values: list[Sum]) -> Sum:
+def _shift_left(step: decoding.Step, values: list[Sum]) -> Sum:
     a, b = values
     if not b.terms:
         return terms.wrap(terms.scale(a, 1 << (b.c & 63)), step.bits)
     return terms.bitwise("shl", a, b, step.bits)
 
 
-def _or(step: Step, values: list[Sum]) -> Sum:
+def _or(step: decoding.Step, values: list[Sum]) -> Sum:
     if step.how == "disjoint":
         return terms.wrap(terms.add(values[0], values[1]), step.bits)
     return terms.bitwise("or", values[0], values[1], step.bits)
 
 
-def _extend(step: Step, values: list[Sum]) -> Sum:
+def _extend(step: decoding.Step, values: list[Sum]) -> Sum:
     if step.opcode == "sext":
         return values[0] if step.source_bits > 1 else terms.scale(values[0], -1)
     return terms.wrap(values[0], step.source_bits, signed=False)
 
 
-def _element(step: Step, values: list[Sum]) -> Sum:
+def _element(step: decoding.Step, values: list[Sum]) -> Sum:
     address = values[0]
     for index, stride in zip(values[1:], step.strides, strict=True):
         address = terms.add(address, terms.scale(index, stride))
     return terms.wrap(address, 64)
 
 
-_OPERATIONS: Mapping[str, Callable[[Step, list[Sum]], Sum]] = {
+_OPERATIONS: Mapping[str, Callable[[decoding.Step, list[Sum]], Sum]] = {
     "add": lambda step, v: terms.wrap(terms.add(v[0], v[1]), step.bits),
     "sub": lambda step, v: terms.wrap(terms.add(v[0], v[1], -1), step.bits),
     "mul": lambda step, v: terms.wrap(terms.multiply(v[0], v[1]), step.bits),

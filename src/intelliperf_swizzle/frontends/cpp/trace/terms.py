@@ -9,12 +9,14 @@ of thousands of workgroups. Bounds of the terms decide most comparisons without 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.frontends.ssa import ORDERS
 from intelliperf_swizzle.records import Int64Array
 
 AXES = 4
@@ -134,17 +136,18 @@ def wrap(a: Sum, bits: int, *, signed: bool = True) -> Sum:
 
 
 _BITWISE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "and": lambda x, y: x & y,
-    "or": lambda x, y: x | y,
-    "xor": lambda x, y: x ^ y,
-    "lshr": lambda x, y: x >> y,
-    "ashr": lambda x, y: x >> y,
-    "shl": lambda x, y: x << y,
-    "udiv": lambda x, y: x // np.where(y == 0, 1, y),
-    "urem": lambda x, y: x % np.where(y == 0, 1, y),
-    "sdiv": lambda x, y: np.sign(x) * np.sign(y) * (abs(x) // np.where(y == 0, 1, abs(y))),
-    "srem": lambda x, y: np.sign(x) * (abs(x) % np.where(y == 0, 1, abs(y))),
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "lshr": lambda x, y: x >> (y & 63),
+    "ashr": lambda x, y: x >> (y & 63),
+    "shl": lambda x, y: x << (y & 63),
+    "udiv": lambda x, y: x // (y + (y == 0)),
+    "urem": lambda x, y: x % (y + (y == 0)),
+    "sdiv": lambda x, y: abs(x) // (abs(y) + (y == 0)) * (1 - 2 * ((x < 0) ^ (y < 0))),
+    "srem": lambda x, y: abs(x) % (abs(y) + (y == 0)) * (1 - 2 * (x < 0)),
 }
+"""Of integers and of arrays; what is poison is any number."""
 UNSIGNED = ("lshr", "udiv", "urem")
 
 
@@ -155,8 +158,7 @@ def bitwise(how: str, a: Sum, b: Sum, bits: int) -> Sum:
     if not a.terms and not b.terms:
         low = (1 << bits) - 1
         x, y = (a.c & low, b.c & low) if how in UNSIGNED else (a.c, b.c)
-        exact = _exact(how, x, y, bits)
-        return wrap(Sum(exact), bits)
+        return wrap(Sum(_BITWISE[how](x, y)), bits)
     x_array, y_array = a.array(), b.array()
     if how in UNSIGNED:
         if bits >= 64 and (a.lo < 0 or b.lo < 0):
@@ -167,43 +169,21 @@ def bitwise(how: str, a: Sum, b: Sum, bits: int) -> Sum:
         return wrap(of(_BITWISE[how](x_array, y_array).astype(np.int64)), bits)
 
 
-def _exact(how: str, x: int, y: int, bits: int) -> int:
-    if how in ("shl", "lshr", "ashr"):
-        y = min(y & (1 << bits) - 1, bits - 1)
-        return x << y if how == "shl" else x >> y
-    if how in ("and", "or", "xor"):
-        return {"and": x & y, "or": x | y, "xor": x ^ y}[how]
-    if y == 0:
-        return 0
-    quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-    return quotient if how.endswith("div") else x - quotient * y
-
-
 def compare(how: str, a: Sum, b: Sum, bits: int) -> Sum:
     """1 where the predicate of LLVM's `icmp` holds, else 0."""
     if how[0] == "u":
         a, b = wrap(a, bits, signed=False), wrap(b, bits, signed=False)
         if bits >= 64 and (a.lo < 0 or b.lo < 0 or a.hi >> 63 or b.hi >> 63):
             x, y = (one.array().view(np.uint64) for one in (a, b))
-            return of(PREDICATES[how[1:]](x, y).astype(np.int64))
+            return of(ORDERS[how[1:]](x, y).astype(np.int64))
     kind = how if how in ("eq", "ne") else how[1:]
-    if kind in ("lt", "ge") and (a.hi < b.lo or a.lo >= b.hi):
-        return Sum(int((a.hi < b.lo) == (kind == "lt")))
-    if kind in ("gt", "le") and (a.lo > b.hi or a.hi <= b.lo):
-        return Sum(int((a.lo > b.hi) == (kind == "gt")))
-    if kind in ("eq", "ne") and (a.hi < b.lo or b.hi < a.lo):
+    if kind not in ("eq", "ne"):
+        first, last = ORDERS[kind](a.lo, b.hi), ORDERS[kind](a.hi, b.lo)
+        if first == last:
+            return Sum(int(first))
+    elif a.hi < b.lo or b.hi < a.lo:
         return Sum(int(kind == "ne"))
-    return of(PREDICATES[kind](add(a, b, -1).array(), 0).astype(np.int64))
-
-
-PREDICATES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "lt": np.less,
-    "gt": np.greater,
-    "le": np.less_equal,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-}
+    return of(ORDERS[kind](add(a, b, -1).array(), 0).astype(np.int64))
 
 
 def extreme(how: str, a: Sum, b: Sum, bits: int) -> Sum:
@@ -229,10 +209,7 @@ def count_bits(how: str, a: Sum, bits: int) -> Sum:
         for shift in (1, 2, 4, 8, 16, 32):
             x = x | x >> np.uint64(shift)
         x = ~x & low
-    count = np.zeros(x.shape, np.int64)
-    for k in range(bits):
-        count += (x >> np.uint64(k) & np.uint64(1)).astype(np.int64)
-    return of(count)
+    return of(sum((x >> np.uint64(k) & np.uint64(1) for k in range(bits)), np.zeros_like(x)))
 
 
 def choose(condition: Sum, a: Sum, b: Sum) -> Sum:

@@ -17,14 +17,10 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
+from intelliperf_swizzle.frontends.cpp.trace import slice_interpreter
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
-from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
-    CurrentUpdate,
-    Interpreter,
-    Sum,
-)
 from intelliperf_swizzle.trace import sharing
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
@@ -100,14 +96,14 @@ class _Tracing:
         self._values, by_reference = _values(launch, kernel.types)
         self._buffers = buffers = _buffers(launch, kernel)
         self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
-        self._update = CurrentUpdate(kernel.slice.updates)
+        self._update = slice_interpreter.CurrentUpdate(kernel.slice.updates)
         self._begin = np.array([buffer.begin for buffer in buffers], np.int64)
         self._end = np.array([buffer.begin + buffer.bytes for buffer in buffers], np.int64)
         self._segments = tuple(
             records.Segment(buffer.names, buffer.begin // records.LINE_BYTES, buffer.bytes)
             for buffer in buffers
         )
-        self._runner: Interpreter | SliceExecution
+        self._runner: slice_interpreter.Interpreter | SliceExecution
         if executed:
             passed = [
                 by_reference.get(number, (value % (1 << 64)).to_bytes(8, "little"))
@@ -117,11 +113,11 @@ class _Tracing:
         else:
             self._runner = self._interpreter(kernel.slice.text)
 
-    def _interpreter(self, text: str) -> Interpreter:
+    def _interpreter(self, text: str) -> slice_interpreter.Interpreter:
         launch, kernel = self._launch, self._kernel
         variables = {name: at for name, (at, _) in kernel.variables.items()}
         program = decode_slice(text, kernel.code.symbol, variables)
-        return Interpreter(
+        return slice_interpreter.Interpreter(
             program, launch.grid, launch.options["block"], kernel.code.wave_lanes, self._values,
             self._memory, self._update, folds(program, kernel.slice.conflicting),
         )  # fmt: skip
@@ -170,7 +166,7 @@ class _Tracing:
     def _folds(self) -> dict[str, bool]:
         """What may bring workgroups together, by name, and whether it does; it may, if executed."""
         symbol, runner = self._kernel.code.symbol, self._runner
-        if not isinstance(runner, Interpreter):
+        if not isinstance(runner, slice_interpreter.Interpreter):
             return {f"{symbol}: executed": False}
         texts = {step.id: step.text for block in runner.program.steps.values() for step in block}
         return {
@@ -196,7 +192,7 @@ class _Tracing:
         return np.stack((0 * lanes, 0 * lanes, lanes), axis=1) if lanes.any() else None
 
     def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
-        if isinstance(self._runner, Interpreter):
+        if isinstance(self._runner, slice_interpreter.Interpreter):
             return sharing.reads_what_is_written(
                 trace, self._memory.all_places, recorder.value_loads
             )
@@ -219,9 +215,9 @@ class _Tracing:
     def _run(self, recorder: Observer, counted: TraceRecorder | None) -> None:
         programs, done, batch = self._launch.programs, 0, _FIRST_BATCH
         while done < programs:
-            Sum.largest = 1
+            slice_interpreter.Sum.largest = 1
             ran = self._runner.run(np.arange(done, min(programs, done + batch)), recorder)
-            each = max(1, Sum.largest // ran)
+            each = max(1, slice_interpreter.Sum.largest // ran)
             done += ran
             batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // each))
             if counted is not None and counted.accesses * (programs / done) > _MOST_ACCESSES:

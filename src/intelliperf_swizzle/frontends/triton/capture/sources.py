@@ -223,7 +223,8 @@ _KNOWN = re.compile(
 )
 """What gives the same in each run."""
 _SET = re.compile(
-    r"(?<!\bself)(?<!\bcls)\.(\w+) *=[^=]|setattr\(\w+, *[\"'](\w+)|globals\(\)(?:\.update\(|\[.)(\w+)"
+    r"(?<!\bself)(?<!\bcls)\.(\w+) *=[^=]"
+    r"|(?:setattr\(\w+, *.|globals\(\)\[.|globals\(\)\.update\()(\w+)"
 )
 """Sets an attribute, or a global by its name."""
 _Statement: TypeAlias = ast.stmt | None

@@ -84,10 +84,7 @@ class Sources:
         if op.name == "tt.call":
             ends = (block.ops[-1] for block in self.kernel.functions[op.symbol].regions[0])
             return [end.operands[place] for end in ends if end.name == "tt.return"]
-        return [
-            *op.operands,
-            *(v for inner in op.walk() if inner is not op for v in inner.operands),
-        ]
+        return [operand for inner in op.walk() for operand in inner.operands]
 
     def _handed_over(self, value: str) -> list[str]:
         """What an argument of a basic block is given."""

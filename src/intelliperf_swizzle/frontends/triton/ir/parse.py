@@ -433,9 +433,8 @@ def split_commas(text: str) -> list[str]:
     """Cuts at commas outside of brackets."""
     cuts = [-1, *(place for place, one, depth in _depths(text) if one == "," and not depth)]
     ends = [*cuts[1:], len(text)]
-    return (
-        [text[a + 1 : b].strip() for a, b in zip(cuts, ends, strict=True)] if text.strip() else []
-    )
+    items = [text[a + 1 : b].strip() for a, b in zip(cuts, ends, strict=True)]
+    return items if text.strip() else []
 
 
 def _pairs(text: str) -> tuple[list[str], list[str]]:

@@ -182,7 +182,8 @@ class Loaded:
         names = dict(reversed([*views]))
         found = []
         for place, loads in self._begins.items() if self._count <= MOST_BLOCKS else ():
-            (size, *others), (begin, end) = {load[0] for load in loads}, self._bounds(place)
+            size, *others = {load[0] for load in loads}
+            begin, end = int(self._memory.begin[place]), int(self._memory.end[place])
             programs, first = (np.concatenate([load[n] for load in loads]) for n in (1, 2))
             pairs = np.unique(np.stack((programs, first - begin)), axis=1)
             taken = np.unique(pairs[1][(pairs[1] >= 0) & (pairs[1] < end - begin)])
@@ -190,9 +191,6 @@ class Loaded:
             if not others and not (taken % size).any() and len(taken) < blocks == pairs.shape[1]:
                 found.append(Loads(names[self._memory.numbers[place]], blocks, len(taken)))
         return tuple(found)
-
-    def _bounds(self, place: int) -> tuple[int, int]:
-        return int(self._memory.begin[place]), int(self._memory.end[place])
 
 
 def observe_each(launches: Sequence[Launch], _: Path) -> Iterator[Observation | str]:

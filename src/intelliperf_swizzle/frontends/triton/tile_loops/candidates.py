@@ -11,7 +11,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intelliperf_swizzle.frontends.triton.source.reads import bound_names, definition, scope_of
+from intelliperf_swizzle.frontends.triton.source.reads import (
+    bound_names,
+    definition,
+    names_in,
+    scope_of,
+)
 from intelliperf_swizzle.records import Counter, Launch, TileLoop
 
 
@@ -64,10 +69,9 @@ def find_candidates(launch: Launch) -> list[CandidateLoop]:
 def _heads(loop: ast.For | ast.While) -> Iterator[Counter]:
     """What may hold a number when the body begins."""
     own = bound_names(loop)
-    nodes = ast.walk(loop.target if isinstance(loop, ast.For) else loop.test)
-    for name in dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)):
-        if name in own:
-            yield Counter(name, loop.body[0].lineno)
+    told = names_in(loop.target if isinstance(loop, ast.For) else loop.test)
+    for name in dict.fromkeys(one.id for one in told if one.id in own):
+        yield Counter(name, loop.body[0].lineno)
 
 
 def _middles(loop: ast.For | ast.While) -> Iterator[Counter]:
@@ -108,8 +112,4 @@ def _values(tree: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[str]:
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    return {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    return {one.id for one in names_in(tree) if isinstance(one.ctx, ast.Load)}

@@ -9,7 +9,7 @@ the IR says that they are these values; which program takes which number is comp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,8 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
     first = judged.first
     runs: tuple[tuple[int, int], ...] = ()
     if judged.base:
-        runs, first = tuple(_runs(kernel, judged, value)), _entry(kernel, judged)
+        around = _around(judged)
+        runs, first = tuple(_runs(judged, value)), around.inits[around.carried.index(judged.first)]
         stop = np.full(launch.programs, runs[-1][1] if runs else 0)
     else:
         stop = value(judged.stop) + judged.end_offset
@@ -92,13 +93,7 @@ def _around(judged: JudgedLoop) -> Op:
     return next(op for op in judged.op.parents() if op.name == "scf.for")
 
 
-def _entry(kernel: Kernel, judged: JudgedLoop) -> str:
-    """The number that a program begins with in the first of a run of loops."""
-    around = _around(judged)
-    return around.inits[around.carried.index(judged.first)]
-
-
-def _runs(kernel: Kernel, judged: JudgedLoop, value: Any) -> Iterator[tuple[int, int]]:
+def _runs(judged: JudgedLoop, value: Any) -> Iterator[tuple[int, int]]:
     """Begin and end of the numbers of each of a run of loops."""
     around, base = _around(judged), 0
     trips = range(*(int(value(name)[0]) for name in (around.start, around.stop, around.step)))
@@ -158,7 +153,7 @@ def _outcome(
         return reason or None if tiles else None
     if not taken.once:
         return "its numbers are not 0, 1, … up to a count, each taken once"
-    read = _read_from(launch, kernel, judged)
+    read = _read_from(kernel, judged)
     if isinstance(read, str):
         return read
     if judged.base and not read:
@@ -179,7 +174,7 @@ def _outcome(
     return _with_runs(loop, taken, read) if read else loop
 
 
-def _read_from(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> tuple[str, ...] | str:
+def _read_from(kernel: Kernel, judged: JudgedLoop) -> tuple[str, ...] | str:
     """The tensors that decide where numbers end; in words if they decide more than that."""
     if loads_behind(kernel, judged.first) or loads_behind(kernel, judged.step):
         return "where it begins, or its step, is read from memory"
@@ -198,7 +193,4 @@ def _with_runs(loop: TileLoop, taken: Taken, read: tuple[str, ...]) -> TileLoop 
     if len(np.unique(turn)) < len(turn) or (np.resize(turn, loop.tiles) != loop.program).any():
         return f"its end is read from `{read[0]}`, and its programs do not take numbers in turn"
     starts = [at for a, b in taken.runs for at in range(a, b, LONGEST)]
-    return TileLoop(
-        loop.line, loop.count, loop.counters, loop.program, loop.turn, None, loop.base,
-        tuple(starts), read,
-    )  # fmt: skip
+    return replace(loop, starts=tuple(starts), read_from=read)

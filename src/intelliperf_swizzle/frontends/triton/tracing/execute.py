@@ -16,7 +16,6 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.memory import deciding_numbers, scalar_values
 from intelliperf_swizzle.frontends.triton.walk.running import (
     DeadlockError,
     Live,
@@ -81,7 +80,7 @@ def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
     recorder = _recorder(launch, live)
     run = run_together(live, recorder)
     trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.waits)
-    trace = replace(trace, immaterial=_immaterial(launch, live, run.control))
+    trace = replace(trace, immaterial=live.immaterial(launch, run.control))
     if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotKnownError("what a program does depends on what the launch itself writes")
     return trace, recorder
@@ -114,24 +113,13 @@ def _trace(
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
                    for side, of in enumerate(sides or (0,)) if of not in rows}  # fmt: skip
     unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
-    decisive = live.plan.executed.values
-    numbers = {name: (name,) for name in deciding_numbers(kernel, launch, decisive)}
+    numbers = {name: (name,) for name in live.deciding_numbers(launch)}
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
         trace, hands_over=handed, placed=handed or trace.waits or not placed.isdisjoint(changed),
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
         uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip
-
-
-def _immaterial(launch: Launch, live: Live, control: int) -> tuple[str, ...]:
-    """The arguments that decided nothing."""
-    numbers = enumerate(live.memory.numbers)
-    undecided = [number for place, number in numbers if not control >> place + 1 & 1]
-    tensors = [name for number in undecided for name in live.memory.names(number)]
-    scalars = scalar_values(live.plan.kernel, launch)
-    decisive = live.plan.executed.values
-    return (*tensors, *(name for name, value in scalars.items() if value not in decisive))
 
 
 def _one_by_one(launch: Launch, kernel: Kernel, note: str) -> Trace:

@@ -10,7 +10,7 @@ An address that the application itself handed over, as an integer or in a tensor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import EllipsisType
 from typing import TypeAlias
 
@@ -251,7 +251,7 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
         TraceError: an argument of the kernel is none of the launch.
     """
     bound: dict[str, blocks.Block] = {}
-    for name, _, value in _paired(kernel, launch):
+    for name, _, value in paired(kernel, launch):
         if "tensordesc" in kernel.types[name]:
             continue  # passes make a pointer of it, and numbers that are arguments of their own
         element = blocks.element_of(kernel.types[name])
@@ -271,37 +271,16 @@ def scalar_values(kernel: Kernel, launch: Launch) -> dict[str, str]:
     """The scalar arguments of a launch that are values of its kernel: argument -> value."""
     return {
         name: value
-        for value, name, argument in _paired(kernel, launch)
+        for value, name, argument in paired(kernel, launch)
         if isinstance(launch.arguments.get(name), int | float) and argument is not None
     }
-
-
-def deciding_numbers(kernel: Kernel, launch: Launch, decisive: Container[str]) -> list[str]:
-    """The floats, and numbers in tuples, of which what decides is made, as the kernel names them.
-
-    Args:
-        kernel: of the launch.
-        launch: any.
-        decisive: the values that decide.
-    """
-    values = {name: value for value, name, _ in _paired(kernel, launch)}
-    return [
-        re.sub(r"\.(\d+)", r"[\1]", name)
-        for name, leaf in launch.leaves()
-        if isinstance(leaf, float) or (isinstance(leaf, int) and _is_item(name, launch))
-        if name not in values or values[name] in decisive  # 1 is compiled in
-    ]
-
-
-def _is_item(name: str, launch: Launch) -> bool:
-    return isinstance(launch.arguments[name.partition(".")[0]], tuple)
 
 
 _SIMPLE = (TensorArgument, int, float, bool, type(None))
 """What is an argument of the kernel unless it is None or an integer 1, which are compiled in."""
 
 
-def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
+def paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
     """Value, name and argument of each."""
     leaves = [*launch.leaves()]
     present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from intelliperf_swizzle.frontends.ssa import ORDERS
 from intelliperf_swizzle.frontends.triton.ir.parse import Op
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Array,
@@ -154,10 +155,6 @@ _LIBDEVICE: Mapping[str, Function] = {
         "log2", "rsqrt", "sin", "sqrt", "tan", "tanh", "trunc",
     )},
 }  # fmt: skip
-_ORDERS: Mapping[str, Function] = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-    "ge": np.greater_equal,
-}  # fmt: skip
 
 
 def on_lanes(p: Programs, function: Function, blocks: Sequence[Block], element: Element) -> Block:
@@ -197,7 +194,7 @@ def _compare(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     """`slt`, `uge`, `eq` of integers; `olt`, `une`, `ord` of floats: without NaN, or with it."""
     predicate = op.text.split(",")[0].strip()
     if op.name == "arith.cmpi":
-        order = _ORDERS[predicate[-2:]]
+        order = ORDERS[predicate[-2:]]
         unsigned = predicate[0] == "u" and len(predicate) == 3
         return on_lanes(p, as_unsigned(order) if unsigned else order, b, kind[0])
 
@@ -207,7 +204,7 @@ def _compare(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
             return ~unordered if predicate == "ord" else unordered
         if predicate in ("true", "false"):
             return np.full(unordered.shape, predicate == "true")
-        found = _ORDERS[predicate[1:]](left, right)
+        found: Array = ORDERS[predicate[1:]](left, right)
         return found | unordered if predicate[0] == "u" else found & ~unordered
 
     return on_lanes(p, function, b, kind[0])
@@ -356,18 +353,16 @@ def _dot(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
 
 # --- reductions and scans -----------------------------------------------------------------------
 
-_UFUNCS: Mapping[str, np.ufunc] = {
-    "arith.addi": np.add, "arith.addf": np.add, "arith.muli": np.multiply,
-    "arith.mulf": np.multiply, "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
-    "arith.maxnumf": np.fmax, "arith.minnumf": np.fmin, "arith.maximumf": np.maximum,
-    "arith.minimumf": np.minimum, "arith.andi": np.bitwise_and, "arith.ori": np.bitwise_or,
-    "arith.xori": np.bitwise_xor,
-}  # fmt: skip
+_IN_ANY_ORDER = (
+    *(np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin),
+    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor),
+)
 
 
 def reduction(combine: Combine, single: str) -> Operation:
     """A `tt.reduce` or `tt.scan` by its region; `single` names a lone operation there."""
-    ufunc = _UFUNCS.get(single)
+    made = _ON_LANES.get(single)
+    ufunc = made if made in _IN_ANY_ORDER else None
     return lambda p, op, b, _: (_reduce if op.name == "tt.reduce" else _scan)(
         _full(p, b), b, op, combine, ufunc if len(b) == 1 else None
     )
