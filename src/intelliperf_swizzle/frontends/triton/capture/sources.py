@@ -7,12 +7,12 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 import re
 import symtable
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
@@ -109,7 +109,7 @@ class _SourceReader:
             self.keys[id(function)] = key
             self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
             self.functions[key] = self._read(function)
-            self._note_computed(function, self.functions[key], jit_function)
+            self._note_computed(function, self.functions[key])
         return self.keys[id(function)]
 
     def _new_key(self, wanted: str) -> str:
@@ -151,22 +151,18 @@ class _SourceReader:
             if name in scope and getattr(builtins, name, NOT_A_CONSTANT) is not scope[name]
         }
 
-    def _note_computed(
-        self, function: types.FunctionType, read: SourceFunction, live: JitFunction
-    ) -> None:
+    def _note_computed(self, function: types.FunctionType, read: SourceFunction) -> None:
         """Notes what a function reads that no text decides."""
         scope, code = function.__globals__, self.kernel.__code__
-        host = type(live).__name__ == "ConstexprFunction"  # Python runs it when it is compiled
+        file = str(scope.get("__file__") or read.file)
         for name, (kind, value) in _leaves(read.names):
-            root, decided = name.partition(".")[0], kind in ("unknown", "aggregate")
-            if kind in ("module", "attribute"):
-                decided = not host or value.partition(".")[0] in _LASTING
-            elif root not in function.__code__.co_freevars:
-                decided |= is_decided(str(scope.get("__file__") or read.file), name, kind)
+            root = name.partition(".")[0]
+            local = root in function.__code__.co_freevars
+            if kind in _LASTING or (not local and is_decided(file, name, kind)):
+                continue
             same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
-            said = same and not host and root not in code.co_varnames and kind[:5] == "const"
-            if not decided:
-                self.computed[name] = value if said else [f"{read.file}:{read.first_line}"]
+            said = same and root not in code.co_varnames and kind in _CONSTANTS
+            self.computed[name] = value if said else [f"{read.file}:{read.first_line}"]
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
@@ -216,75 +212,39 @@ class _SourceReader:
 
 # --- what the text of a program decides -----------------------------------------------------------
 
-_LASTING = ("builtins", "functools", "math", "triton", "typing")
-_KNOWN = re.compile(
-    r"(tl|triton\.language|math)\.\w+|triton\.(cdiv|next_power_of_2|jit)|jit|constexpr"
-    r"|torch\.(b?float|u?int|bool)\w*|abs|bool|float|int|len|max|min|round|str|sum|tuple"
+_LASTING = ("aggregate", "attribute", "module", "unknown")
+_CONSTANTS = ("constant", "constexpr")
+_LITERAL = re.compile(
+    r"""([\w.]*constexpr\()?(-?[\d.][\w.+-]*|True|False|None|tl\.\w+|'\w*'|"\w*")\)? *(#.*)?"""
 )
-"""What gives the same in each run."""
-_SET = re.compile(
-    r"(?<!\bself)(?<!\bcls)\.(\w+) *=[^=]"
-    r"|(?:setattr\(\w+, *.|globals\(\)\[.|globals\(\)\.update\()(\w+)"
-)
-"""Sets an attribute, or a global by its name."""
-_Statement: TypeAlias = ast.stmt | None
 
 
-def is_decided(file: str, name: str, kind: str = "constant") -> bool:
-    """Whether text alone decides what a name of a module is: no file, no GPU, no environment.
+def is_decided(file: str, name: str, kind: str) -> bool:
+    """Whether text alone decides what a global is: no environment, file or GPU.
 
-    One statement of the module binds it: to what is made of constants or, a jit function, as a
-    definition or an import; and no module of the user's sets an attribute of that name.
+    Its module sets it once, to a literal, or defines or imports it; and no module of the user's
+    sets an attribute of that name.
 
     Args:
         file: of the module.
-        name: a global's, or of an attribute of one.
+        name: of the global, or of an attribute of a module.
         kind: as in `SourceFunction.names`.
     """
-    root, _, attribute = name.partition(".")
-    statement = _bindings(file)[0].get(root)
-    if statement is None or (attribute or root) in _set_from_outside():
-        return False
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
-        return kind == "function"
-    nodes = [one for one in ast.walk(statement.value) if isinstance(one, ast.Name | ast.Attribute)]
-    parts = {id(one.value) for one in nodes if isinstance(one, ast.Attribute)}
-    read = (ast.unparse(one) for one in nodes if id(one) not in parts)
-    return all(_KNOWN.fullmatch(one) or is_decided(file, one, kind) for one in read)
-
-
-def _set_from_outside() -> set[str]:
-    """The names of attributes that modules of the user's set, of whatever it is."""
-    modules = (one for one in list(sys.modules.values()) if not _is_installed(one.__name__))
+    root, last = name.partition(".")[0], name.rpartition(".")[2]
+    modules = [one for named, one in [*sys.modules.items()] if not _is_installed(named)]
     files = {str(getattr(one, "__file__", None)) for one in modules}
-    return set().union(*(_bindings(one)[1] for one in files if "-packages" not in one))
+    own = (_text(one) for one in files if one.endswith(".py") and "-packages" not in one)
+    outside = rf"(?<!self)\.{last} *=[^=]|setattr\(.*\b{last}\b|globals\(\).*\b{last}\b"
+    bound = re.findall(rf"^(.*)\b{root} *(?::[^=\n]+)?=(?!=) *(.*)$", _text(file), re.M)
+    defined = re.findall(rf"^( *)def {root}\b", _text(file), re.M)
+    if any(re.search(outside, one) for one in own):
+        return False
+    literal = len(bound) == 1 and not bound[0][0] and _LITERAL.fullmatch(bound[0][1])
+    return bool(literal) or (kind not in _CONSTANTS and not bound and defined in ([], [""]))
 
 
-@cache
-def _bindings(file: str) -> tuple[Mapping[str, _Statement], frozenset[str]]:
-    """The statement that alone binds each global name of a module, and attributes that it sets."""
-    try:
-        text = Path(file).read_text("utf-8")
-        tree = ast.parse(text)
-    except (OSError, SyntaxError, ValueError):
-        return {}, frozenset()
-    found: dict[str, _Statement] = {}
-    for one in tree.body:
-        for name in _bound(one):
-            found[name] = one if name not in found and not hasattr(one, "orelse") else None
-    declared = (one.names for one in ast.walk(tree) if isinstance(one, ast.Global))
-    found.update(dict.fromkeys(name for names in declared for name in names))
-    return found, frozenset(name for some in _SET.findall(text) for name in some if name)
-
-
-def _bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement of a module binds; what it is made of binds its own."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return {statement.name}
-    nodes = list(ast.walk(statement))
-    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
-    return stored | {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+def _text(file: str) -> str:
+    return "".join(linecache.getlines(file))
 
 
 def _leaves(names: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:

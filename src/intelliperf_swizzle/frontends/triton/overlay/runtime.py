@@ -121,10 +121,7 @@ def _key(kernel: Any) -> str:
 
 def _rule_for(source: Any) -> Any:
     """The first rule for the constexprs of an `ASTSource`, or its own: `swizzle_rule`."""
-    given = {name: source.constants.get((at,), ...) for at, name in enumerate(source.fn.arg_names)}
-    known = {**source.fn.fn.__globals__, **inspect.getclosurevars(source.fn.fn).nonlocals, **given}
-    plain = ((name, getattr(value, "value", value)) for name, value in known.items())
-    values = {name: getattr(value, "name", value) for name, value in plain}  # a type's
+    values = {name: source.constants.get((at,), ...) for at, name in enumerate(source.fn.arg_names)}
     own = getattr(source.fn, "swizzle_rule", None)
     for rule in [own] if own else _active.get(_key(source.fn), ()) if _active else ():
         if any(config.items() <= values.items() for config in rule.get("configs") or [{}]):

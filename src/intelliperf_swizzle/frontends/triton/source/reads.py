@@ -9,23 +9,16 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, TypeAlias
+from typing import Any
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError, SwizzleError
 from intelliperf_swizzle.frontends.triton.ir.render import bodies
 from intelliperf_swizzle.language import INPUTS, parse
 from intelliperf_swizzle.language.syntax import Expression, Loop
 from intelliperf_swizzle.language.syntax import reads as reads_of
-from intelliperf_swizzle.records import (
-    Argument,
-    Counter,
-    DtypeArgument,
-    Launch,
-    SourceFunction,
-    TensorArgument,
-    TileLoop,
-)
+from intelliperf_swizzle.records import Argument, Counter, Launch, SourceFunction, TileLoop
 
 
 def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
@@ -48,8 +41,6 @@ def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
 
 
 AXES = (0, 1, 2)
-_NOTHING = ast.Pass()
-_Part: TypeAlias = tuple[Sequence[ast.stmt], ast.AST]
 
 
 @dataclass(frozen=True)
@@ -275,101 +266,84 @@ def _expression(value: ast.expr, arguments: set[str]) -> Expression | None:
 
 # --- what is compiled -----------------------------------------------------------------------------
 
-_ACCESS = re.compile(r"load|store|gather|scatter|atomic_\w+")
-_ELSEWHERE = re.compile(r"is_(cuda|hip)\w*|cuda_capability_geq|current_target|num_(warps|threads)")
-"""Functions whose answer is known when a kernel is compiled, and is no argument's."""
+_ACCESS = re.compile(r"\b(load|store|gather|scatter|atomic_\w+)\(")
+_ELSEWHERE = re.compile(
+    r"\b(?:is_(?:cuda|hip)\w*|cuda_capability_geq|current_target|num_(?:warps|threads))\(.*?\)"
+)
+"""Calls whose answer is known when a kernel is compiled, and is no argument's."""
 
 
 def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tuple[str, ...]]:
     """Where parts of the text begin that may access memory and are not in a launch's IR -> what
-    may decide that, arguments or what no patch can test.
+    may decide that: arguments, types of tensors, or what no patch can test.
 
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
     nothing is known of what another value does. What is no number counts always if it is compared.
     """
-    compared = _compared(definition(launch.source.entry), launch.source.entry)
-    kinds = str | DtypeArgument | TensorArgument | None
-    words = {_told(launch, n): n for n, one in launch.arguments.items() if isinstance(one, kinds)}
-    found: dict[str, tuple[str, ...]] = {
-        told: (told,) for told, name in words.items()
-        if name in compared and not isinstance(launch.arguments.get(told), TensorArgument)
-    }  # fmt: skip
+    compared = _compared(launch)
+    kinds = str | records.DtypeArgument | None
+    words = (name for name, one in launch.arguments.items() if isinstance(one, kinds))
+    types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
+    always = [*(name for name in words if name in compared), *(one for one in types if "." in one)]
+    found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
         tree = definition(function)
         assigned = frozenset[str]().union(*map(bound_names, tree.body))
         first = function.first_line - 1
         there = {line - first for file, line in filter(None, compiled) if file == function.file}
         whole, *parts = _parts(tree.body)
-        for part, test in parts if there.intersection(_lines(whole[0])) else ():
-            lines = _lines(part)
-            if there.isdisjoint(lines) and _may_access(part, function, launch):
-                read = {one.id for one in names_in(test)}
+        for lines, test in parts if there.intersection(whole[0]) else ():
+            text = "\n".join(function.text.splitlines()[lines.start - 1 : lines.stop - 1])
+            if there.isdisjoint(lines) and _may_access(text, function, launch):
+                read = {*re.findall(r"\w+", test)}
                 known = key == launch.source.kernel and read.isdisjoint(assigned)
                 names = read & launch.arguments.keys() if known else launch.arguments
                 decide = [_told(launch, name) for name in names if _is_compiled_in(launch, name)]
-                called = (one for one in ast.walk(test) if isinstance(one, ast.Call))
-                decide += [ast.unparse(c) for c in called if _ELSEWHERE.fullmatch(_called(c))]
-                found[where(function, lines.start)] = tuple(decide)
+                found[where(function, lines.start)] = (*decide, *_ELSEWHERE.findall(test))
                 there.update(lines)  # what is in it goes with it
     return found
 
 
-def _told(launch: Launch, name: str) -> str:
-    """What a patch can test of an argument; of a tensor, its type, if that is asked for."""
-    tensor = isinstance(launch.arguments[name], TensorArgument)
-    asked = f"{name}.dtype.element_ty"
-    return asked if tensor and asked in launch.source.entry.text else name
-
-
-def _compared(tree: ast.FunctionDef, function: SourceFunction) -> set[str]:
+def _compared(launch: Launch) -> set[str]:
     """The names that conditions and comparisons read, or that functions are given which may."""
     read: list[ast.AST] = []
-    for node in ast.walk(tree):
+    helpers = {one.name for one in launch.source.functions.values()}
+    for node in ast.walk(definition(launch.source.entry)):
         if isinstance(node, ast.If | ast.IfExp | ast.While):
             read.append(node.test)
         elif isinstance(node, ast.Compare | ast.BoolOp):
             read.append(node)
-        elif isinstance(node, ast.Call) and _key(node, function):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in helpers:
             read += [*node.args, *node.keywords]
     return {one.id for each in read for one in names_in(each)}
 
 
-def _parts(body: Sequence[ast.stmt], test: ast.AST = _NOTHING) -> Iterator[_Part]:
-    """Statements and the condition under which they stand; the outer ones first."""
-    yield body, test
+def _told(launch: Launch, name: str) -> str:
+    """What a patch can test of an argument; of a tensor, its type, if that is asked for."""
+    asked = f"{name}.dtype.element_ty"
+    tensor = isinstance(launch.arguments.get(name), records.TensorArgument)
+    return asked if tensor and asked in launch.source.entry.text else name
+
+
+def _parts(body: Sequence[ast.stmt], test: str = "") -> Iterator[tuple[range, str]]:
+    """Lines of statements and the condition under which they stand; the outer ones first."""
+    yield range(body[0].lineno, (body[-1].end_lineno or 0) + 1), test
     for number, one in enumerate(body):
         if isinstance(one, ast.If | ast.For | ast.While):
-            inner = one.iter if isinstance(one, ast.For) else one.test
+            inner = ast.unparse(one.iter if isinstance(one, ast.For) else one.test)
             returns = any(isinstance(each, ast.Return) for each in ast.walk(one))
             rest = body[number + 1 :] if returns else []
             for part in filter(None, (one.body, one.orelse, rest)):
                 yield from _parts(part, inner)
 
 
-def _lines(body: Sequence[ast.stmt]) -> range:
-    return range(body[0].lineno, (body[-1].end_lineno or 0) + 1)
-
-
-def _called(call: ast.Call) -> str:
-    """The last name of what is called."""
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
-
-
-def _key(call: ast.Call, function: SourceFunction) -> str | None:
-    """The jit function that is called by its name, or by a module's."""
-    meaning: Any = ("namespace", function.names)
-    for name in ast.unparse(call.func).split("."):
-        meaning = meaning[1].get(name, ("unknown", {})) if meaning[0] == "namespace" else ("", {})
-    return meaning[1] if meaning[0] == "function" else None
-
-
-def _may_access(body: Sequence[ast.stmt], function: SourceFunction, launch: Launch) -> bool:
-    """Whether statements access memory, or call a function that may."""
-    calls = [c for one in body for c in ast.walk(one) if isinstance(c, ast.Call)]
-    inner = (launch.source.functions.get(_key(one, function) or "") for one in calls)
-    return any(_ACCESS.fullmatch(_called(one)) for one in calls) or any(
-        _may_access(definition(one).body, one, launch) for one in inner if one and one != function
-    )
+def _may_access(text: str, function: SourceFunction, launch: Launch) -> bool:
+    """Whether a text accesses memory, or calls a function that may."""
+    others = {key: one for key, one in launch.source.functions.items() if one != function}
+    meant = (function.names.get(name, "?") for name in re.findall(r"\b(\w+)\(", text))
+    keys = {one[1] for one in meant if one[0] == "function"}
+    called = (one for key, one in others.items() if key in keys or f".{one.name}(" in text)
+    return bool(_ACCESS.search(text)) or any(_may_access(one.text, one, launch) for one in called)
 
 
 def _is_compiled_in(launch: Launch, name: str) -> bool:
