@@ -31,16 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from intelliperf_swizzle.edit import (
-    Edit,
-    Place,
-    change_lines,
-    headline,
-    lines_of,
-    patch_root,
-    read_exactly,
-    unified_diff,
-)
+from intelliperf_swizzle import edit as edits
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.ir.render import RULE
@@ -78,7 +69,7 @@ class _Change:
         insertions: line -> the lines to insert before it.
     """
 
-    replacements: tuple[tuple[Place, str], ...]
+    replacements: tuple[tuple[edits.Place, str], ...]
     insertions: Mapping[int, tuple[str, ...]]
 
 
@@ -89,13 +80,13 @@ def edit(
     *,
     name: str,
     roots: Sequence[Path],
-) -> Edit:
+) -> edits.Edit:
     """Inserts the swizzle before the first read of a program id; as of `ports.Editor`.
 
     Where the text cannot carry it, or others use that text, the kernel alone changes when it is
     compiled (see `overlay`): the edit has no file and no diff.
     """
-    read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
+    edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
     most = max(launches, key=lambda launch: launch.programs)
     rules = rules_of(most, swizzle, target, recorded_configs(launches))
     try:
@@ -104,7 +95,7 @@ def edit(
         if not rules or isinstance(error, NoSwizzleError):
             raise
         note = f"no patch can carry it: {error.fact}; `apply` changes the compiled kernel"
-        new = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
+        new = edits.Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
     if most.loop:
         text = new.functions[most.source.kernel]
         rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
@@ -119,7 +110,7 @@ def splice(
     launches: Sequence[Launch],
     name: str = "swizzle",
     roots: Sequence[Path] = (),
-) -> Edit:
+) -> edits.Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
     Args:
@@ -141,8 +132,8 @@ def splice(
     for launch in launches:
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
-    root = patch_root(source.entry.file, roots or (path.parent,))
-    before = read_exactly(path)
+    root = edits.patch_root(source.entry.file, roots or (path.parent,))
+    before = edits.read_exactly(path)
     named = {read.named: read.axis for own in reads.values() for read in own if read.named}
     recorded, numbers = conditions(launches)
     tests = [f"{constexpr} == {axis}" for constexpr, axis in named.items()]
@@ -159,8 +150,8 @@ def splice(
             _check_scope(source, key, request)
             changes[key] = _change(source.functions[key], own, request)
     after, functions = _rewritten(source, changes, before)
-    diff = unified_diff({str(path): before}, {str(path): after}, root)
-    return Edit(
+    diff = edits.unified_diff({str(path): before}, {str(path): after}, root)
+    return edits.Edit(
         functions=functions, files={str(path): after}, before={str(path): before}, diff=diff
     )
 
@@ -198,8 +189,8 @@ def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: La
         same = known and (known.file, known.first_line) == (function.file, function.first_line)
         if not (same and key in readers) and texts.find_reads(function):
             raise SpliceError(
-                f"{texts.where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
-                f"`{launch.kernel}` and not in others",
+                f"{texts.where(function, 1)}: `{function.name}` reads `program_id` in some launches "
+                f"of `{launch.kernel}` and not in others",
                 hint="pass the program id to the helper",
             )
 
@@ -220,8 +211,8 @@ def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
         missing.append(f"the configuration, and only that with {recorded} was recorded")
     if key != source.kernel and missing:
         raise SpliceError(
-            f"{texts.where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
-            f"{missing[0]}",
+            f"{texts.where(function, 1)}: helper `{function.name}` reads `program_id` but does "
+            f"not know {missing[0]}",
             hint="pass the program id to the helper",
         )
 
@@ -281,7 +272,7 @@ def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Spl
     plain = {o: f"{language}.program_id({named.get(axis, axis)})" for axis, o in outputs.items()}
     lines = [*code.lines, *naming, *_kept(plain, request, language)]
     block = (
-        f"# {headline(request.name, request.target.name)}",
+        f"# {edits.headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
     )
     return _Change(
@@ -309,7 +300,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
     tree = texts.definition(function)
     language = texts.language_name(function) or "tl"
     _check_arguments(request.swizzle, function, tree, loop)
-    replacements: list[tuple[Place, str]] = []
+    replacements: list[tuple[edits.Place, str]] = []
     insertions: dict[int, tuple[str, ...]] = {}
     for counter in loop.counters:
         scope = texts.scope_of(tree, counter)
@@ -337,7 +328,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
         lines = [*begin, *code.lines, *naming, *(line.format(outputs[0]) for line in end)]
         lines += _kept({output: counter.name}, request, language)
         insertions[counter.line] = (
-            f"# {headline(request.name, request.target.name)}",
+            f"# {edits.headline(request.name, request.target.name)}",
             *under(request.condition, lines, {output: counter.name}),
         )
         replacements += [
@@ -380,8 +371,8 @@ def _check_arguments(
     assigned = frozenset[str]().union(*map(texts.bound_names, tree.body))
     if rebound := sorted(_arguments(swizzle) & assigned):
         raise SpliceError(
-            f"{texts.where(function, loop.line)}: the kernel assigns its argument `{rebound[0]}`, which "
-            "the swizzle reads",
+            f"{texts.where(function, loop.line)}: the kernel assigns its argument "
+            f"`{rebound[0]}`, which the swizzle reads",
             hint="take a swizzle that reads other arguments",
         )
 
@@ -428,9 +419,9 @@ def _first_line(
     while index and not texts.begins_line(tree.body[index], lines):
         index -= 1
     if not texts.begins_line(tree.body[index], lines):
+        at = texts.where(function, tree.body[index].lineno)
         raise SpliceError(
-            f"{texts.where(function, tree.body[index].lineno)}: the body stands on the line of `def`",
-            hint="give the body lines of its own",
+            f"{at}: the body stands on the line of `def`", hint="give the body lines of its own"
         )
     return tree.body[index].lineno
 
@@ -442,13 +433,13 @@ def _rewritten(
     source: KernelSource, changes: dict[str, _Change], before: str
 ) -> tuple[str, dict[str, str]]:
     """The whole file with all changes, and the changed functions as they stand in it."""
-    lines, functions = lines_of(before), {}
+    lines, functions = edits.lines_of(before), {}
     for key in sorted(changes, key=lambda key: -source.functions[key].first_line):  # numbers hold
         function, change = source.functions[key], changes[key]
         start = function.first_line - 1
         end = start + len(function.text.rstrip("\n").split("\n"))
         _check_unchanged(function, lines[start:end])
-        lines[start:end] = own = change_lines(
+        lines[start:end] = own = edits.change_lines(
             lines[start:end], change.replacements, change.insertions, indent=function.indent
         )
         text = "".join(line.removeprefix(function.indent) for line in own)
