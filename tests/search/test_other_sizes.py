@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle import Run, optimize, score
+from intelliperf_swizzle.dependence import find_dependence
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
@@ -332,6 +333,35 @@ def test_a_loop_that_carries_a_value_by_a_flag_is_renumbered_without_it(tmp_path
 def test_a_type_that_decides_what_is_compiled_cannot_be_tested_by_a_patch(tmp_path: Path) -> None:
     effect = "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
     assert optimized(TURNED.replace("EFFECT", effect), tmp_path).best is None
+
+
+HOOKED = """
+import torch, triton, triton.language as tl
+
+def raised(arguments):
+    arguments["flags"].fill_(1)
+
+@triton.autotune([triton.Config({}), triton.Config({}, num_warps=8, pre_hook=HOOK)], key=[])
+@triton.jit
+def kernel(x, flags):
+    tl.store(x + tl.program_id(0), 1, mask=tl.load(flags) == 0)
+
+flags = torch.zeros(1, dtype=torch.int32, device="cuda")
+kernel[(64,)](torch.zeros(64, device="cuda"), flags)
+"""
+
+
+@pytest.mark.parametrize("hook", ["raised", "None"])
+def test_what_the_hook_of_another_configuration_may_change_is_not_known(
+    tmp_path: Path, hook: str
+) -> None:
+    """Nothing that a patch can test tells which configuration a launch has."""
+    application = tmp_path / "application.py"
+    application.write_text(HOOKED.replace("HOOK", hook))
+    [launch] = launches_of(application)
+    found = find_dependence(trace(launch), launch)
+    assert bool(found.unknown) is (hook == "raised")
+    assert "`flags` holds decides" in found.unknown or hook == "None"
 
 
 def test_floats_that_decide_nothing_tell_no_launches_apart(tmp_path: Path) -> None:

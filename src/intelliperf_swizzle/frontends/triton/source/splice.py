@@ -189,8 +189,8 @@ def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: La
         same = known and (known.file, known.first_line) == (function.file, function.first_line)
         if not (same and key in readers) and texts.find_reads(function):
             raise SpliceError(
-                f"{texts.where(function, 1)}: `{function.name}` reads `program_id` in some launches "
-                f"of `{launch.kernel}` and not in others",
+                f"{texts.where(function, 1)}: `{function.name}` reads `program_id` in some "
+                f"launches of `{launch.kernel}` and not in others",
                 hint="pass the program id to the helper",
             )
 

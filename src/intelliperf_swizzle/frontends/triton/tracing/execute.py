@@ -106,8 +106,8 @@ def _trace(
         op: kernel.line(op) for op in flow.conflicting(kernel)
     }
     changed = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
-    handed = flow.accessed_by(kernel).hands_over
-    placed = live.storages(flow.placed_by_contents(kernel))
+    accessed = flow.accessed_by(kernel)
+    placed = live.storages(flow.placed_by_contents(kernel)) & live.storages(accessed.changed)
     rows = {n for _, view in launch.tensors() if view.storage in changed for n in view.strides if n}
     for op, sides in flow.folds(kernel).items():  # what a tensor has in a row stays in it
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
@@ -116,7 +116,8 @@ def _trace(
     numbers = {name: (name,) for name in live.deciding_numbers(launch)}
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
-        trace, hands_over=handed, placed=handed or trace.waits or not placed.isdisjoint(changed),
+        trace, hands_over=accessed.hands_over,
+        placed=accessed.hands_over or trace.waits or bool(placed),
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
         uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip
