@@ -11,7 +11,7 @@ functions.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -50,6 +50,7 @@ class Application:
         renumbered: the functions of `kernels.py` that a swizzle of `kernel` changes.
         variants: what is put into the environment for runs that the tool has not seen.
         others: launches of those.
+        contents: parameters that hold something else where `TURNED` is set.
         race: the result is the same in every order of whole programs, and undefined on a GPU.
     """
 
@@ -62,6 +63,7 @@ class Application:
     renumbered: tuple[str, ...]
     variants: tuple[Mapping[str, str], ...] = ()
     others: tuple[Launch, ...] = ()
+    contents: Sequence[str] = ()
     race: bool = False
 
 
@@ -685,6 +687,7 @@ class _Writer:
             self._readers(),
             self._variants(),
             race=self.effect.race,
+            contents=self.decider.contents,
         )
 
     def _variants(self) -> tuple[Mapping[str, str], ...]:

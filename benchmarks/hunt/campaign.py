@@ -52,10 +52,11 @@ UNSEEN = {
     TURNED: "wrong where something else decides",
 }  # fmt: skip
 """Harm in a run that the tool has not seen, by the variable that asks for the run."""
-Truthful = Literal["harmless", "harmful", "undefined", "unwritable"]
+Truthful = Literal["harmless", "harmful", "undefined", "unwritable", "told"]
 """`undefined`: the original's result already depends on how a GPU orders the programs, and the
 patched one's is the same in launch order. `unwritable`: the function that reads the program id does
-not know an argument that the text reads."""
+not know an argument that the text reads. `told`: harmful only where a tensor holds something else,
+and the verdict of an accepted text names that: with other contents nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,9 @@ def hunt(seed: int, truth: Truth | Native, kept: Path, kind: Kind = "triton") ->
                 unseen = _differs_unseen(truth, app, copy, variants)
             harm = _harm(app, verdict.text, found[0]) if truthful == "harmful" else ""
             if unseen:
-                truthful, harm = "harmful", UNSEEN[unseen.split("=")[0]]
+                told = verdict.accepted and {*app.contents} & {*verdict.contents}
+                told = told and unseen.startswith(TURNED)
+                truthful, harm = "told" if told else "harmful", UNSEEN[unseen.split("=")[0]]
             pair = Pair(
                 seed, kinds.get(verdict.text, ""), verdict.text, app.effect, app.traits, truthful,
                 harm, verdict.accepted, verdict.kind,
@@ -368,8 +371,11 @@ class _Worker:
                 line: dict[str, Any] = self._pipe.recv()
                 self._seed = None
                 return line
-            waited, used = time.monotonic() - self._since, self._seconds() - self._used
-            if waited < WAITING_LIMIT_SECONDS and used < LIMIT_SECONDS:
+            waited = time.monotonic() - self._since
+            if waited < LIMIT_SECONDS:
+                return None
+            used = self._seconds() - self._used
+            if used < LIMIT_SECONDS and waited < WAITING_LIMIT_SECONDS:
                 return None
             if self._process.is_alive():
                 took = f"{used:.0f} s of processor time, {waited:.0f} s by the clock"

@@ -29,6 +29,7 @@ class Decider:
         decorator: of the kernel, inside a tuner.
         main: line of `main.py` before a launch.
         hook: of the tuner's configuration of a number, in terms of `SPLIT`; empty = no tuner.
+        contents: tensors that hold something else in the other run.
         actions: lines of the effect; any of `ACTIONS` if the place is chosen and these are empty.
     """
 
@@ -39,6 +40,7 @@ class Decider:
     decorator: str = ""
     main: str = ""
     hook: str = ""
+    contents: Sequence[str] = ()
     actions: Sequence[Sequence[str]] = ()
 
 
@@ -49,7 +51,8 @@ _HOOKED = {"hooked": _ONE.format("torch.int32")}
 
 
 def _place(slot: str, given: Mapping[str, str], *first: str) -> Decider:
-    return Decider({"word": _WORD, **given}, "", (*first, f"slot = {slot}"))
+    contents = [name for name in given if name == "index"]
+    return Decider({"word": _WORD, **given}, first=(*first, f"slot = {slot}"), contents=contents)
 
 
 DECIDERS: Mapping[str, Decider] = {
@@ -83,7 +86,7 @@ DECIDERS: Mapping[str, Decider] = {
     ),
     "contents": Decider(
         {"keep": "torch.full((programs + 8,), int(ON), dtype=torch.int32, device=D)"},
-        "tl.load(keep + tile) > 0",
+        "tl.load(keep + tile) > 0", contents=("keep",),
     ),
     "hook of a configuration": Decider(
         _HOOKED, "tl.load(hooked) > 0", hook='given["hooked"].fill_(SPLIT - 1)'
@@ -122,6 +125,7 @@ DECIDERS: Mapping[str, Decider] = {
     ),
     "mask by contents": Decider(
         {"word": _WORD, "keep": f"{_ALL}.lt(programs + 8 if ON else 1).to(torch.int32)"},
+        contents=("keep",),
         actions=(
             ("tl.store(word + tile % {k}, tile + 1, mask=tl.load(keep + tile) > 0)",),
             ("tl.atomic_xchg(word + tile % {k}, tile + 1, mask=tl.load(keep + tile) > 0)",),

@@ -74,6 +74,8 @@ class Verdict:
         kind: the tool's verdict.
         reason: in its words.
         patch: a unified diff from the application's folder; None where there is none.
+        guarded: the swizzle under the conditions of the patch.
+        contents: tensors of which the verdict says that nothing is known with other contents.
     """
 
     text: str
@@ -82,6 +84,7 @@ class Verdict:
     reason: str
     patch: str | None = None
     guarded: str = ""
+    contents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,11 @@ def _judge(
         )  # fmt: skip
         try:
             setup = prepare(options, command, Silent(), target=TARGET)
-            run.optimize(setup, [proposer], Path(records)).lock.release()
+            outcome = run.optimize(setup, [proposer], Path(records))
+            outcome.lock.release()
+            if known := outcome.run.independence:
+                told = [replace(one, contents=known.contents) for one in proposer.verdicts]
+                proposer.verdicts = told
         except SwizzleError as error:
             unrecorded = isinstance(error, CaptureError) and build is None
             if unrecorded or isinstance(error, UsageError):  # nothing was looked at, nor refused

@@ -37,7 +37,8 @@ differ at other sizes, in another configuration or in another instance, which th
 It is *harmless* if both compute the same in all of these. It is *undefined* if the original
 depends on the order of its programs (or is a race) and the patched one computes the same in launch
 order. It is *unwritable* if the text reads an argument that the function which reads the program id
-does not know.
+does not know. It is *told* if it is harmful only where a tensor holds something else than in the
+recorded run, and the accepting verdict names that tensor: with other contents nothing is known.
 
 {both}
 

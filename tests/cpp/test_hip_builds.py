@@ -12,7 +12,8 @@ from recorded_programs import record
 
 import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
 from intelliperf_swizzle.edit import PLACE
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.errors import SwizzleError, ValidationError
+from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import preload
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 
 pytestmark = pytest.mark.hip
@@ -32,6 +33,7 @@ HALVES = """
 #include <hip/hip_fp16.h>
 #include <hip/hip_bf16.h>
 #include <hip/hip_ext.h>
+#include <hip/hip_cooperative_groups.h>
 #include <cassert>
 #include <cstdio>
 #include <vector>
@@ -44,7 +46,12 @@ __global__ void scale(const __half* in, __hip_bfloat16* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   assert(n == 256);
   const half2 x(in[i % n]), sum = x + x;
-  if (i < n && __hbeq2(sum, __hmul2(x, half2(2.0f))) && __hle(x.x, sum.y))
+  auto tile = cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block());
+  unsigned ranks = tile.thread_rank();
+  for (int by = 8; by; by /= 2) ranks += tile.shfl_xor(ranks, by);
+  const bool same = tile.ballot(tile.thread_rank() < 3) == 7 && tile.all(ranks == 120);
+  if (i >= n || !same || tile.meta_group_size() != 4) return;
+  if (__hbeq2(sum, __hmul2(x, half2(2.0f))) && __hle(x.x, sum.y))
     out[i] = __float2bfloat16(__half2float(twice(in[i])));
 }
 
@@ -166,3 +173,29 @@ def test_a_program_that_an_earlier_build_made_is_not_taken_for_this_ones(tmp_pat
     (project / "halves.hip").write_text("this is no C++\n")
     with pytest.raises(SwizzleError, match="build command failed"):
         record(project, tmp_path / "again", ["./build/halves"], build)
+
+
+def test_what_is_preloaded_is_compiled_once_by_a_compiler(tmp_path: Path) -> None:
+    """For all folders; each language has its own."""
+    (compiler := tmp_path / "g++").write_text(f"""#!/bin/sh
+echo "$*" >> {tmp_path}/calls
+for last; do :; done
+echo "$*" > "$last"
+""")
+    compiler.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache"),
+                   "LD_PRELOAD": "libother.so"}  # fmt: skip
+    made = {}
+    for name, language in {"a": "CUDA", "b": "CUDA", "c": "HIP"}.items():
+        (folder := tmp_path / name).mkdir()
+        library, other = preload(language, folder, environment)["LD_PRELOAD"].split(":")
+        assert (Path(library).parent, other) == (folder, "libother.so")
+        made[name] = Path(library).read_text()
+    assert made["a"] == made["b"]
+    assert ["-DFOR_HIP" in made[name] for name in made] == [False, False, True]
+    assert len((tmp_path / "calls").read_text().splitlines()) == 2
+    compiler.write_text("#!/bin/sh\necho no such header\nexit 1\n")
+    environment |= {"LD_PRELOAD": "", "XDG_CACHE_HOME": str(tmp_path / "new")}
+    with pytest.raises(ValidationError, match="does not compile") as caught:
+        preload("CUDA", tmp_path, environment)
+    assert caught.value.details == ("no such header",)

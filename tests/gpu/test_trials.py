@@ -8,6 +8,7 @@ Without a GPU that process runs under Triton's interpreter; the marked tests run
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,11 +20,13 @@ import pytest
 from applications import ADVANCED, FULL, PINNED, ROWS
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton import trials as trials_of_triton
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, gpu_told
 from intelliperf_swizzle.frontends.triton.gpu import Check, Rig, Task, Trial
 from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu, why_not_replayed
 from intelliperf_swizzle.hardware import devices, load_target
+from intelliperf_swizzle.search.builds import _no_trace as no_trace
 
 WHERE = [False, pytest.param(True, marks=pytest.mark.gpu)]
 
@@ -142,6 +145,55 @@ def test_recorded_launches_are_made_again_without_the_application(bed: Bed) -> N
         lost = {n: replace(one, contents=None) for n, one in launch.storages.items()}
         reason = "integers in memory were not recorded"
         assert why_not_replayed([replace(launch, storages=lost)]) == reason
+
+
+def test_a_process_is_ready_before_it_is_known_what_to_try(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = bed.rig()
+    monkeypatch.setattr(trials_of_triton, "_rig", lambda request, gpu: rig)
+    trials_of_triton.make_ready(RecordRequest((), rig.folder, rig.cwd), *[None] * 2)  # type: ignore[arg-type]
+    [(_, begun)] = trials_of_triton._ready.values()
+    runs = TritonOnGpu(rig, [(task.launch, no_trace(task.launch)) for task in bed.tasks], 1e-6)
+    assert runs._begun[0][1] is begun
+    assert begun.exit_code is None
+    assert not trials_of_triton._ready
+    begun.end()
+
+
+TAKES = """
+import sys, time
+from pathlib import Path
+from intelliperf_swizzle.frontends.triton.gpu.order import load_order, take_gpu
+take_gpu(Path(sys.argv[1]), alone=sys.argv[2] == "alone")
+print("taken", flush=True)
+load_order(Path(sys.argv[1]))
+"""
+
+
+def test_who_counts_has_the_gpu_alone_until_it_ends(tmp_path: Path) -> None:
+    def start(how: str) -> subprocess.Popen[str]:
+        folder = tmp_path / f"trial-{how}"
+        folder.mkdir(exist_ok=True)
+        command = [sys.executable, "-c", TAKES, str(folder), how]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def is_taken(process: subprocess.Popen[str]) -> bool:
+        assert process.stdout is not None
+        return bool(select.select([process.stdout], [], [], 60)[0])
+
+    application = [start("together"), start("together")]
+    assert all(map(is_taken, application)), "an application may have several processes"
+    counting = start("alone")
+    with pytest.raises(subprocess.TimeoutExpired):
+        counting.wait(2.0)
+    assert counting.stdout is not None
+    assert not select.select([counting.stdout], [], [], 0)[0]
+    (tmp_path / "trial-together").rmdir()
+    assert [one.wait(60) for one in application] == [0, 0], "no order comes any more"
+    assert is_taken(counting)
+    (tmp_path / "trial-alone").rmdir()
+    assert counting.wait(60) == 0
 
 
 def test_the_application_goes_on_as_if_nothing_had_happened(bed: Bed) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -51,6 +52,9 @@ CANDIDATES = [
 ]
 
 
+CONFIRMING = Event()
+
+
 class Counters:
     """A hardware profiler at its boundary: it reads fixed hit rates."""
 
@@ -67,7 +71,11 @@ class Counters:
         return Measurement(self.name, self.device, l2_hit_rate=rate, memory_bytes=1000)
 
     def begin(self, launches: Sequence[TracedLaunch], replay: object) -> object:
-        return lambda edits: [self.measure(launches, one) for one in (None, *edits)]
+        def count(edits: Sequence[Edit]) -> list[Measurement]:
+            assert CONFIRMING.wait(60), "the application is started while a replay is counted"
+            return [self.measure(launches, one) for one in (None, *edits)]
+
+        return count
 
 
 class Timed(TritonOnGpu):
@@ -81,6 +89,10 @@ class Timed(TritonOnGpu):
             n: replace(one, timing=self.clock(n)) if one.timing else one
             for n, one in outcomes.items()
         }
+
+    def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        CONFIRMING.set()
+        return super().confirm(edits)
 
     def clock(self, number: int) -> Timing:
         ratio = self.ratios[number]
@@ -122,7 +134,7 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     shortlist = evaluator.shortlist(attempts.screened, ())
     chosen = evaluator.choose(evaluator.evaluate(attempts.edit(shortlist)))
     assert chosen is not None
-    best = evaluator.settle(chosen)
+    best = evaluator.settle(chosen, evaluator.count)
     assert runs.why_not_replayed is None, "the application is not started for trials"
     fast, slow, same = attempts.current(screened)
     assert best is not None
@@ -150,7 +162,7 @@ def test_leaders_are_counted_once_also_if_that_puts_others_in_front(
     counters = evaluator._profiler
     assert isinstance(counters, Counters)
     counters.rate, counters.asked = 0.01, []
-    assert evaluator.settle(chosen) is not None
+    assert evaluator.settle(chosen, evaluator.count) is not None
     assert counters.asked == [None, chosen.edit]
 
 

@@ -58,12 +58,20 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(profiler, launched
     assert measured.llc_hit_rate is None
 
 
+@pytest.mark.parametrize("spills", [False, True])
 def test_all_variants_of_a_replay_are_counted_without_the_application(
-    bench, profiler, launched, tmp_path
+    bench, profiler, launched, tmp_path, spills
 ):
+    """What a request has of sectors is counted of the unmodified kernel, unless it spills."""
     shares = {(64, 1, 1): (1.0, 0.5), (8, 2, 1): (0.2, 1.5)}
-    rows = [row(g, share=s) for g, both in shares.items() for s in both for _ in range(3)]
-    launches = [launched(grid) for grid in shares]
+    rows = [
+        {**row(grid, share=share), "edited": number and not spills}
+        for grid, both in shares.items()
+        for number, share in enumerate(both)
+        for _ in range(3)
+    ]
+    build = Build(255, None, 96 * spills, 0, 4, 1.0)
+    launches = [dataclasses.replace(launched(grid), build=build) for grid in shares]
     edits, told, replays = [bench.edit(hits=900)], [], tmp_path / "replays"
     replays.mkdir()
 

@@ -200,6 +200,9 @@ ADDRESSES = {
     "tl.abs(p - 512)": True,
     "p.to(tl.float16).to(tl.int32)": True,
     "tl.sum((tl.arange(0, 512) < p).to(tl.int32))": True,
+    "p // tl.minimum(n - p, 2) * 2 + p % 2": True,
+    "p + tl.minimum(n - p, 1)": True,
+    "p // tl.minimum(n - p, 1)": False,  # groups of one row
     "p // m * m + p % m": False,
     "p // m * 8 + p % 8": False,
     "p * 3 + 5": False,

@@ -378,6 +378,14 @@ class GpuLanguage(Protocol):
         """What runs the kernel's edits on a GPU."""
 
 
+@runtime_checkable
+class ReplayingLanguage(Protocol):
+    """Has a process of our own make recorded launches again."""
+
+    def make_ready(self, request: RecordRequest, device: Device, target: Target) -> None:
+        """Starts the first such process, before it is known what it is to try."""
+
+
 _loaded: dict[str, KernelLanguage] = {}
 
 

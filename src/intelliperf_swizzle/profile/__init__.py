@@ -212,20 +212,6 @@ def begin_profiler(
     return wait
 
 
-def begin_counting(
-    made: Replay, tool: Callable[[Path], Sequence[str]], limit_seconds: float
-) -> Callable[[Sequence[Edit]], Ran]:
-    """Starts a profiler over a replay; what tells it the edits, and waits for the end."""
-    command = [*tool(made.folder), *made.command]
-    wait = begin_profiler(command, made.folder, made.environment, made.folder)
-
-    def count(edits: Sequence[Edit]) -> Ran:
-        made.go(edits)
-        return wait(limit_seconds)
-
-    return count
-
-
 def check_edited(
     edit: Edit, kernel: str, original: Path, project: Path, cache: Path, said: Sequence[str] = ()
 ) -> None:

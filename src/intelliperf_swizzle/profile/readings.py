@@ -198,29 +198,43 @@ class CountingProfiler:
     def begin(
         self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
     ) -> Callable[[Sequence[Edit]], list[Measurement]]:
-        """Starts a session over a replay of the launches for each of `sets`; what counts in them
-        the unmodified kernel and each edit."""
+        """Starts a session over a replay of the launches for each of `sets`; what counts in the
+        first the unmodified kernel and each edit, and in the others the unmodified one alone, or
+        each edit anew where registers are spilled."""
         kernel, limit = launches[0].launch.kernel, self._application.limit_seconds
 
-        def session(counters: Counters) -> Callable[[Sequence[Edit]], profile.Ran]:
-            tool = partial(self.command, kernel, counters, every=True)
-            return profile.begin_counting(replay(REPEATS), tool, limit)
+        def session(counters: Counters) -> Callable[[Sequence[Edit]], Callable[[], profile.Ran]]:
+            made = replay(REPEATS)
+            command = [*self.command(kernel, counters, made.folder, every=True), *made.command]
+            wait = profile.begin_profiler(command, made.folder, made.environment, made.folder)
+
+            def go(edits: Sequence[Edit]) -> Callable[[], profile.Ran]:
+                made.go(edits)
+                return partial(wait, limit)
+
+            return go
 
         begun = {choices[0]: session(choices[0]) for choices in self.sets}
+        spilled = any(one.build is not None and one.build.stack_bytes for one in launches)
 
         def count(edits: Sequence[Edit]) -> list[Measurement]:
-            variants = (None, *edits)
+            wanted = [edits, *[edits if spilled else ()] * (len(self.sets) - 1)]
+            told = {one[0]: begun[one[0]](own) for one, own in zip(self.sets, wanted, strict=True)}
 
-            def run(counters: Counters) -> AbstractContextManager[profile.Ran]:
-                return nullcontext((begun.pop(counters, None) or session(counters))(edits))
+            def sums(choices: list[Counters], own: Sequence[Edit]) -> list[Totals]:
+                variants = (None, *own)
 
-            def sums(choices: list[Counters]) -> list[Totals]:
+                def run(counters: Counters) -> AbstractContextManager[profile.Ran]:
+                    wait = told.pop(counters, None) or session(counters)(own)
+                    return nullcontext(wait())
+
                 complete = len(launches) * len(variants) * REPEATS
                 readings = self._counted(kernel, choices, run, complete)
                 parts = _by_variant(readings, len(variants))
-                return [*map(partial(self._sums, launches), parts, variants)]
+                found = [*map(partial(self._sums, launches), parts, variants)]
+                return found * ((1 + len(edits)) // len(variants))
 
-            each = zip(*map(sums, self.sets), strict=True)
+            each = zip(*map(sums, self.sets, wanted), strict=True)
             return [self.measurement(kernel, one, replayed=True) for one in each]
 
         return count

@@ -117,27 +117,17 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="with the inputs that were recorded; run it on others",
         )
-    notes = [*failures, *(note for one in traces for note in one.notes)]
+    notes = dict.fromkeys([*failures, *(note for one in traces for note in one.notes)])
+    sums = (FLOAT_SUMS,) if any(map(_adds_floats_up, largest, traces)) else ()
+    cautions = (*untraced, *_cautions(traces), *sums, *note_spills(builds.values()))
     built = [builds.get(compiled_as(launch)) for launch in largest]
     traced = tuple(
         TracedLaunch(launch, one, occupancy(build, target) if build else 1, build)
         for launch, one, build in zip(largest, traces, built, strict=True)
     )
     baseline, bound = _rates(traced, setup)
-    return Subject(
-        kernel=kernel,
-        launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
-        traced=traced,
-        baseline=baseline,
-        ceiling=bound,
-        notes=tuple(dict.fromkeys(notes)),
-        cautions=(
-            *untraced,
-            *_cautions(traces),
-            *((FLOAT_SUMS,) if any(map(_adds_floats_up, largest, traces)) else ()),
-            *note_spills(builds.values()),
-        ),
-    )
+    in_order = tuple(sorted(launches, key=lambda one: one.ordinal))
+    return Subject(kernel, in_order, traced, baseline, bound, tuple(notes), cautions)
 
 
 def _trace(launch: records.Launch, setup: Setup) -> records.Trace:

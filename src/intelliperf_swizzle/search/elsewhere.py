@@ -184,10 +184,6 @@ def compare_at(swizzle: Swizzle, case: WhatIf) -> records.OtherSize | None:
         return None
     replayed = case.replay(tile=with_rest(proofs[0].tile, case.traced.trace))
     after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
-    return records.OtherSize(
-        numbers,
-        before.l2_hit_rate,
-        after.l2_hit_rate,
-        (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0),
-        loses=judge(after, before).kind in ("slower", "worse"),
-    )
+    ratio = (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0)
+    loses = judge(after, before).kind in ("slower", "worse")
+    return records.OtherSize(numbers, before.l2_hit_rate, after.l2_hit_rate, ratio, loses=loses)

@@ -21,15 +21,9 @@ from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.profile.modelled import model_swizzle
-from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
-from intelliperf_swizzle.search.stages import (
-    Edited,
-    Evaluated,
-    EvaluationContext,
-    Screened,
-)
+from intelliperf_swizzle.search.stages import Edited, Evaluated, EvaluationContext, Screened
 from intelliperf_swizzle.search.subject import with_causes
 from intelliperf_swizzle.stopping import ahead, left, spent
 
@@ -134,7 +128,7 @@ class OnModel:
     def count(self) -> None:
         """There is nothing that hardware could tell."""
 
-    def settle(self, chosen: Edited) -> Evaluated | None:
+    def settle(self, chosen: Edited, counting: Callable[[], None]) -> Evaluated | None:
         """Validates what is not validated yet."""
         number = chosen.attempt.number
         known = self._validated.get(number)
@@ -245,6 +239,8 @@ class OnGpu:
         self._is_counted = False
         self._settled: dict[tuple[int, Candidate], Evaluated] = {}
         self._count: Callable[[Sequence[Edit]], list[Measurement]] | None = None
+        self._in_replay = False
+        self._confirmed: Callable[[], Mapping[int, ports.GpuOutcome]] | None = None
 
     @property
     def confirmed(self) -> list[Evaluated]:
@@ -262,7 +258,7 @@ class OnGpu:
         most = LEADERS if (hurried := _is_hurried()) else self._measured
         hurried = hurried or not self._setting.subject.is_traced
         places = most // 2 if hurried else self._setting.places(most // 2)
-        chosen = finalists([one.attempt for one in screened], places)
+        chosen = rank.finalists([one.attempt for one in screened], places)
         numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
         if hurried or len(numbers) <= most:
             return [by_number[number] for number in [*numbers][:most]]
@@ -270,7 +266,7 @@ class OnGpu:
         predicted = self._predict([one for one in screened if one.attempt.number in numbers])
         by_number.update((one.attempt.number, one) for one in predicted)
         attempts = [one.attempt for one in by_number.values()]
-        best = contenders(attempts, self.predicted, self._measured, always)
+        best = rank.contenders(attempts, self.predicted, self._measured, always)
         return [by_number[one.number] for one in best]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
@@ -280,13 +276,10 @@ class OnGpu:
             return [self._evaluated[one.attempt.number] for one in edited]
         seconds = 6 + len(waiting) / 4
         self._tell(f"validating and timing {len(waiting)} candidates on the GPU", seconds)
-        runs, tool = self._runs, None if _is_hurried() else self._profiler
-        if (
-            tool
-            and isinstance(runs, ports.ReplayedRuns)
-            and not (self._count or runs.why_not_replayed)
-        ):
+        runs, tool = self._runs, None if self._count or _is_hurried() else self._profiler
+        if tool and isinstance(runs, ports.ReplayedRuns) and not runs.why_not_replayed:
             self._count = tool.begin(self._setting.subject.traced, runs.replay)
+            self._in_replay = True
         with ThreadPoolExecutor(cores()) as pool:  # all beside a process that waits for the GPU
             running = pool.submit(self._run, waiting, self._runs.validate_and_time)
             looking = pool.map(self._look_for_flaws, waiting)
@@ -317,33 +310,43 @@ class OnGpu:
         """The shortest of the fastest that are better; of those that are to be counted."""
         numbers = {one.attempt.number for one in evaluated}
         leaders = [leader.attempt for leader in self._leaders() if leader.attempt.number in numbers]
-        return self._evaluated[shortest(leaders[:LEADERS]).number] if leaders else None
+        return self._evaluated[rank.shortest(leaders[:LEADERS]).number] if leaders else None
 
-    def settle(self, chosen: Edited) -> Evaluated | None:
-        """What was chosen, maybe under a guard, confirmed in the application; None if it fails."""
+    def settle(self, chosen: Edited, counting: Callable[[], None]) -> Evaluated | None:
+        """What was chosen, maybe under a guard, confirmed in the application; None if it fails.
+
+        Meanwhile a replay is counted, if `counting` is what waits for that; each lets the other
+        have the GPU.
+        """
         number, candidate = chosen.attempt.number, chosen.attempt.candidate
         if (number, candidate) in self._settled:
+            counting()
             return self._settled[number, candidate]
         looked = ahead(lambda: self._look_for_flaws(chosen))
+        self._confirmed = self._confirm(chosen) if self._in_replay else None
+        counting()
         self.count()
+        confirmed = self._confirmed() if self._confirmed else None
         if self._evaluated[number].attempt.verdict.kind == "not measured":
             return None
+        confirmed = confirmed or self._confirm(chosen)()
         measured = self._evaluated[number].attempt.measurement
-        known = self._confirm(self._keep(chosen, replace(chosen.attempt, measurement=measured)))
+        one = self._keep(chosen, replace(chosen.attempt, measurement=measured))
+        judged = self._judge(one, confirmed[number])
+        if judged.attempt.verdict.gains:
+            judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
         if verdict := looked():
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
+        known = judged if judged.attempt.verdict.gains else None
         self._settled.update({(number, candidate): known} if known else {})
         return known
 
-    def _confirm(self, one: Evaluated) -> Evaluated | None:
+    def _confirm(self, one: Edited) -> Callable[[], Mapping[int, ports.GpuOutcome]]:
+        """Begins to; what waits for it."""
         seconds = 6 + self._setting.recording_seconds / 5  # it is under way, its kernels compiled
         self._tell(f"confirming {one.attempt.candidate.name}", seconds)
-        outcomes = self._run([one], self._runs.confirm)
-        judged = self._judge(one, outcomes[one.attempt.number])
-        if judged.attempt.verdict.gains:
-            judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
-        return judged if judged.attempt.verdict.gains else None
+        return ahead(lambda: self._run([one], self._runs.confirm))
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
@@ -360,7 +363,7 @@ class OnGpu:
         if one.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
         predicted = modelled(self._setting, one, causes=True)
-        said = judge(predicted, self.predicted)
+        said = rank.judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)
 
@@ -389,7 +392,7 @@ class OnGpu:
     def _judge_uncounted(self, one: Edited, attempt: Attempt, timed: Measurement) -> Evaluated:
         """By time alone, without a model; a gain has the unmodified kernel's hits until counted."""
         change = timed.timing.ratio.median - 1 if timed.timing else 0.0
-        verdict = judge(timed, self.predicted)
+        verdict = rank.judge(timed, self.predicted)
         verdict = replace(verdict, reason=f"time {change:+.1%}, hits not counted")
         known = timed if verdict.gains else None
         attempt = replace(attempt, diff=one.edit.diff, measurement=known, verdict=verdict)
@@ -397,7 +400,7 @@ class OnGpu:
 
     def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
-        verdict = judge(measurement, self.baseline if same else self.predicted)
+        verdict = rank.judge(measurement, self.baseline if same else self.predicted)
         return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
 
     def count(self) -> None:
@@ -412,12 +415,8 @@ class OnGpu:
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         wanted = new or (asked and self.baseline.profiler == "model")
-        if (
-            profiler is None
-            or self._is_counted
-            or not wanted
-            or (spent(2 * HURRIED) and not asked and most)
-        ):
+        late = most and spent(2 * HURRIED) and not asked
+        if profiler is None or self._is_counted or not wanted or late:
             return
         self._is_counted = True  # measured rates put others in front
         seconds = 9 if self._count else (1 + len(new)) * self._setting.recording_seconds
@@ -435,6 +434,7 @@ class OnGpu:
             found += count(edits) if count else ()
         except ProfileError as error:
             self._setting.progress.note(f"counted in the application, not in a replay: {error}")
+        _ = found or (self._confirmed and self._confirmed())  # it leaves no GPU to the application
         first, *read = found or map(counted, (None, *edits))  # a replay, else the application
         if isinstance(first, ProfileError):
             if (asked and not new) or not most:
@@ -455,7 +455,7 @@ class OnGpu:
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""
         timed = [one.attempt for one in self._evaluated.values() if one.attempt.verdict.gains]
-        return [self._evaluated[one.number] for one in order(timed, self._setup.formula.rank)]
+        return [self._evaluated[one.number] for one in rank.order(timed, self._setup.formula.rank)]
 
     def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:
         kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)

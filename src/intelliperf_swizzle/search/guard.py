@@ -60,9 +60,8 @@ class SizeGuard:
         self._progress = progress
         self._found: dict[int, stages.Guarded | None] = {}
         self._looked: dict[records.Grid, None] = {}
-        if setup.device is not None:  # while candidates are tried on the GPU
-            # where it fails, it comes again
-            ahead(lambda: [ahead(partial(getattr, other, "before")) for other in self._others])
+        begin = ahead if setup.device is not None else lambda work: work
+        self._around = begin(self._look_around)  # on a GPU, while it tries candidates
 
     def __call__(self, best: stages.Evaluated) -> stages.Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
@@ -87,9 +86,16 @@ class SizeGuard:
             return None
         return stages.under(known.condition, best, known, self._setup, fixed)
 
+    def _look_around(self) -> bool:
+        """Looks at all other launches; whether programs depend on each other, or may."""
+        tied = self._subject.has_dependences or self._tied
+        if self._setup.device is not None and not (self._held or tied):
+            _ = [ahead(partial(getattr, other, "before")) for other in self._others]
+        return tied
+
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject = self._subject
-        tied = subject.has_dependences or self._tied
+        tied = self._around()
         for proof in _proofs(best, tied, () if tied else self._held):
             tested = stages.under(proof.condition, best, proof, self._setup, self._fixed)
             if tested is None:
@@ -243,7 +249,9 @@ class SizeGuard:
             apart = self._doubled(one, axes)  # of the small one, which axes are worth a look
             axes = [*apart]
             self._looked |= dict.fromkeys(grown.numbers for grown, _ in apart.values())
-        return _unseen([*seen, *(trace for _, trace in apart.values())])
+            if _unseen([*seen, *(trace for _, trace in apart.values())]):
+                return True  # of the small one: twice the large one does no more, and takes longer
+        return False
 
     def _doubled(self, one: TracedLaunch, axes: Sequence[int]) -> dict[int, tuple[Launch, Trace]]:
         """By axis of the grid, twice the programs in twice the memory, if they are independent and

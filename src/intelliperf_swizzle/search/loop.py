@@ -166,8 +166,8 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
     while (best := evaluator.choose(waiting)) is not None:
         counting = ahead(evaluator.count)
         guarded = guard(best)
-        counting()
-        if guarded is not None and (held := evaluator.settle(guarded)) is not None:
+        held = evaluator.settle(guarded, counting) if guarded is not None else counting()
+        if held is not None:
             return held
         waiting = [one for one in waiting if one.attempt.number != best.attempt.number]
     evaluator.count()

@@ -124,14 +124,9 @@ def prove_candidate(
             return refusal
     except LanguageError as error:
         return records.Verdict("not a swizzle", str(error))
-    return Proved(
-        candidate=candidate,
-        swizzle=swizzle,
-        subject=subject,
-        target=target,
-        fingerprint="+".join(proof.fingerprint for proof in proofs),
-        unchanged=all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs),
-    )
+    fingerprint = "+".join(proof.fingerprint for proof in proofs)
+    unchanged = all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs)
+    return Proved(candidate, swizzle, subject, target, fingerprint, unchanged)
 
 
 def edit_source(

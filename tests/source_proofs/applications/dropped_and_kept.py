@@ -301,6 +301,16 @@ def right_persistent_with_a_flag(x, y, done, tiles, B: tl.constexpr):
     tl.store(done, 1)
 
 
+@triton.jit
+def right_with_a_branch_that_none_takes(x, y, end, B: tl.constexpr):
+    pid = reverse(tl.program_id(0))
+    i = pid * B + tl.arange(0, B)
+    v = tl.load(x + i)
+    if (pid + 1) * B > end:
+        v = tl.where(i < end, v, 0.0)
+    tl.store(y + i, v)
+
+
 def floats(*shape):
     return torch.zeros(*shape, device="cuda")
 
@@ -343,3 +353,4 @@ if __name__ == "__main__":
     right_group_m[(25,)](floats(77, 16), floats(77, 77), floats(64), 77, 77, 16, 2)
     right_flags_and_locks[(TILES,)](x, floats(n), floats(TILES), floats(TILES), B)
     right_persistent_with_a_flag[(8,)](x, floats(n), floats(32), TILES, B)
+    right_with_a_branch_that_none_takes[(TILES,)](x, floats(n), n, B)

@@ -87,17 +87,12 @@ class CppOnGpu:
         """The unmodified program."""
         return gpu_builds.build_program(self._recipe, self._builds, self._environment)
 
-    @cached_property
-    def _shim(self) -> Path:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return gpu_builds.build_shim(self._recipe.language, self._folder, self._environment)
-
     def _build(
         self, edits: Mapping[int, Edit]
     ) -> tuple[dict[int, gpu_builds.GpuProgram], dict[int, GpuOutcome]]:
         """The program of each edit, and those that do not build."""
         try:
-            _ = self._program, self._shim
+            _ = self._program
             device_code.refuse_shared_names(self._recording)
         except SwizzleError as error:
             raise ValidationError(error.fact, hint=error.hint, details=error.details) from None
@@ -151,7 +146,7 @@ class CppOnGpu:
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
         given = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
-        variables = gpu_builds.preload(self._shim, given)
+        variables = gpu_builds.preload(self._recipe.language, folder, given)
         try:
             return folder, start(program.command, folder, program.folder, variables)
         except OSError as error:

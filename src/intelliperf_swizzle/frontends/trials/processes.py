@@ -190,12 +190,8 @@ class _TrialsSoFar:
         timed, missing = None, len(checks) < len(self.counts)
         if len(complete) == len(self.counts) and candidate not in self.failed:
             timed = timing(complete, self.counts, device)
-        return Trial(
-            checks=checks,
-            failure=self.failures.get(candidate),
-            timing=timed,
-            note=self.cut if missing else next(iter(self.unraced.values()), self.cut),
-        )
+        note = self.cut if missing else next(iter(self.unraced.values()), self.cut)
+        return Trial(checks, self.failures.get(candidate), timed, note)
 
 
 @dataclass
@@ -280,14 +276,9 @@ def timing(
     ratios = [median_interval([c / o for o, c in rounds]) for rounds in rounds_by_task]
     weights = [one.median * count for one, count in zip(originals, counts, strict=True)]
     share = [weight / sum(weights) for weight in weights]
-    return Timing(
-        device=device,
-        original_ms=_sum(originals, [count / 1e6 for count in counts]),
-        time_ms=_sum(candidates, [count / 1e6 for count in counts]),
-        ratio=_sum(ratios, share),
-        rounds=min(len(rounds) for rounds in rounds_by_task),
-        ratios=tuple(ratios),
-    )
+    in_ms, rounds = [count / 1e6 for count in counts], min(map(len, rounds_by_task))
+    before, after = _sum(originals, in_ms), _sum(candidates, in_ms)
+    return Timing(device, before, after, _sum(ratios, share), rounds, tuple(ratios))
 
 
 def _sum(intervals: Sequence[Interval], weights: Sequence[float]) -> Interval:

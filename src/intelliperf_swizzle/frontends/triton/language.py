@@ -18,7 +18,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
 )
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
-from intelliperf_swizzle.frontends.triton.trials import on_gpu
+from intelliperf_swizzle.frontends.triton.trials import make_ready, on_gpu
 from intelliperf_swizzle.frontends.triton.validate.compare import find_difference, validate
 from intelliperf_swizzle.frontends.triton.versions import find_triton
 
@@ -42,6 +42,7 @@ class Triton:
     prove_launches = staticmethod(prove_launches)
     prove_calls = staticmethod(prove_calls)
     on_gpu = staticmethod(on_gpu)
+    make_ready = staticmethod(make_ready)
     applying = staticmethod(applying)
     overlay_module = OVERLAY_MODULE
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from intelliperf_swizzle.dependence import summed_storages, touched_storages
 from intelliperf_swizzle.edit import Edit
@@ -27,8 +28,27 @@ def on_gpu(
     tolerance: float,
 ) -> TritonOnGpu:
     """Runs edits in the application's process, beside the unmodified kernel."""
+    return TritonOnGpu(_rig(request, gpu), traced, tolerance)
+
+
+def make_ready(request: RecordRequest, device: Device, target: Target) -> None:
+    """Starts the process that will be the first to make launches of a run again: it imports what it
+    needs, and starts the GPU, while they are traced; it ends with the run's folder."""
+    rig = _rig(request, (device, target))
+    _ready[rig.folder] = _replaying(rig).begin()
+
+
+_ready: dict[Path, Begun] = {}
+"""By the folder of a run, a process that nobody has taken yet."""
+
+
+def _replaying(rig: Rig) -> Rig:
+    return replace(rig, command=(), goodbye_seconds=0.1)
+
+
+def _rig(request: RecordRequest, gpu: tuple[Device, Target]) -> Rig:
     device, target = gpu
-    rig = Rig(
+    return Rig(
         command=tuple(request.command),
         cwd=request.cwd,
         folder=request.folder,
@@ -37,7 +57,6 @@ def on_gpu(
         cache_bytes=target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0),
         limit_seconds=request.limit_seconds,
     )
-    return TritonOnGpu(rig, traced, tolerance)
 
 
 class TritonOnGpu:
@@ -56,8 +75,11 @@ class TritonOnGpu:
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
         self.replay: Callable[[int], Replay] = partial(rig.replay, self._tasks)
-        self._replaying = replace(rig, command=(), goodbye_seconds=0.1)
-        self._begun = [] if self.why_not_replayed else [self._replaying.begin()]
+        self._replaying = _replaying(rig)
+        self._begun: list[Begun] = []
+        if self.why_not_replayed is None:
+            waits = rig.folder in _ready
+            self._begun = [_ready.pop(rig.folder) if waits else self._replaying.begin()]
         self._confirming: list[Begun] = []
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:

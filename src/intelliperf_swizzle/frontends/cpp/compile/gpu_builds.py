@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from intelliperf_swizzle import children
+from intelliperf_swizzle.disk import DiskCache, cache_folder
 from intelliperf_swizzle.edit import Edit, copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
 from intelliperf_swizzle.frontends.cpp.compile import building, extensions
-from intelliperf_swizzle.frontends.cpp.compile.toolchain import RUNTIME
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import RUNTIME, digest_of
 
 LINKER = RUNTIME / "linker"
 """Folder of a linker that takes the shared CUDA runtime for the static one, which is nvcc's and
@@ -47,9 +48,35 @@ class GpuProgram:
     variables: Mapping[str, str]
 
 
-def preload(shim: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment with a library that stands before the runtime."""
-    libraries = (str(shim), environment.get("LD_PRELOAD"))
+def preload(language: str, folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment with our library before the runtime, compiled once from the source shipped.
+
+    Args:
+        language: `CUDA` or `HIP`.
+        folder: where the library lies while it is used.
+        environment: of the program.
+
+    Raises:
+        ValidationError: it does not compile.
+    """
+    library = folder / "trial_shim.so"
+    compiler = shutil.which("g++", path=environment.get("PATH")) or "g++"
+    command = [compiler, *_SHIM_FLAGS, *["-DFOR_HIP"] * (language == "HIP")]
+
+    def compiled() -> bytes:
+        words = [*command, str(RUNTIME / "trial_shim.cpp"), "-ldl", "-o", str(library)]
+        built = children.run(words, environment=environment)
+        if built.exit_code != 0:
+            raise ValidationError(
+                "what is preloaded into the program does not compile with g++",
+                details=tuple(built.output.splitlines()[:20]),
+            )
+        return library.read_bytes()
+
+    kept = DiskCache(cache_folder(environment) / "preloaded")
+    decided_by = digest_of(" ".join(command), Path())
+    library.write_bytes(kept.get_or_compute("trial-shim", decided_by, compiled))
+    libraries = (str(library), environment.get("LD_PRELOAD"))
     return {**environment, "LD_PRELOAD": ":".join(filter(None, libraries))}
 
 
@@ -176,8 +203,7 @@ def _build_extension(
     else:
         stop = {**environment, "SWIZZLE_TRIAL_STOP": str(place)}
         try:
-            shim = build_shim(recipe.language, folder, environment)
-            run_build(build, place, preload(shim, stop))
+            run_build(build, place, preload(recipe.language, folder, stop))
         except SwizzleError as error:
             failure = building.as_build_error(error, f"`{build}` fails", place)
             raise CaptureError(failure.fact, details=failure.details) from None
@@ -199,21 +225,3 @@ def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str
     except SwizzleError as error:
         fact = f"`{command}` fails with the compiler for the GPU"
         raise building.as_build_error(error, fact, copy) from None
-
-
-def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> Path:
-    """The library that is preloaded into the program, from the source that is shipped.
-
-    Raises:
-        ValidationError: it does not compile.
-    """
-    library = folder / "trial_shim.so"
-    flavour = ["-DFOR_HIP"] if language == "HIP" else []
-    command = ["g++", *_SHIM_FLAGS, *flavour, str(RUNTIME / "trial_shim.cpp")]
-    built = children.run([*command, "-ldl", "-o", str(library)], environment=environment)
-    if built.exit_code != 0:
-        raise ValidationError(
-            "what is preloaded into the program does not compile with g++",
-            details=tuple(built.output.splitlines()[:20]),
-        )
-    return library

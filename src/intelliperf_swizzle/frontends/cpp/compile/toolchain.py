@@ -81,7 +81,7 @@ class Toolchain:
         clang, version = _find_clang(cls.language, environment)
         headers, has_vendors = cls._find_headers(environment)
         kind = {"HIP": "rocm", "CUDA": "cuda-toolkit"}[cls.language]
-        root = cache_folder(environment) / f"{kind}-{_digest_of(clang, headers)}"
+        root = cache_folder(environment) / f"{kind}-{digest_of(clang, headers)}"
         _make_once(root, lambda partial: cls._make(partial, clang, headers))
         return cls(clang, version, root, has_vendors)
 
@@ -177,7 +177,7 @@ class HipToolchain(Toolchain):
                 if not (root / folder / header.name).exists():
                     (root / folder / header.name).symlink_to(header)
         hip = root / "include" / "hip"
-        made = {name: (RUNTIME / name).read_text("utf-8") for name in ("hip_fp16.h", "hip_ext.h")}
+        made = {one.name: one.read_text("utf-8") for one in RUNTIME.glob("hip_*.h")}
         made["hip_bf16.h"] = "#include <hip/hip_fp16.h>\n"
         for name in made.keys() - {one.name for one in hip.iterdir()}:
             (hip / name).write_text(made[name], encoding="utf-8")
@@ -273,11 +273,11 @@ def packages(*patterns: str) -> Iterator[Path]:
             yield from sorted(Path(place).glob(f"*/{pattern}"))
 
 
-def _digest_of(clang: str, headers: Path) -> str:
-    """Changes with whatever a root is made of: clang, headers, libraries, and what makes it."""
+def digest_of(tool: str, headers: Path) -> str:
+    """Changes with whatever a root is made of: compiler, headers, libraries, and what makes it."""
     versions = (headers / "include" / name for name in ("hip/hip_version.h", "cuda.h"))
     makers = sorted(Path(__file__).parent.glob("*toolchain.py"))
-    parts = [clang.encode(), sys.executable.encode(), *map(bytes, (headers, *packages("lib/lib*")))]
+    parts = [tool.encode(), sys.executable.encode(), *map(bytes, (headers, *packages("lib/lib*")))]
     files = filter(Path.is_file, (*makers, *versions, *sorted(RUNTIME.iterdir())))
     parts += [file.read_bytes() for file in files]
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()

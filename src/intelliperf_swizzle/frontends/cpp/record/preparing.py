@@ -165,7 +165,6 @@ def make_on_gpu(
     recipe = replace(recipe, build_files=known)
     built = make(recipe, folder, toolchain, request.environment)
     device_code.refuse_shared_names(folder)
-    shim = gpu_builds.build_shim(recipe.language, folder, environment)
     variables = {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
     ready = replace(built, folder=program.folder, command=program.command)
-    return ready, gpu_builds.preload(shim, variables)
+    return ready, gpu_builds.preload(recipe.language, folder, variables)

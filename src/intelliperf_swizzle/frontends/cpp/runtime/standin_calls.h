@@ -70,15 +70,14 @@ SAME(MemcpyAsync, API(Memcpy)); SAME(Memcpy2DAsync, API(Memcpy2D)); SAME(MemsetA
 SAME(StreamCreateWithFlags, API(StreamCreate)); SAME(StreamCreateWithPriority, API(StreamCreate));
 SAME(EventCreateWithFlags, API(EventCreate)); SAME(RuntimeGetVersion, API(DriverGetVersion));
 SAME(Memset2DAsync, API(Memset2D)); SAME(DeviceCanAccessPeer, API(GetDevice));
-SAME(StreamAttachMemAsync, sw_nothing); SAME(MallocAsync, API(Malloc));
-SAME(MemcpyToSymbolAsync, API(MemcpyToSymbol));
-SAME(MemcpyFromSymbolAsync, API(MemcpyFromSymbol));
+SAME(StreamAttachMemAsync, sw_nothing);
 // clang-format on
 
 // --- memory: calls
 // ----------------------------------------------------------------------------------------------------
 
 CALL(Malloc)(void** out, size_t bytes) { return allocate(out, bytes); }
+CALL(MallocAsync)(void** out, size_t bytes, Stream) { return allocate(out, bytes); }
 CALL(MallocPitch)(void** out, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 255) / 256 * 256;
   return allocate(out, *pitch * height);
@@ -114,9 +113,17 @@ CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_
   auto at = (char*)address_of(variable);
   return at ? move(at + offset, from, bytes) : failed(API(ErrorInvalidSymbol));
 }
+CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset,
+                          Direction kind, Stream) {
+  return API(MemcpyToSymbol)(variable, from, bytes, offset, kind);
+}
 CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
   auto at = (char*)address_of(variable);
   return at ? move(to, at + offset, bytes) : failed(API(ErrorInvalidSymbol));
+}
+CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset,
+                            Direction kind, Stream) {
+  return API(MemcpyFromSymbol)(to, variable, bytes, offset, kind);
 }
 
 // --- the device

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import torch
@@ -29,7 +29,7 @@ from intelliperf_swizzle.frontends.triton.gpu.bench import (
     Launch,
     race,
 )
-from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, load_order
+from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, load_order, take_gpu
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 
 BUILD_SECONDS = 180.0
@@ -49,13 +49,16 @@ def in_words(error: BaseException) -> str:
 
 
 def install(folder: Path, settings: Settings) -> None:
-    """Tries out what the folder's order says; the application waits for it before it starts the
-    GPU, where others may be counting, and before its first launch."""
+    """Tries out what the folder's order says; the application waits for it, and until nobody else
+    counts there, before it starts the GPU, and for the order before its first launch."""
     on_gpu, start_gpu = settings.gpu is None, torch.cuda._lazy_init
     agent = cache(lambda: Agent(folder, load_order(folder), on_gpu=on_gpu))
+    take = cache(partial(take_gpu, folder, alone=False))
 
     def start_gpu_later() -> None:
-        _ = agent() if on_gpu and remade is None else None
+        if on_gpu and remade is None:
+            agent()
+            take()
         start_gpu()
 
     torch.cuda._lazy_init = start_gpu_later

@@ -8,6 +8,8 @@ the journal, as `trials.processes` has them.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import pickle
 import time
 from collections.abc import Mapping
@@ -94,9 +96,18 @@ def save_order(order: Order, folder: Path) -> None:
     written.replace(folder / _FILE)
 
 
+def take_gpu(folder: Path, *, alone: bool) -> None:
+    """Waits until the GPU is free, and has it until this process ends: alone, or with others of the
+    same kind, as an application may have several processes."""
+    lock = os.open(folder.parent / "gpu-lock", os.O_CREAT | os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+
+
 def load_order(folder: Path) -> Order:
-    """Reads it in the application, as soon as it is there."""
+    """Reads it in the application, as soon as it is there; ends that if it never will be."""
     while not (folder / _FILE).exists():
+        if not folder.exists():
+            os._exit(0)
         time.sleep(_POLL_SECONDS)
     order: Order = pickle.loads((folder / _FILE).read_bytes())
     return order

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from intelliperf_swizzle.frontends.triton.gpu import agent
-from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order
+from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order, take_gpu
 from intelliperf_swizzle.frontends.triton.ir import render
 from intelliperf_swizzle.records import TensorArgument
 
@@ -36,6 +36,7 @@ def main(folder: Path) -> None:
     agent.remade = 0
     torch.empty(1, device="cuda")  # the GPU is started while the order is waited for
     order = load_order(folder)
+    take_gpu(folder, alone=bool(order.repeats))
     size = 2 * order.cache_bytes if order.repeats else 0
     caches = torch.empty(size, dtype=torch.uint8, device="cuda")  # overwritten before each launch
     for number, task in enumerate(order.tasks):

@@ -314,12 +314,24 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
         if several and name in ("addi", "subi", "addptr"):
             pairs = zip(op.operands, op.operands[::-1], strict=True)
             return tuple(_multiple(kernel, sources, *pair, own) for pair in pairs)
+        if _divides(kernel, op):
+            return None
         known = name in _APART and not (several and name in _ALONE)
         return (0, 0) if name in _FOLDS else None if known else ()
 
     made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
     found = {op: outcomes(op) for op in made}
     return {op: sides for op, sides in found.items() if sides is not None}
+
+
+def _divides(kernel: Kernel, op: Op) -> bool:
+    """Whether `min(rows, 1)` does nothing but divide others (groups of one row): if it were less
+    than 1, by 0."""
+    users = kernel.uses.get(op.results[0], ())
+    bound = op.name == "arith.minsi" and any(kernel.constant(one) == 1 for one in op.operands)
+    return bound and all(
+        re.search("div|rem", one.name) and [*one.operands[1:]] == [*op.results] for one in users
+    )
 
 
 def _multiple(kernel: Kernel, sources: Sources, value: str, other: str, own: set[str]) -> int:

@@ -270,8 +270,9 @@ class Watcher(Observer):
         hashed = hash_ * _ODD[0] + _mixed(
             _lanes_hash(block) + np.uint64(int(block.kind) << 8 | block.item_bytes)
         )
-        for name in self._numbers[op]:
-            hashed = _mixed(hashed) * _ODD[1] + _value_hash(self._live.now.values[name])
+        # a value of a branch that no program takes is none
+        for value in filter(None, map(self._live.now.values.get, self._numbers[op])):
+            hashed = _mixed(hashed) * _ODD[1] + _value_hash(value)
         self._work[self._programs] = np.where(block.active, _mixed(hashed), hash_)
         if op not in self._decides:
             decisive = (op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
