@@ -44,9 +44,8 @@ def watch(*, timed: bool) -> None:
         _tuners[python_function(tuner)] = tuner
 
     def pruned(tuner: Autotuner, given: dict[str, Any]) -> Sequence[Any]:
-        found: Sequence[Any] = prune(tuner, given)
-        tuner.pruned = found  # code of the application's, which may take its time
-        return found
+        tuner.pruned = [*prune(tuner, given)]  # by code of the application's
+        return tuner.pruned  # type: ignore[no-any-return]
 
     def benched(tuner: Autotuner, *args: object, **kwargs: object) -> object:
         with trials():

@@ -46,8 +46,7 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
         value = known[0].get(name, ...)
         if not isinstance(value, int | float | str | DtypeArgument | None):
             place = value[0] if isinstance(value, list) else where(first.source.entry, 1)
-            told = f"{place}: a patch cannot test `{name}`, which decides what is compiled"
-            raise SpliceError(told, hint="launch the kernel with all that it may be")
+            raise SpliceError(f"{place}: a patch cannot test `{name}`, which decides accesses")
     return _distinct([{n: one.get(n) for n in sorted(decisive)} for one in known])
 
 
@@ -59,8 +58,8 @@ def conditions(launches: Sequence[Launch]) -> tuple[str, str]:
         SpliceError: as there, or launches differ in both.
     """
     said, entry, values = [], launches[0].source.entry, recorded_configs(launches)
-    leaves = launches[0].leaves()
-    numbers = {_named(n) for n, one in leaves if "." in n or isinstance(one, float)}
+    leaves = (n for n, one in launches[0].leaves() if "." in n or isinstance(one, float))
+    numbers = {*map(_named, leaves)}
     for own in (False, True):
         each = _distinct([{n: v for n, v in a.items() if (n in numbers) is own} for a in values])
         tests = [" and ".join(_test(*one, language_name(entry)) for one in a.items()) for a in each]

@@ -267,9 +267,7 @@ def _expression(value: ast.expr, arguments: set[str]) -> Expression | None:
 # --- what is compiled -----------------------------------------------------------------------------
 
 _ACCESS = re.compile(r"\b(load|store|gather|scatter|atomic_\w+)\(")
-_ELSEWHERE = re.compile(
-    r"\b(?:is_(?:cuda|hip)\w*|cuda_capability_geq|current_target|num_(?:warps|threads))\(.*?\)"
-)
+_ELSEWHERE = re.compile(r"\b(?:is_(?:cuda|hip)\w*|\w+_geq|num_(?:warps|threads))\(.*?\)")
 """Calls whose answer is known when a kernel is compiled, and is no argument's."""
 
 
@@ -280,8 +278,7 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
     nothing is known of what another value does. What is no number counts always if it is compared.
     """
-    compared = _compared(launch)
-    kinds = str | records.DtypeArgument | None
+    compared, kinds = _compared(launch), str | records.DtypeArgument | None
     words = (name for name, one in launch.arguments.items() if isinstance(one, kinds))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
     always = [*(name for name in words if name in compared), *(one for one in types if "." in one)]
