@@ -266,8 +266,10 @@ def test_the_best_so_far_is_written_while_a_language_model_hangs(
     subprocess.run(["git", "apply", "--check", str(patch)], cwd=project, check=True)
 
 
-@pytest.mark.parametrize("prefix", [[], ["score", "snake"], ["explain"]])
-def test_every_verb_that_runs_the_application_stops(project: Path, prefix: Sequence[str]) -> None:
+@pytest.mark.parametrize("prefix", [["score", "snake"], ["explain"]])
+def test_every_other_verb_that_runs_the_application_stops(
+    project: Path, prefix: Sequence[str]
+) -> None:
     run = Run(project, *prefix, "--target", "mi300x", "--", "python", "endless.py")
     run.wait_for("recording")
     time.sleep(1)

@@ -64,6 +64,7 @@ def reversal_of(launch: Launch) -> str | None:
         ("by_number", "`at`"),
         ("counted", "`cell`"),
         ("counted_wide", "`cell`"),
+        ("counted_apart", "`cell`"),
     ],
 )
 def test_what_comes_from_workgroup_to_workgroup_keeps_its_order(

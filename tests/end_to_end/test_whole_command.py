@@ -229,22 +229,6 @@ def test_a_killed_run_is_resumed_without_repeating_attempts(
     assert resumed["swizzle"]["best"]["fingerprint"] == whole["swizzle"]["best"]["fingerprint"]
 
 
-def test_ctrl_c_ends_at_once_leaves_nothing_running_and_nothing_changed(project: Path) -> None:
-    before = contents(project)
-    process = start(*gemm(candidates=4000), cwd=project, start_new_session=True)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("searching"):
-            break
-    os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in err
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
-    assert contents(project) == before
-
-
 def test_where_nothing_can_be_written_files_go_to_a_folder_named_on_stderr(project: Path) -> None:
     (project / "swizzle-out").write_text("a file, not a folder")
     code, _out, err = run(*gemm(candidates=4), cwd=project)
@@ -424,50 +408,3 @@ def test_a_users_test_that_never_passes_is_an_error(project: Path) -> None:
     code, _, err = run(*gemm(*options), cwd=project)
     assert code == 1
     assert "error: without a swizzle too, the unit test" in err
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_no_signal_leaves_a_child_behind(project: Path, number: signal.Signals) -> None:
-    """While a kernel is traced that goes on for ever; the signal reaches our process alone."""
-    (project / "endless.py").write_text(ENDLESS)
-    process = start(
-        *("--target", "mi300x", "--compute", "never", "--", "python", "endless.py"),
-        cwd=project,
-        start_new_session=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("tracing"):
-            break
-    time.sleep(1)
-    os.kill(process.pid, number)
-    process.communicate(timeout=30)
-    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
-    deadline = time.monotonic() + 10
-    while alive(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not alive(process.pid)
-
-
-def alive(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-ENDLESS = """\
-import torch
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def endless_kernel(x, n):
-    for step in range(n):
-        tl.store(x + tl.program_id(0), step)
-
-
-endless_kernel[(64,)](torch.zeros(64, dtype=torch.int32, device="cuda"), 2000000000)
-"""

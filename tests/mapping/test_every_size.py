@@ -187,6 +187,17 @@ def test_where_a_condition_does_not_hold_nothing_is_divided_by_zero(
     assert "max(" not in conditional(BY_ROWS, ("pid",), condition, True)
 
 
+def test_what_is_at_least_1_is_divided_by_as_it_is() -> None:
+    def guarded(text: str) -> str:
+        return conditional(f"{text}pid = pid % n", ("pid",), "num_pids == 8")
+
+    assert "pid % n\n" in guarded("n = max(rows, 1)\n")
+    assert "pid % max(n, 1)" in guarded("n = max(rows, 1)\nn = n - 1\n")
+    assert "pid % max(n, 1)" in guarded("m = n\nn = max(m, 1)\npid = pid + n\n")
+    own = conditional("num_pids = num_pids // 9\npid = pid % num_pids", ("pid",), "N == 8")
+    assert "pid % max(num_pids, 1)" in own
+
+
 @pytest.mark.parametrize(
     ("decisive", "expected"),
     [({"n"}, "num_pids == 16 and n == 7"), ({"n", "seed"}, None), ((), "num_pids == 16")],

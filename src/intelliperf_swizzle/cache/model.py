@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.cache.amd_replay import (
-    arithmetic,
-    drift,
-    imbalance,
-    is_pipelined,
-    lockstep,
-    replay_in_rounds,
-    work,
-)
+from intelliperf_swizzle.cache import amd_replay
 from intelliperf_swizzle.cache.nvidia_replay import nvidia_replay
 from intelliperf_swizzle.cache.stream import (
     NO_TENSORS,
@@ -131,19 +123,19 @@ def with_times(
     computing = sum(_arithmetic_ms(stream, target) * count for stream, _, count, _ in runs)
     each = []
     for stream, tile, launches, occupancy in runs:
-        taken = work(stream, target)[tile]
+        taken = amd_replay.work(stream, target)[tile]
         if stream.program is not None:
             taken = np.bincount(stream.program, taken).astype(np.float64)
         each.append((taken, launches, occupancy))
     known = replace(
-        measured, arithmetic_time_ms=computing or None, imbalance=imbalance(each, target)
+        measured, arithmetic_time_ms=computing or None, imbalance=amd_replay.imbalance(each, target)
     )
     return overlap_levels(known, target)
 
 
 def _arithmetic_ms(stream: ReferenceStream, target: Target) -> float:
     """What the operations of a launch take on all CUs at once; 0 where none is known."""
-    clocks = arithmetic(stream, target)
+    clocks = amd_replay.arithmetic(stream, target)
     if clocks is None or not target.clock_ghz:
         return 0.0
     return float(clocks.sum()) / target.cus / (target.clock_ghz * 1e6)
@@ -179,7 +171,7 @@ def traffic(
     if isinstance(target, NvidiaGpu):
         return nvidia_replay(stream, tile, target, resident, physics, tensors)
     assert isinstance(target, AmdGpu)
-    return replay_in_rounds(stream, tile, target, resident, physics, tensors)
+    return amd_replay.replay_in_rounds(stream, tile, target, resident, physics, tensors)
 
 
 def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> records.Measurement:
@@ -272,10 +264,10 @@ class Screen:
             domain[self._by_domain], np.arange(target.num_xcds + 1)
         ).astype(np.int64)
         slots = target.cus_per_xcd * occupancy
-        self._drift = drift(target, slots, seed=0)
+        self._drift = amd_replay.drift(target, slots, seed=0)
         parts = l2_parts(stream, target)
-        if is_pipelined(stream, target, FULL):
-            self._drift = lockstep(target, slots)
+        if amd_replay.is_pipelined(stream, target, FULL):
+            self._drift = amd_replay.lockstep(target, slots)
             parts = np.zeros_like(parts[0]), 1
         self.parts, self._stream = _in_pieces(stream, target, *parts)
 

@@ -174,17 +174,32 @@ def bounded(text: str) -> str:
     Where the text may be computed it is the same, and elsewhere it divides by no zero.
     """
     tree = _module(text)
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    others = {ast.unparse(one.targets[0]) for one in assigned if not _is_at_least_1(one.value)}
+    least = {ast.unparse(one.targets[0]) for one in assigned if _begins(one, text)}
+    least = (least | {*syntax.COUNTS}) - others
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):
-            node.right = _at_least_1(node.right)
+            node.right = _at_least_1(node.right, least)
         elif isinstance(node, ast.Call) and _called(node.func) == "cdiv":
-            node.args[1] = _at_least_1(node.args[1])
+            node.args[1] = _at_least_1(node.args[1], least)
     return ast.unparse(tree)
 
 
-def _at_least_1(divisor: ast.expr) -> ast.expr:
-    known, is_call = ast.unparse(divisor), isinstance(divisor, ast.Call)
-    if known.isdigit() or known in syntax.COUNTS or (is_call and re.match(r"max\(.*, 1\)$", known)):
+def _begins(assignment: ast.Assign, text: str) -> bool:
+    """Whether a name is assigned before it is read, so that it is no argument of the kernel."""
+    first = re.search(rf"\b{ast.unparse(assignment.targets[0])}\b(\s*=(?!=))?", text)
+    return first is not None and first[1] is not None
+
+
+def _is_at_least_1(value: ast.expr) -> bool:
+    known = ast.unparse(value)
+    return isinstance(value, ast.Call) and bool(re.match(r"max\(.*, 1\)$", known))
+
+
+def _at_least_1(divisor: ast.expr, least: Collection[str]) -> ast.expr:
+    known = ast.unparse(divisor)
+    if known.isdigit() or known in least or _is_at_least_1(divisor):
         return divisor
     return ast.Call(ast.Name("max", ast.Load()), [divisor, ast.Constant(1)], [])
 

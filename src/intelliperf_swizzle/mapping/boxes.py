@@ -14,14 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from intelliperf_swizzle.language.syntax import (
-    ARITHMETIC,
-    AXES,
-    COMPARISONS,
-    CONDITIONS,
-    GRID,
-    Graph,
-)
+from intelliperf_swizzle.language import syntax
 from intelliperf_swizzle.mapping.polynomial import (
     ZERO,
     Bounds,
@@ -47,7 +40,7 @@ STEEPEST = 64
 and 2**29: 32 bits then hold all up to a sum of 2**24, 2**23 programs at least."""
 
 
-def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) -> None:
+def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polynomial) -> None:
     """Proves that a node takes the programs of a case to 0 … programs - 1, each to its own.
 
     Raises:
@@ -59,7 +52,7 @@ def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) 
     while (choice := _uniform_choice(graph, root, case)) is not None:
         root = choice
     program = graph.leaf("pid")
-    if program is not None and not graph.leaves(root) & {*AXES}:
+    if program is not None and not graph.leaves(root) & {*syntax.AXES}:
         operator, operands = graph.nodes[root]
         if operator == "where" and program in operands[1:]:
             other = operands[1] if operands[2] == program else operands[2]
@@ -88,7 +81,7 @@ def _with_programs(case: Case, programs: Polynomial) -> Case:
     return Case(bounds, {**case.inputs, "pid": symbol("p")}, case.work)
 
 
-def _uniform_choice(graph: Graph, root: int, case: Case) -> int | None:
+def _uniform_choice(graph: syntax.Graph, root: int, case: Case) -> int | None:
     """What a node is by a choice that is the same for all programs."""
     operator, operands = graph.nodes[root]
     if operator == "tiles":
@@ -97,13 +90,13 @@ def _uniform_choice(graph: Graph, root: int, case: Case) -> int | None:
             both = zip(chosen, operands, strict=True)
             return graph.add("tiles", [old if new is None else new for new, old in both])
         return None
-    if operator != "where" or graph.leaves(operands[0]) & {"pid", *AXES}:
+    if operator != "where" or graph.leaves(operands[0]) & {"pid", *syntax.AXES}:
         return None
     return operands[1] if _Values(graph, case).truth(operands[0]) else operands[2]
 
 
 def _first_programs(
-    graph: Graph, condition: int, case: Case, programs: Polynomial, wanted: bool
+    graph: syntax.Graph, condition: int, case: Case, programs: Polynomial, wanted: bool
 ) -> Polynomial | None:
     """How many of the first programs a condition holds for, if for none of the others."""
     try:
@@ -121,7 +114,9 @@ def _first_programs(
     return extent if dense else None
 
 
-def _pieces(graph: Graph, nodes: Sequence[int], case: Case) -> list[tuple[Case, list[Polynomial]]]:
+def _pieces(
+    graph: syntax.Graph, nodes: Sequence[int], case: Case
+) -> list[tuple[Case, list[Polynomial]]]:
     """The case in boxes, with the value of each node on each."""
     waiting = [case]
     done: list[tuple[Case, list[Polynomial]]] = []
@@ -149,7 +144,7 @@ def _pieces(graph: Graph, nodes: Sequence[int], case: Case) -> list[tuple[Case, 
 class _Values:
     """The values of nodes on one box, each a polynomial; of a choice only what it chooses."""
 
-    def __init__(self, graph: Graph, case: Case):
+    def __init__(self, graph: syntax.Graph, case: Case):
         self._graph, self._case = graph, case
         self._known: dict[int, Polynomial] = {}
         self._fresh = f"_{len(case.bounds)}_{sum(map(len, case.bounds))}"
@@ -178,7 +173,7 @@ class _Values:
             return self.truth(operands[0]) and self.truth(operands[1])
         if operator == "or":
             return self.truth(operands[0]) or self.truth(operands[1])
-        if operator not in COMPARISONS:
+        if operator not in syntax.COMPARISONS:
             value = self.of(node)
             return not (self._decide(value) and self._decide(-value))
         left, right = (self.of(operand) for operand in operands)
@@ -200,13 +195,13 @@ class _Values:
             return self._case.inputs[name]
         if operator == "where":
             return self.of(operands[1 if self.truth(operands[0]) else 2])
-        if operator in CONDITIONS:
+        if operator in syntax.CONDITIONS:
             return number(int(self.truth(node)))
         if operator == "tiles":
             total, stride = ZERO, number(1)
             for axis, one in enumerate(operands):
                 total = total + stride * self.of(one)
-                stride = stride * self._case.inputs[GRID[axis]]
+                stride = stride * self._case.inputs[syntax.GRID[axis]]
             return total
         return self._compute(operator, *(self.of(operand) for operand in operands))
 
@@ -216,7 +211,7 @@ class _Values:
                 return right if self._decide(left - right) is (operator == "min") else left
             return left if self._decide(right - left) is (operator == "min") else right
         if operator in "+-*":
-            return cast(Polynomial, ARITHMETIC[operator](left, right))
+            return cast(Polynomial, syntax.ARITHMETIC[operator](left, right))
         if operator in ("//", "%", ">>") and not self._decide(left):
             raise NotProvedError("what is divided may be negative")
         if operator in ("//", "%"):
@@ -240,7 +235,7 @@ class _Values:
             return low
         if low.number is None:
             return self._each_value(low)
-        inside = number(ARITHMETIC[operator](low.number, mask))
+        inside = number(syntax.ARITHMETIC[operator](low.number, mask))
         return inside if operator == "&" else high * power + inside
 
     def _divide(self, left: Polynomial, right: Polynomial) -> tuple[Polynomial, Polynomial]:
@@ -371,7 +366,7 @@ class _Values:
         inputs = self._case.inputs
         total = number(1)
         for name, one in inputs.items():
-            if name in ("num_pids", *GRID) or name.startswith("="):
+            if name in ("num_pids", *syntax.GRID) or name.startswith("="):
                 total = total + (one if self._case.holds(one) else -one)
         most = total * STEEPEST + (1 << 29)
         if not (self._case.holds(most - value) and self._case.holds(most + value)):
@@ -382,7 +377,7 @@ class _Values:
         operator, operands = self._graph.nodes[root]
         if operator == "tiles":
             for axis, one in enumerate(operands):
-                value, extent = self.of(one), self._case.inputs[GRID[axis]]
+                value, extent = self.of(one), self._case.inputs[syntax.GRID[axis]]
                 if not (self._decide(value) and self._decide(extent - 1 - value)):
                     raise NotProvedError("a coordinate lies outside of its axis")
 

@@ -21,15 +21,9 @@ from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.profile.modelled import model_swizzle
-from intelliperf_swizzle.rank import contenders, finalists, judge, order, shortest
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
-from intelliperf_swizzle.search.stages import (
-    Edited,
-    Evaluated,
-    EvaluationContext,
-    Screened,
-)
+from intelliperf_swizzle.search.stages import Edited, Evaluated, EvaluationContext, Screened
 from intelliperf_swizzle.search.subject import with_causes
 from intelliperf_swizzle.stopping import ahead, left, spent
 
@@ -268,7 +262,7 @@ class OnGpu:
         most = LEADERS if (hurried := _is_hurried()) else self._measured
         hurried = hurried or not self._setting.subject.is_traced
         places = most // 2 if hurried else self._setting.places(most // 2)
-        chosen = finalists([one.attempt for one in screened], places)
+        chosen = rank.finalists([one.attempt for one in screened], places)
         numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
         if hurried or len(numbers) <= most:
             return [by_number[number] for number in [*numbers][:most]]
@@ -276,7 +270,7 @@ class OnGpu:
         predicted = self._predict([one for one in screened if one.attempt.number in numbers])
         by_number.update((one.attempt.number, one) for one in predicted)
         attempts = [one.attempt for one in by_number.values()]
-        best = contenders(attempts, self.predicted, self._measured, always)
+        best = rank.contenders(attempts, self.predicted, self._measured, always)
         return [by_number[one.number] for one in best]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
@@ -320,7 +314,7 @@ class OnGpu:
         """The shortest of the fastest that are better; of those that are to be counted."""
         numbers = {one.attempt.number for one in evaluated}
         leaders = [leader.attempt for leader in self._leaders() if leader.attempt.number in numbers]
-        return self._evaluated[shortest(leaders[:LEADERS]).number] if leaders else None
+        return self._evaluated[rank.shortest(leaders[:LEADERS]).number] if leaders else None
 
     def settle(self, chosen: Edited, counting: Callable[[], None]) -> Evaluated | None:
         """What was chosen, maybe under a guard, confirmed in the application; None if it fails.
@@ -373,7 +367,7 @@ class OnGpu:
         if one.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
         predicted = modelled(self._setting, one, causes=True)
-        said = judge(predicted, self.predicted)
+        said = rank.judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)
 
@@ -402,7 +396,7 @@ class OnGpu:
     def _judge_uncounted(self, one: Edited, attempt: Attempt, timed: Measurement) -> Evaluated:
         """By time alone, without a model; a gain has the unmodified kernel's hits until counted."""
         change = timed.timing.ratio.median - 1 if timed.timing else 0.0
-        verdict = judge(timed, self.predicted)
+        verdict = rank.judge(timed, self.predicted)
         verdict = replace(verdict, reason=f"time {change:+.1%}, hits not counted")
         known = timed if verdict.gains else None
         attempt = replace(attempt, diff=one.edit.diff, measurement=known, verdict=verdict)
@@ -410,7 +404,7 @@ class OnGpu:
 
     def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
-        verdict = judge(measurement, self.baseline if same else self.predicted)
+        verdict = rank.judge(measurement, self.baseline if same else self.predicted)
         return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
 
     def count(self) -> None:
@@ -465,7 +459,7 @@ class OnGpu:
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""
         timed = [one.attempt for one in self._evaluated.values() if one.attempt.verdict.gains]
-        return [self._evaluated[one.number] for one in order(timed, self._setup.formula.rank)]
+        return [self._evaluated[one.number] for one in rank.order(timed, self._setup.formula.rank)]
 
     def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:
         kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)

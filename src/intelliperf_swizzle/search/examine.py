@@ -14,15 +14,9 @@ from functools import partial
 from pathlib import Path
 from threading import Semaphore
 
+from intelliperf_swizzle import errors
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.errors import (
-    ProfileError,
-    SpliceError,
-    SwizzleError,
-    TraceError,
-    UsageError,
-)
 from intelliperf_swizzle.frontends.ports import Builder, SourceExaminer, TileLoops
 from intelliperf_swizzle.profile.modelled import load_model
 from intelliperf_swizzle.progress import Progress, Silent
@@ -86,14 +80,14 @@ def examine_kernels(
     by_kernel = _by_kernel(recorded.launches)
     chosen = [one for one in by_kernel if kernel in (None, *(each.kernel for each in one))]
     if not chosen:
-        raise UsageError(
+        raise errors.UsageError(
             f"the application launched no kernel `{kernel}`",
             hint=f"it launched: {', '.join(sorted({one[0].kernel for one in by_kernel}))}",
             details=recorded.cautions,
         )
     chosen.sort(key=lambda some: (-sum(one.programs * one.count for one in some), some[0].kernel))
     subjects: list[Subject] = []
-    failures: list[SwizzleError] = []
+    failures: list[errors.SwizzleError] = []
     rows: list[KernelSummary] = []
     looked = chosen[: setup.options.top_n]
     names = [one[0].kernel for one in looked]
@@ -117,12 +111,12 @@ def examine_kernels(
             cautions = (*recorded.cautions, *subject.cautions)
             baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
             subjects.append(replace(subject, cautions=cautions, baseline=baseline))
-        except (TraceError, ProfileError, TimeoutError) as error:
+        except (errors.TraceError, errors.ProfileError, TimeoutError) as error:
             late = f"{TRACING_SHARE:.0%} of --seconds were over before it was traced"
-            failures.append(TraceError(late) if isinstance(error, TimeoutError) else error)
+            failures.append(errors.TraceError(late) if isinstance(error, TimeoutError) else error)
             rows.append(row_of(launches, failures[-1].fact))
     if not subjects:
-        failures[0].kernels = tuple(rows) if isinstance(failures[0], TraceError) else ()
+        failures[0].kernels = tuple(rows) if isinstance(failures[0], errors.TraceError) else ()
         raise failures[0]
     _check_renumbered(subjects, setup.options.renumber)
     beyond = f"not looked at: --top_n {setup.options.top_n}"
@@ -161,14 +155,14 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
                     told = READ.format("`, `".join(loop.read_from))
                     subject = replace(subject, cautions=(told, *subject.cautions))
                 return replace(subject, notes=(note, *reasons, *subject.notes))
-            except (SpliceError, TraceError) as error:
+            except (errors.SpliceError, errors.TraceError) as error:
                 reasons = (*reasons, f"tiles of the loop at {where} cannot be renumbered: "
                                      f"{error.fact}")  # fmt: skip
     subject = examine_kernel(launches, setup, progress)
     subject = replace(subject, notes=(*reasons, *subject.notes))
     try:
         check_editable(setup, launches)
-    except SpliceError as error:
+    except errors.SpliceError as error:
         told = f"no swizzle can be put into its source: {error.fact}"
         subject = replace(subject, refusal=error.fact, cautions=(*subject.cautions, told))
     return subject
@@ -197,7 +191,7 @@ def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
     loops = {subject.launches[0].loop for subject in subjects} - {None}
     if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
         return
-    raise UsageError(
+    raise errors.UsageError(
         f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
         hint=f"leave --renumber out, or --renumber {PROGRAM}",
         details=tuple(dict.fromkeys(note for subject in subjects for note in subject.notes)),
@@ -249,7 +243,7 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
         ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
         long = len(launch.tuned) * subject.line_accesses > RANKING_LINES
         for each in map(launch.with_config, () if long else launch.tuned):
-            with suppress(TraceError, ProfileError):
+            with suppress(errors.TraceError, errors.ProfileError):
                 if time.monotonic() < ends:
                     words = launch.in_words([each.config])
                     times[words] = examine_kernel([each], setup, Silent()).time_ms

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.edit import read_exactly
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Capture
@@ -35,7 +34,7 @@ def optimize_kernel(
     given = setup, progress
     subject = interruptibly(lambda: add_configs(check_dependences(one.subject, *given), *given))
     folder = plan.kernel_folder(folder / one.folder, setup, subject)
-    initial = "" if subject.refusal else read_exactly(Path(subject.file))
+    initial = subject.read_file()
     with (
         plan.lock_folder(folder, subject) as lock,
         plan.open_history(setup, subject, proposers, folder, progress) as history,

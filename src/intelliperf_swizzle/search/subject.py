@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -17,7 +18,7 @@ from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.locality import describe_causes, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
-from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
@@ -125,6 +126,10 @@ class Subject:
     def file(self) -> str:
         """The user's file that holds it."""
         return self.launches[0].source.entry.file
+
+    def read_file(self) -> str:
+        """The text of that file; empty where no swizzle can be put into it."""
+        return "" if self.refusal else read_exactly(Path(self.file))
 
     @property
     def untraced_factor(self) -> float:

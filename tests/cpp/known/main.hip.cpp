@@ -78,6 +78,10 @@ __global__ void counted_wide(unsigned* cell) {
   if (threadIdx.x == 0 && blockIdx.x % 2) atomicAdd(cell + 1, 1u);
   if (threadIdx.x == 0) atomicAdd(reinterpret_cast<unsigned long long*>(cell), 1ull);
 }
+__global__ void counted_apart(unsigned* cell) {  // an update that is atomic in a workgroup alone
+  if (threadIdx.x == 0)
+    __hip_atomic_fetch_add(cell, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
 __global__ void counted_and_read(unsigned* cell, unsigned* out) {
   if (threadIdx.x == 0) atomicAdd(cell, 1u);
   if (blockIdx.x > 99) out[blockIdx.x] = cell[0];
@@ -164,6 +168,7 @@ int main(int argc, char**) {
   counted<<<groups, WIDTH>>>(cell);
   counted_alike<<<groups, WIDTH>>>(cell);
   counted_wide<<<groups, WIDTH>>>(cell);
+  counted_apart<<<groups, WIDTH>>>(cell);
   counted_and_read<<<groups, WIDTH>>>(cell, cell + 1);
   int* placed = allocated<int>(4096);
   for (auto* kernel : {apart, clamped, chosen, pitched, crossed, branched})

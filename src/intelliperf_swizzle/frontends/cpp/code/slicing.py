@@ -35,6 +35,8 @@ _COMMUTING = (
 )  # fmt: skip
 _WRAPPING = ("uinc_wrap", "udec_wrap")
 """Atomic operations that commute with others of the same name, type and limit."""
+_NARROW = re.compile(r'syncscope\("(?:workgroup|wavefront|singlethread)')
+"""Whose operations are none to other workgroups."""
 
 
 @dataclass(frozen=True)
@@ -284,11 +286,11 @@ class _Draft:
         found = re.search(r"atomicrmw (?:volatile )?(\w+)", plain)
         operand = list(one.operands)[1]
         uniform = operand.is_constant or operand.value_kind == llvm.binding().ValueKind.argument
-        name = f"{found[1]} {operand.type}" if found else "xchg"
-        if found and found[1] in _WRAPPING and uniform:
-            name += f" to {str(operand).split()[-1]}"
-        elif not (found and found[1] in _COMMUTING):
-            name = "xchg"
+        name, how = "xchg", found[1] if found and not _NARROW.search(plain) else ""
+        if how in _COMMUTING:
+            name = f"{how} {operand.type}"
+        elif how in _WRAPPING and uniform:
+            name = f"{how} {operand.type} to {str(operand).split()[-1]}"
         if name not in self.updates:
             self.updates.append(name)
         used = llvm.identity(one) in self._used

@@ -177,7 +177,7 @@ class HipToolchain(Toolchain):
                 if not (root / folder / header.name).exists():
                     (root / folder / header.name).symlink_to(header)
         hip = root / "include" / "hip"
-        made = {name: (RUNTIME / name).read_text("utf-8") for name in ("hip_fp16.h", "hip_ext.h")}
+        made = {one.name: one.read_text("utf-8") for one in RUNTIME.glob("hip_*.h")}
         made["hip_bf16.h"] = "#include <hip/hip_fp16.h>\n"
         for name in made.keys() - {one.name for one in hip.iterdir()}:
             (hip / name).write_text(made[name], encoding="utf-8")

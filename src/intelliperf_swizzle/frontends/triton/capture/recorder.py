@@ -21,12 +21,7 @@ import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture import tuning, unknown
-from intelliperf_swizzle.frontends.triton.capture.calls import (
-    BoundCall,
-    Execute,
-    around_each_launch,
-)
+from intelliperf_swizzle.frontends.triton.capture import calls, tuning, unknown
 from intelliperf_swizzle.frontends.triton.capture.counts import is_capturing
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute, written
@@ -47,7 +42,7 @@ def install(folder: Path, settings: Settings) -> None:
     uses = Uses(folder)
     uses.watch()
     tuning.watch(timed=settings.gpu is None)
-    around_each_launch(Recorder(folder, settings, uses).launch)
+    calls.around_each_launch(Recorder(folder, settings, uses).launch)
 
 
 class Recorder:
@@ -71,7 +66,7 @@ class Recorder:
     def _renew_lock(self) -> None:
         self._lock = threading.RLock()
 
-    def launch(self, bound: BoundCall, launch: Execute) -> None:
+    def launch(self, bound: calls.BoundCall, launch: calls.Execute) -> None:
         """Records one launch, and makes it; on a GPU the first of its kind is timed."""
         with self._lock:
             timed = None if bound.empty else self._record(bound)
@@ -81,7 +76,7 @@ class Recorder:
         timed.execution = Execution(computed=True, seconds=_seconds(launch))
         journal.write(self._folder, "ran", record=timed.name, **encode(timed.execution))
 
-    def _record(self, bound: BoundCall) -> RecordedLaunch | None:
+    def _record(self, bound: calls.BoundCall) -> RecordedLaunch | None:
         """Records a launch; returns it if it is to be timed."""
         kind, live = LaunchKind(), None
         try:
@@ -105,13 +100,13 @@ class Recorder:
             return None
         return record if record.new and record.execution is None else None
 
-    def _leave(self, bound: BoundCall) -> None:
+    def _leave(self, bound: calls.BoundCall) -> None:
         """A launch is not recorded, and without a GPU not executed."""
         if self._budget is not None:
             unknown.mark_arguments(bound.call.args)
 
 
-def _seconds(launch: Execute) -> float | None:
+def _seconds(launch: calls.Execute) -> float | None:
     """Makes a launch; what it took on the GPU, None if that cannot be told."""
     if is_capturing() or not torch.cuda.is_available():
         launch()
@@ -140,7 +135,7 @@ class Budget:
         unknown.watch_torch()
 
     def execute(
-        self, bound: BoundCall, kind: LaunchKind, record: RecordedLaunch,
+        self, bound: calls.BoundCall, kind: LaunchKind, record: RecordedLaunch,
         live: DescribedLaunch | None,
     ) -> None:  # fmt: skip
         """Executes a launch unless that would take too long; tells of the first of each."""
@@ -170,7 +165,7 @@ class Budget:
         always = self._settings.compute == "always" or kind.integers
         return always or (known.seconds or 0.0) <= self._seconds_left
 
-    def _execute(self, bound: BoundCall, live: DescribedLaunch) -> Execution:
+    def _execute(self, bound: calls.BoundCall, live: DescribedLaunch) -> Execution:
         """Run all programs, unless that would take too long.
 
         One that writes integers has another budget: later launches may compute addresses of them,

@@ -11,12 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intelliperf_swizzle.frontends.triton.source.reads import (
-    bound_names,
-    definition,
-    names_in,
-    scope_of,
-)
+from intelliperf_swizzle.frontends.triton.source import reads
 from intelliperf_swizzle.records import Counter, Launch, TileLoop
 
 
@@ -52,13 +47,13 @@ class LoopScan:
 
 def find_candidates(launch: Launch) -> list[CandidateLoop]:
     """The loops of a kernel in the order of the text."""
-    tree = definition(launch.source.entry)
+    tree = reads.definition(launch.source.entry)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
     return [
         CandidateLoop(
             loop.lineno,
             loop.body[0].lineno,
-            tuple(one for one in (*_heads(loop), *_middles(loop)) if scope_of(tree, one)),
+            tuple(one for one in (*_heads(loop), *_middles(loop)) if reads.scope_of(tree, one)),
             tuple(dict.fromkeys(_values(tree, loop))),
         )
         for loop in sorted(loops, key=lambda loop: loop.lineno)
@@ -68,8 +63,8 @@ def find_candidates(launch: Launch) -> list[CandidateLoop]:
 
 def _heads(loop: ast.For | ast.While) -> Iterator[Counter]:
     """What may hold a number when the body begins."""
-    own = bound_names(loop)
-    told = names_in(loop.target if isinstance(loop, ast.For) else loop.test)
+    own = reads.bound_names(loop)
+    told = reads.names_in(loop.target if isinstance(loop, ast.For) else loop.test)
     for name in dict.fromkeys(one.id for one in told if one.id in own):
         yield Counter(name, loop.body[0].lineno)
 
@@ -96,20 +91,20 @@ def _values(tree: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[str]:
         bounds = loop.iter.args[:2][::-1]
     parts = [node for bound in bounds for node in ast.walk(bound)]
     plain = [n for n in parts if isinstance(n, ast.Attribute | ast.BinOp | ast.Call | ast.Name)]
-    own = bound_names(loop)
+    own = reads.bound_names(loop)
     yield from (ast.unparse(node) for node in plain if not _names_in(node) & own)
     names = [name for bound in bounds for name in sorted(_names_in(bound))]
     for name in names:  # grows
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and name in bound_names(node):
+            if isinstance(node, ast.Assign) and name in reads.bound_names(node):
                 names += sorted(_names_in(node.value) - {*names})
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    stored = frozenset[str]().union(*map(bound_names, tree.body))
-    known = bound_names(tree) - own - called
+    stored = frozenset[str]().union(*map(reads.bound_names, tree.body))
+    known = reads.bound_names(tree) - own - called
     yield from (name for name in names if name in known)
     if isinstance(loop, ast.While):  # `last`, the end of the group before
         yield from sorted(stored - own)
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    return {one.id for one in names_in(tree) if isinstance(one.ctx, ast.Load)}
+    return {one.id for one in reads.names_in(tree) if isinstance(one.ctx, ast.Load)}

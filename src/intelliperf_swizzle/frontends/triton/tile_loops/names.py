@@ -12,13 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from intelliperf_swizzle.frontends.triton.ir import loops
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
-from intelliperf_swizzle.frontends.triton.ir.loops import (
-    JudgedLoop,
-    is_number_too,
-    judge_loops,
-    same_integer,
-)
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, Kernel, Op
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import CandidateLoop
 from intelliperf_swizzle.records import Counter, Launch
@@ -36,14 +31,14 @@ class _Marked:
     """
 
     kernel: Kernel
-    judged: JudgedLoop
+    judged: loops.JudgedLoop
     held: Mapping[Counter, str]
     values: Mapping[str, str]
 
     def is_number(self, counter: Counter) -> bool:
         """Whether a counter is the number of a tile, or all of it that the body reads."""
         value = self.held.get(counter)
-        return value is not None and is_number_too(self.kernel, self.judged, value)
+        return value is not None and loops.is_number_too(self.kernel, self.judged, value)
 
 
 def line_in_text(launch: Launch, kernel: Kernel, op: Op) -> int | None:
@@ -56,7 +51,7 @@ def line_in_text(launch: Launch, kernel: Kernel, op: Op) -> int | None:
 
 def find_names(
     launch: Launch, candidate: CandidateLoop, name: str | None
-) -> tuple[Kernel, JudgedLoop, tuple[Counter, ...], str, str] | str:
+) -> tuple[Kernel, loops.JudgedLoop, tuple[Counter, ...], str, str] | str:
     """Names that the IR confirms, with and without specialised arguments.
 
     Args:
@@ -91,7 +86,7 @@ def find_names(
     ends = (
         text
         for text, value in general.values.items()
-        if any(same_integer(general.kernel, value, one) for one in general.judged.ends)
+        if any(loops.same_integer(general.kernel, value, one) for one in general.judged.ends)
     )
     end, base = next(ends, None), "0"
     if end is None:
@@ -169,8 +164,8 @@ def _marked(
         kernel = Kernel.parse(ttir_of(launch, general=general, marks=_marks(prints)))
     except Exception:  # whatever Triton raises
         return None
-    loops = (j for j in judge_loops(kernel) if line_in_text(launch, kernel, j.op) == candidate.line)
-    judged = next(loops, None)
+    every, line = loops.judge_loops(kernel), candidate.line
+    judged = next((one for one in every if line_in_text(launch, kernel, one.op) == line), None)
     if judged is None:
         return None
     found = [(prints[number], value) for number, value in sorted(_printed(kernel).items())]

@@ -23,12 +23,8 @@ from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
+from intelliperf_swizzle.frontends.triton.walk import running
 from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory
-from intelliperf_swizzle.frontends.triton.walk.running import (
-    make_live,
-    run_one_by_one,
-    run_together,
-)
 from intelliperf_swizzle.records import Int64Array, Launch, Storage, UInt8Array
 from intelliperf_swizzle.trace.observer import Observer
 
@@ -178,15 +174,15 @@ class Comparison:
         seconds: list[float] = []
         for stage, edits in ((ORIGINAL, {}), (EDITED, request.edits)):
             begin(self._folder, f"{stage} {self._number}")
-            live = make_live(launch, _kernel_of(launch, edits), whole=True, fill=fill)
+            live = running.make_live(launch, _kernel_of(launch, edits), whole=True, fill=fill)
             programs = sample if sample is None or edits else request.tile[sample]
             begun = perf_counter()
             with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
                 if request.together:
-                    run_together(live, Observer(), programs, compute=True)
+                    running.run_together(live, Observer(), programs, compute=True)
                     waits.append(False)
                 else:
-                    waits.append(run_one_by_one(live, programs=programs).waits)
+                    waits.append(running.run_one_by_one(live, programs=programs).waits)
             seconds.append(perf_counter() - begun)
             memories.append(live.memory)
         difference = None
