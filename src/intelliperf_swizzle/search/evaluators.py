@@ -8,7 +8,7 @@ are compared on the CPU. With one the model predicts, the hardware validates, ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -94,17 +94,17 @@ class OnModel:
         setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
         by_number = {one.attempt.number: one for one in edited}
         waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
-        new = {one.number for one in waiting}
-        known = [one for one in edited if one.attempt.number not in new]
+        known = [one for one in edited if one.attempt.measurement is not None]
         done = [Evaluated(one.proved, one.attempt, one.edit) for one in known]
         while (waiting := self._could_still_win(waiting, done)) and not (done and spent(0.6)):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
-            for edit, measured in zip(wave, self._measure_all(wave), strict=True):
-                done.append(self._evaluate(edit, measured))
-                leaders = rank.order([other.attempt for other in done], self._setup.formula.rank)
-                leader = leaders[0] if leaders else done[-1].attempt
-                setting.progress.step(len(done), len(edited), leader.verdict.reason)
+            with ThreadPoolExecutor(1 if self._setup.profiler else cores()) as pool:
+                for edit, read in zip(wave, pool.map(self._measure, wave), strict=True):
+                    done.append(self._evaluate(edit, read))
+                    leaders = rank.order([one.attempt for one in done], self._setup.formula.rank)
+                    leader = leaders[0] if leaders else done[-1].attempt
+                    setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
     def _could_still_win(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
@@ -193,16 +193,10 @@ class OnModel:
         attempt = replace(one.attempt, measurement=measured, verdict=verdict)
         return Evaluated(one.proved, self._setting.remember(attempt), one.edit)
 
-    def _measure_all(self, wave: Sequence[Edited]) -> Iterator[Measurement | ProfileError]:
-        """By the model on all cores; one after the other where a profiler runs the application."""
-        with ThreadPoolExecutor(1 if self._setup.profiler else cores()) as pool:
-            yield from pool.map(self._measure, wave)
-
     def _measure(self, one: Edited) -> Measurement | ProfileError:
+        traced, profiler = self._setting.subject.traced, self._setup.profiler
         try:
-            if self._setup.profiler is None:
-                return modelled(self._setting, one)
-            return self._setup.profiler.measure(self._setting.subject.traced, one.edit)
+            return profiler.measure(traced, one.edit) if profiler else modelled(self._setting, one)
         except ProfileError as error:
             return error
 

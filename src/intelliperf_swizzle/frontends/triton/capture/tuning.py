@@ -71,8 +71,7 @@ def _traffic(*trial: object, **_: object) -> float:
     """In place of a time of a kernel of Inductor's: of a matrix product what its programs read for
     each multiplication, so that the largest tiles are taken; the same of any other."""
     tuners = (getattr(getattr(one, "func", None), "__self__", None) for one in trial)
-    texts = (getattr(getattr(one, "fn", None), "src", "") for one in tuners)
-    tile = _TILE.findall("".join(texts))
+    tile = _TILE.findall("".join(getattr(getattr(one, "fn", None), "src", "") for one in tuners))
     return sum(1 / int(extent) for extent in tile) or 1.0
 
 
