@@ -285,7 +285,60 @@ FINAL = (
     ),
 )
 """The last that were chosen before they were tried."""
-ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL
+SAMPLES_OF_CUDA = "cuda-samples/Samples"
+POLYBENCH = "nvcc -O3 -D{2} -DRUN_ON_CPU {0}.cu -I{1}utilities -o {0}.exe"
+AGREES = "grep -q 'Percent: 0$' said.txt"
+SHARING = (
+    _hecbench("convolution3D-cuda", "2 6 16 14 14 5 1"),
+    _hecbench("convolutionSeparable-hip", "512 512 1"),
+    _hecbench("stencil3d-hip", "64 1"),
+    _hecbench("attention-cuda", "1024 256 0 1"),
+    _hecbench("matrixT-hip", "512 512 1"),
+    _hecbench("laplace3d-cuda", "64 64 64 1 1"),
+    _hecbench("heat2d-cuda", "512 512 1"),
+    _hecbench("nw-hip", "256 10 1"),
+    _hecbench("burger-cuda", "512 512 1"),
+    Program(
+        f"{SAMPLES_OF_CUDA}/0_Introduction/matrixMul",
+        CMAKE,
+        "./build/matrixMul -wA=64 -hA=128 -wB=128 -hB=64",
+    ),
+    Program(
+        f"{SAMPLES_OF_CUDA}/5_Domain_Specific/FDTD3d",
+        CMAKE,
+        "./build/FDTD3d --dimx=96 --dimy=96 --dimz=96 --timesteps=1",
+    ),
+    Program(
+        "PolyBench-ACC/CUDA/linear-algebra/kernels/2mm",
+        POLYBENCH.format("2mm", "../../../", "MINI_DATASET"),
+        "./2mm.exe",
+        AGREES,
+    ),
+    Program(
+        "PolyBench-ACC/CUDA/linear-algebra/kernels/syrk",
+        POLYBENCH.format("syrk", "../../../", "MINI_DATASET"),
+        "./syrk.exe",
+        AGREES,
+    ),
+    Program(
+        "PolyBench-ACC/CUDA/stencils/convolution-3d",
+        POLYBENCH.format("3DConvolution", "../../", "MINI_DATASET"),
+        "./3DConvolution.exe",
+        AGREES,
+    ),
+    Program(
+        "code-samples/series/cuda-cpp/transpose",
+        "nvcc -O3 transpose.cu -o transpose",
+        "./transpose",
+    ),
+    _hecbench("tissue-hip", "16 1"),
+    Program("gpu-rodinia/cuda/lavaMD", "make", "./lavaMD -boxes1d 4"),
+    Program("cuda-gemm-from-scratch", CMAKE, "./build/gemm_runner --kernel 4 --size 256"),
+    Program("rocm-examples/HIP-Basic/streams", "make", "./hip_streams"),
+    Program("rocm-examples/HIP-Basic/dynamic_shared", "make", "./hip_dynamic_shared"),
+)
+"""Whose workgroups share what they read, chosen before they were tried."""
+ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING
 
 
 def main(words: list[str]) -> int:

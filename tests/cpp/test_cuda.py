@@ -199,6 +199,45 @@ def test_a_shuffle_tells_whether_there_is_such_a_lane(tmp_path: Path) -> None:
     assert recorded.capture.exit_code == 0
 
 
+FUNCTIONS = r"""
+#include <cstdio>
+typedef unsigned U;
+__global__ void known(const U* in, U* out) {
+  const int k = threadIdx.x;
+  out[2 * k] = __dp4a((int)in[k], (int)in[k + 32], k);
+  out[2 * k + 1] = __dp4a(in[k], in[k + 32], (U)k);
+}
+int main() {
+  U in[64], out[64], *din, *dout, seed = 1;
+  for (U& one : in) one = seed = seed * 1664525u + 1013904223u;
+  cudaMalloc(&din, sizeof in); cudaMalloc(&dout, sizeof out);
+  cudaMemcpy(din, in, sizeof in, cudaMemcpyHostToDevice);
+  known<<<2, 32>>>(din, dout);
+  cudaMemcpy(out, dout, sizeof out, cudaMemcpyDeviceToHost);
+  U bad = 0;
+  for (int k = 0; k < 32; k++) {
+    U want[2] = {(U)k, (U)k};
+    for (int i = 0; i < 32; i += 8) {
+      const U p = in[k] >> i & 255, q = in[k + 32] >> i & 255;
+      want[0] += (signed char)p * (signed char)q;
+      want[1] += p * q;
+    }
+    bad |= out[2 * k] != want[0] || out[2 * k + 1] != want[1];
+  }
+  return bad;
+}
+"""
+
+
+def test_device_functions_yield_what_they_should(tmp_path: Path) -> None:
+    """Products of bytes, next to C++ on the host."""
+    (tmp_path / "known.cu").write_text(FUNCTIONS, encoding="utf-8")
+    build = "nvcc -O2 -arch=sm_90 known.cu -o known"
+    recorded = record(tmp_path, tmp_path / "records", ["./known"], build, CUDA)
+    assert recorded.capture.launches[0].computed
+    assert recorded.capture.exit_code == 0
+
+
 def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
     sparse = recorded.launch("sparse")
     assert sparse.constants == {"rows": 200}

@@ -66,6 +66,10 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"cvt\.r(?P<whole>[znmp])i\.(?P<to>(?P<op>s|u)(?:16|32))\.(?P<of>f16)",
      ("fpext half {a} to float", "call float @llvm.{whole}.f32(float {x})",
       "fpto{op}i float {y} to {to}")),
+    (r"dp4a\.(?P<sign>[su])32\.(?P=sign)32",
+     ("{longer} <4 x i8> {a:<4 x i8>} to <4 x i32>", "{longer} <4 x i8> {b:<4 x i8>} to <4 x i32>",
+      "mul <4 x i32> {x}, {y}", "call i32 @llvm.vector.reduce.add.v4i32(<4 x i32> {z})",
+      "add i32 {u}, {c}")),
     (rf"setp\.{_COMPARE}\.(?P<of>f16|f32|f64)", ("fcmp {order}{op} {of} {a}, {b}",)),
     (rf"set\.{_COMPARE}\.(?P<to>f16)\.f16",
      ("fcmp {order}{op} {to} {a}, {b}", "uitofp i1 {x} to {to}")),
@@ -196,6 +200,7 @@ class _Body:
         words |= {"kept": self.kept, "suffix": _SUFFIXES.get(of)}
         words["wide"], words["wides"] = _WIDE.get(of, ("", ""))
         words["whole"] = _WHOLE.get(words.get("whole", ""))
+        words["longer"] = "zext" if words.get("sign") == "u" else "sext"
         given = operands if opcode.startswith("st.") else operands[1:]
         words |= {n: _Operand(one, of, self.read) for n, one in zip("abcd", given, strict=False)}
         if opcode.startswith("st."):

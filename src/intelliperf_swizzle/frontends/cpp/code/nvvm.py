@@ -28,6 +28,7 @@ _DIRECTIONS = {
 }
 """When the nearest float is on the wrong side, and by how much its bits move if it is below zero or
 not."""
+_INTEGERS = (("i", "i32", "s"), ("ui", "i32", "u"), ("ll", "i64", "s"), ("ull", "i64", "u"))
 _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
 
 
@@ -209,19 +210,17 @@ def _conversions() -> Iterator[str]:
         ("f", "float", "f32", ("", ".ftz")),
         ("d", "double", "f64", ("",)),
     ):
-        for name, number, opcode in (
-            ("i", "i32", "si"), ("ui", "i32", "ui"), ("ll", "i64", "si"), ("ull", "i64", "ui"),
-        ):  # fmt: skip
+        for name, number, sign in _INTEGERS:
             for rounding, function in _ROUNDINGS.items():
                 for suffix in suffixes:
                     yield _define(
                         f"{letter}2{name}.{rounding}{suffix}", number, f"{kind} %a",
                         f"%whole = call {kind} @llvm.{function}.{short}({kind} %a)",
-                        f"%r = fpto{opcode} {kind} %whole to {number}",
+                        f"%r = fpto{sign}i {kind} %whole to {number}",
                     )  # fmt: skip
             yield _define(
                 f"{name}2{letter}.rn", kind, f"{number} %a",
-                f"%r = {opcode}tofp {number} %a to {kind}",
+                f"%r = {sign}itofp {number} %a to {kind}",
             )  # fmt: skip
     yield _define("d2f.rn", "float", "double %a", "%r = fptrunc double %a to float")
     yield _define("d2f.rn.ftz", "float", "double %a", "%r = fptrunc double %a to float")
@@ -229,21 +228,18 @@ def _conversions() -> Iterator[str]:
 
 def _halves() -> Iterator[str]:
     """Of doubles and of products of integers."""
-    bits = "%bits = bitcast double %a to i64"
-    yield _define("d2i.lo", "i32", "double %a", bits, "%r = trunc i64 %bits to i32")
-    yield _define(
-        "d2i.hi", "i32", "double %a", bits, "%high = lshr i64 %bits, 32",
-        "%r = trunc i64 %high to i32",
-    )  # fmt: skip
+    for part, by in (("lo", 0), ("hi", 32)):
+        yield _define(
+            f"d2i.{part}", "i32", "double %a", "%bits = bitcast double %a to i64",
+            f"%part = lshr i64 %bits, {by}", "%r = trunc i64 %part to i32",
+        )  # fmt: skip
     yield _define(
         "lohi.i2d", "double", "i32 %a, i32 %b", "%low = zext i32 %a to i64",
         "%wide = zext i32 %b to i64", "%high = shl i64 %wide, 32", "%bits = or i64 %low, %high",
         "%r = bitcast i64 %bits to double",
     )  # fmt: skip
-    for name, number, wide, extend in (
-        ("i", "i32", "i64", "sext"), ("ui", "i32", "i64", "zext"),
-        ("ll", "i64", "i128", "sext"), ("ull", "i64", "i128", "zext"),
-    ):  # fmt: skip
+    for name, number, sign in _INTEGERS:
+        extend, wide = "sext" if sign == "s" else "zext", "i64" if number == "i32" else "i128"
         yield _define(
             f"mulhi.{name}", number, f"{number} %a, {number} %b",
             f"%x = {extend} {number} %a to {wide}", f"%y = {extend} {number} %b to {wide}",
