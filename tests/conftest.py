@@ -166,7 +166,7 @@ class Stages:
         """The best of all that was screened, if one is better and holds."""
         chosen = self.evaluator.shortlist(self.attempts.screened, ())
         chosen = self.evaluator.choose(self.evaluator.evaluate(self.attempts.edit(chosen)))
-        best = chosen and self.evaluator.settle(chosen)
+        best = chosen and self.evaluator.settle(chosen, self.evaluator.count)
         return best.attempt if best else None
 
 

@@ -18,24 +18,14 @@ import math
 import operator
 import re
 import types
+import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NoReturn,
-    TypeAlias,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-)
 from typing import get_type_hints as _hints
 
 from intelliperf_swizzle.errors import RecordError
 
-Type = TypeVar("Type")
+Type = typing.TypeVar("Type")
 
 _SEQUENCES = (tuple, list, frozenset)
 
@@ -66,7 +56,7 @@ class Matching:
     pattern: str
 
 
-Constraint: TypeAlias = Between | Matching
+Constraint: typing.TypeAlias = Between | Matching
 
 
 @dataclass(frozen=True)
@@ -75,7 +65,7 @@ class Member:
 
     attribute: str
     name: str
-    kind: Any
+    kind: typing.Any
     inline: bool
 
 
@@ -99,7 +89,7 @@ def dumps(value: object, *, indent: int | None = None) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def loads(text: str | bytes) -> Any:
+def loads(text: str | bytes) -> typing.Any:
     """The value of a JSON text.
 
     Raises:
@@ -115,14 +105,14 @@ def loads(text: str | bytes) -> Any:
         raise RecordError(f"not JSON: {error}") from None
 
 
-def _refuse(constant: str) -> NoReturn:
+def _refuse(constant: str) -> typing.NoReturn:
     raise ValueError(f"{constant} is not a number of JSON")
 
 
 # --- records to JSON ----------------------------------------------------------------------------
 
 
-def encode(record: object) -> Any:
+def encode(record: object) -> typing.Any:
     """A dataclass as a JSON object.
 
     Args:
@@ -146,16 +136,16 @@ def _object(record: object, where: str) -> dict[str, object]:
     return encoded
 
 
-def _encode(kind: Any, value: Any, where: str) -> object:
+def _encode(kind: typing.Any, value: typing.Any, where: str) -> object:
     kind, _ = _plain(kind)
     if value is None:
         return None
     if _open(kind):
         return _encode_open(value, where)
-    if get_origin(kind) in (Union, types.UnionType):
-        [inner] = [one for one in get_args(kind) if one is not type(None)]
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        [inner] = [one for one in typing.get_args(kind) if one is not type(None)]
         return _encode(inner, value, where)
-    origin = get_origin(kind) or kind
+    origin = typing.get_origin(kind) or kind
     if dataclasses.is_dataclass(kind):
         return _object(value, where)
     if origin in _SEQUENCES:
@@ -163,7 +153,7 @@ def _encode(kind: Any, value: Any, where: str) -> object:
         types_of = _items(kind, len(items))
         return [_encode(types_of[i], one, f"{where}[{i}]") for i, one in enumerate(items)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        item = get_args(kind)[1]
+        item = typing.get_args(kind)[1]
         return {
             str(key): _encode(item, one, _inside(where, str(key))) for key, one in value.items()
         }
@@ -228,34 +218,34 @@ def decode(kind: type[Type], value: object, where: str = "", *, nouns: Sequence[
 class _Decoder:
     nouns: Mapping[str, type]
 
-    def decode(self, kind: Any, value: object, where: str) -> Any:
+    def decode(self, kind: typing.Any, value: object, where: str) -> typing.Any:
         kind, constraint = _plain(kind)
-        origin = get_origin(kind) or kind
-        if origin in (Union, types.UnionType):
+        origin = typing.get_origin(kind) or kind
+        if origin in (typing.Union, types.UnionType):
             return self._union(kind, value, where)
-        if kind is Any:
+        if kind is typing.Any:
             return self._open(value, where)
         if dataclasses.is_dataclass(kind):
             return self._dataclass(kind, value, where)
-        if origin is Literal:
-            return _literal(get_args(kind), value, where)
+        if origin is typing.Literal:
+            return _literal(typing.get_args(kind), value, where)
         if origin in _SEQUENCES:
             return self._sequence(kind, value, where)
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            key_kind, item = get_args(kind)
+            key_kind, item = typing.get_args(kind)
             return {
                 _key(key_kind, key, where): self.decode(item, one, _inside(where, key))
                 for key, one in _expect(dict, value, where).items()
             }
         return _checked(_scalar(origin, value, where), constraint, where)
 
-    def _dataclass(self, kind: Any, value: object, where: str) -> Any:
+    def _dataclass(self, kind: typing.Any, value: object, where: str) -> typing.Any:
         given = _expect(dict, value, where)
         for name in given.keys() - set(_names(kind)):
             raise RecordError(f"{_inside(where, name)}: unknown field")
         return self._built(kind, given, where)
 
-    def _built(self, kind: type, given: Mapping[str, object], where: str) -> Any:
+    def _built(self, kind: type, given: Mapping[str, object], where: str) -> typing.Any:
         values = {}
         for member in members(kind):
             inside = _inside(where, member.name)
@@ -267,29 +257,29 @@ class _Decoder:
                 raise RecordError(f"{inside}: missing")
         return kind(**values)
 
-    def _union(self, kind: Any, value: object, where: str) -> Any:
-        alternatives = get_args(kind)
+    def _union(self, kind: typing.Any, value: object, where: str) -> typing.Any:
+        alternatives = typing.get_args(kind)
         inner = [alternative for alternative in alternatives if alternative is not type(None)]
         if value is None and len(inner) < len(alternatives):
             return None
         if len(inner) == 1:
             return self.decode(inner[0], value, where)
         decoded = self._open(value, where)
-        classes = tuple(get_origin(one) or one for one in inner)
+        classes = tuple(typing.get_origin(one) or one for one in inner)
         if not isinstance(decoded, classes):
             expected = ", ".join(one.__name__ for one in classes)
             raise RecordError(f"{where}: expected one of {expected}, got {_kind(decoded)}")
         return decoded
 
-    def _sequence(self, kind: Any, value: object, where: str) -> Any:
+    def _sequence(self, kind: typing.Any, value: object, where: str) -> typing.Any:
         items = _expect(list, value, where)
         inner = _items(kind, len(items))
         if len(inner) != len(items):
             raise RecordError(f"{where}: expected {len(inner)} items, got {len(items)}")
         decoded = (self.decode(inner[i], one, f"{where}[{i}]") for i, one in enumerate(items))
-        return get_origin(kind)(decoded)
+        return typing.get_origin(kind)(decoded)
 
-    def _open(self, value: object, where: str) -> Any:
+    def _open(self, value: object, where: str) -> typing.Any:
         if isinstance(value, list):
             return [self._open(one, where) for one in value]
         if not isinstance(value, dict):
@@ -321,25 +311,25 @@ def _names(kind: type) -> Iterator[str]:
             yield member.name
 
 
-def _plain(kind: Any) -> tuple[Any, Constraint | None]:
+def _plain(kind: typing.Any) -> tuple[typing.Any, Constraint | None]:
     """A hint without its annotation, and what this states."""
-    if get_origin(kind) is not Annotated:
+    if typing.get_origin(kind) is not typing.Annotated:
         return kind, None
-    inner, *stated = get_args(kind)
+    inner, *stated = typing.get_args(kind)
     return inner, next((one for one in stated if isinstance(one, Constraint)), None)
 
 
-def _open(kind: Any) -> bool:
+def _open(kind: typing.Any) -> bool:
     """Whether a hint leaves the type open."""
-    if get_origin(kind) not in (Union, types.UnionType):
-        return kind is Any
-    return len([one for one in get_args(kind) if one is not type(None)]) > 1
+    if typing.get_origin(kind) not in (typing.Union, types.UnionType):
+        return kind is typing.Any
+    return len([one for one in typing.get_args(kind) if one is not type(None)]) > 1
 
 
-def _items(kind: Any, count: int) -> tuple[Any, ...]:
+def _items(kind: typing.Any, count: int) -> tuple[typing.Any, ...]:
     """The types of the items of a tuple, list or set that has so many."""
-    inner = get_args(kind)
-    if get_origin(kind) is not tuple or inner[-1] is Ellipsis:
+    inner = typing.get_args(kind)
+    if typing.get_origin(kind) is not tuple or inner[-1] is Ellipsis:
         return (inner[0],) * count
     return inner
 
@@ -360,7 +350,7 @@ def _key(kind: object, key: str, where: str) -> str | int:
     return int(key)
 
 
-def _scalar(kind: Any, value: Any, where: str) -> Any:
+def _scalar(kind: typing.Any, value: typing.Any, where: str) -> typing.Any:
     if kind is float and type(value) is int and abs(value) <= LARGEST:
         return float(value)
     _expect(kind, value, where)
@@ -371,7 +361,7 @@ def _scalar(kind: Any, value: Any, where: str) -> Any:
     return _text(value, where) if kind is str else value
 
 
-def _checked(value: Any, constraint: Constraint | None, where: str) -> Any:
+def _checked(value: typing.Any, constraint: Constraint | None, where: str) -> typing.Any:
     if isinstance(constraint, Between):
         high = math.inf if constraint.high is None else constraint.high
         if not constraint.low <= value <= high:

@@ -68,7 +68,8 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
     if records.NOT_RECORDED in launch.varying:
         return not_known(records.NOT_RECORDED)
-    if decisive := [name for name in launch.varying if name not in trace.immaterial]:
+    known = {*trace.immaterial, *(() if trace.placed else dict(launch.tensors()))}
+    if decisive := [name for name in launch.varying if name not in known]:
         return not_known(f"not every launch was recorded, and what `{decisive[0]}` holds decides")
     if trace.unresolved and (trace.shape_kind != records.Access.READ).any():
         return not_known(trace.unresolved[0])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,8 @@ def test_torch_compile_is_recorded_without_a_gpu(tmp_path: Path) -> None:
     assert ["gradients" in one for one in recorded.cautions].count(True) == 1
     (product,) = [one for one in recorded.launches if "_mm_" in one.kernel]
     assert product.count == 3
+    tile = re.findall(r"BLOCK_[MN] : tl.constexpr = (\d+)", product.source.entry.text)
+    assert tile == ["128", "128"], "of Inductor's choices the largest tiles"
     assert product.source.identity["kernel"] == product.kernel
     assert {one.kernel for one in recorded.launches if one is not product} <= {
         "triton_poi_fused_relu_1",

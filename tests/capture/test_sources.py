@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import inspect
 import math
+import os
 import types
 
 import numpy as np
@@ -32,6 +33,12 @@ ACCUMULATE_IN = tl.float32
 HALF = torch.float16
 NOT_A_CONSTANT = object()
 settings = types.SimpleNamespace(deep=types.SimpleNamespace(block=64, unused=1), other=2)
+
+
+CHAIN = tl.constexpr(int(os.environ.get("CHAIN", "0")))
+TWICE = tl.constexpr(2)
+if os.environ.get("CHAIN"):
+    TWICE = tl.constexpr(4)
 
 
 class Order(enum.IntEnum):
@@ -166,3 +173,34 @@ def test_what_has_no_text_is_refused() -> None:
     exec("def made(x): pass", scope)
     with pytest.raises(UnreadableKernelError, match="the text of `made` is in no file"):
         read_source(Jit(scope["made"]))
+
+
+@triton.jit
+def plain(x):
+    tl.store(x, 1)
+
+
+put = plain if os.environ.get("CHAIN") else even
+
+
+@triton.jit
+def chained(x):
+    tl.store(x + WRAPPED, CHAIN)
+    tl.store(x + put(1), TWICE)
+    plain(x)
+
+
+def made(BLOCK):
+    @triton.jit
+    def kernel(x):
+        tl.store(x + BLOCK, WRAPPED)
+
+    return kernel
+
+
+def test_what_no_text_decides_is_known_with_its_value() -> None:
+    """Literals and definitions are decided; the environment, a condition and a closure are not."""
+    source, _ = read_source(chained)
+    place = f"{source.entry.file}:{source.entry.first_line}"
+    assert source.computed == {"CHAIN": 0, "TWICE": 2, "put": [place]}
+    assert read_source(made(tl.constexpr(3)))[0].computed == {"BLOCK": 3}

@@ -21,6 +21,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.report.sentences import message
+from intelliperf_swizzle.search import examine
 from intelliperf_swizzle.search.examine import add_configs, choose_kernel, examine_kernels
 from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.score import explain
@@ -148,13 +149,14 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
 
 
 def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "app.py").write_text(TUNED)
     command = [sys.executable, "app.py"]
     captured = capture(RecordRequest(command, folder=tmp_path / "records", cwd=tmp_path))
     setup = setup_of(tmp_path)
-    subject = add_configs(choose_kernel(captured, setup, Silent()), setup, Silent())
+    kernel = choose_kernel(captured, setup, Silent())
+    subject = add_configs(kernel, setup, Silent())
     grids = [one["grid"][0] for one in subject.launches[0].tuned]
     assert grids == [4096, 256, 128], "with the grid of each, and none that pruning leaves out"
     (note,) = [one for one in subject.notes if "is tuned" in one]
@@ -164,6 +166,9 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     assert (f"not ranked: {3 - len(ranked)}" in note) == (len(ranked) < 3)
     times = [float(time) for _, time in ranked]
     assert times == sorted(times)
+    monkeypatch.setattr(examine, "RANKING_LINES", 0)
+    (note,) = [one for one in add_configs(kernel, setup, Silent()).notes if "is tuned" in one]
+    assert note.count("not ranked: 3") == 1, "where few could be ranked, none is traced"
 
 
 def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(

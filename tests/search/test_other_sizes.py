@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle import Run, optimize, score
+from intelliperf_swizzle.dependence import find_dependence
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.language import TRITON
@@ -238,33 +239,54 @@ UNCOMPILED = {
     "for k in tl.static_range(FLAG):\n        put(y + k, p)": {"FLAG"},
     f"if none is not None:\n        {CHAINED}": {"none"},
     "tl.store(y + p + (0 if MODE == 'plain' else 1), p)": {"MODE"},
-    f"if y.dtype.element_ty == tl.int64:\n        {CHAINED}": {"y"},
-    f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "FLAG"},
+    f"if y.dtype.element_ty == tl.int64:\n        {CHAINED}": {"y.dtype.element_ty"},
+    "q = p if y.dtype.element_ty == tl.int32 else 5\n    tl.store(y + q, p)": {
+        "y.dtype.element_ty"
+    },
+    "tl.store(y + (p if T == tl.int32 else 5), p)": {"T"},
+    "put(y + p, pick(MODE))": {"MODE"},
+    f"if num_warps() > 4:\n        {CHAINED}": {"num_warps()"},
+    f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "T", "FLAG"},
     f"if p == n:\n        {CHAINED}": set(),
     "if FLAG:\n        p += 1\n    tl.store(y + p, p)": set(),
 }
-"""Kernels, and the arguments that decide what of them is not compiled."""
+"""Kernels, and what decides what of them is not compiled."""
+PLACED = {
+    "tl.store(y + p, tl.load(x + tl.load(x + p)))": False,
+    "s = 0\n    for k in range(tl.load(x) + 1):\n        s += k\n    tl.store(y + p, s)": False,
+    "tl.atomic_add(y + tl.load(x + p), 1)": False,
+    "tl.store(y + p + tl.load(x + p), p)": True,
+    "tl.store(y + p, p, mask=tl.load(x + p) == 0)": True,
+    "if tl.load(x) == 0:\n        tl.store(y + p, p)": True,
+    "if tl.load(x) != 0:\n        return\n    tl.store(y + p, p)": True,
+    "for k in range(tl.load(x) + 1):\n        tl.store(y + p, k)": True,
+    "tl.store(y + p, tl.load(y + p + tl.load(x + p)))": True,
+    "tl.store(y + p, tl.load(twin + 512 + p + tl.load(x + p)))": True,
+}
+"""Kernels, and whether contents decide where they store, or read what they store; `twin` is `y`."""
 
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
     """The trace of each kernel; they are launched by one application, with arrays of their own."""
     stored = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
-    lines = {one: one for one in (*HANDED_OVER, *UNSEEN)} | stored
+    lines = {one: one for one in (*HANDED_OVER, *UNSEEN, *PLACED)} | stored
     lines |= {one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED}
     text = (
-        "import torch, triton, triton.language as tl\n\n"
-        "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n"
+        "import torch, triton, triton.language as tl\n"
+        "from triton.language.extra.cuda import num_warps\n\n"
+        "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n\n"
+        "@triton.jit\ndef pick(how: tl.constexpr):\n    return 1 if how == 'plain' else 2\n"
     )
     for number, kernel in enumerate(lines.values()):
         kernel = kernel.replace("AT", "at.to(tl.pointer_type(tl.int32))")
         text += (
-            f"\n@triton.jit\ndef kernel_{number}(x, y, at, n, m, one, none, "
-            "MODE: tl.constexpr, FLAG: tl.constexpr):\n"
+            f"\n@triton.jit\ndef kernel_{number}(x, y, twin, at, n, m, one, none, "
+            "MODE: tl.constexpr, T: tl.constexpr, FLAG: tl.constexpr):\n"
             f"    p = tl.program_id(0)\n    {kernel}\n\n"
             "x, y = (torch.zeros(1 << 16, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-            f"kernel_{number}[(64,)](x, y, torch.zeros_like(x).data_ptr(), 999, 8, "
-            "1, None, 'plain', False)\n"
+            f"kernel_{number}[(64,)](x, y, y, torch.zeros_like(x).data_ptr(), 999, "
+            "8, 1, None, 'plain', tl.int32, False)\n"
         )
     application = tmp_path_factory.mktemp("kernels") / "application.py"
     application.write_text(text)
@@ -295,6 +317,13 @@ def test_what_the_compiler_leaves_out_is_known_from_the_text(
 ) -> None:
     decide = traced[lines].uncompiled.values()
     assert set().union(*decide) == UNCOMPILED[lines]
+
+
+@pytest.mark.parametrize("lines", PLACED)
+def test_contents_that_place_no_store_decide_nothing_of_independence(
+    traced: Mapping[str, Trace], lines: str
+) -> None:
+    assert traced[lines].placed is PLACED[lines]
 
 
 @pytest.mark.long
@@ -329,6 +358,35 @@ def test_a_loop_that_carries_a_value_by_a_flag_is_renumbered_without_it(tmp_path
 def test_a_type_that_decides_what_is_compiled_cannot_be_tested_by_a_patch(tmp_path: Path) -> None:
     effect = "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
     assert optimized(TURNED.replace("EFFECT", effect), tmp_path).best is None
+
+
+HOOKED = """
+import torch, triton, triton.language as tl
+
+def raised(arguments):
+    arguments["flags"].fill_(1)
+
+@triton.autotune([triton.Config({}), triton.Config({}, num_warps=8, pre_hook=HOOK)], key=[])
+@triton.jit
+def kernel(x, flags):
+    tl.store(x + tl.program_id(0), 1, mask=tl.load(flags) == 0)
+
+flags = torch.zeros(1, dtype=torch.int32, device="cuda")
+kernel[(64,)](torch.zeros(64, device="cuda"), flags)
+"""
+
+
+@pytest.mark.parametrize("hook", ["raised", "None"])
+def test_what_the_hook_of_another_configuration_may_change_is_not_known(
+    tmp_path: Path, hook: str
+) -> None:
+    """Nothing that a patch can test tells which configuration a launch has."""
+    application = tmp_path / "application.py"
+    application.write_text(HOOKED.replace("HOOK", hook))
+    [launch] = launches_of(application)
+    found = find_dependence(trace(launch), launch)
+    assert bool(found.unknown) is (hook == "raised")
+    assert "`flags` holds decides" in found.unknown or hook == "None"
 
 
 def test_floats_that_decide_nothing_tell_no_launches_apart(tmp_path: Path) -> None:

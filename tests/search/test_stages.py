@@ -173,8 +173,8 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     assert on_model.confirmed == []
     first = on_model.choose(evaluated)
     assert first is evaluated[0]
-    assert on_model.settle(first) is None
-    best = on_model.settle(evaluated[1])
+    assert on_model.settle(first, on_model.count) is None
+    best = on_model.settle(evaluated[1], on_model.count)
     assert best is not None
     assert best.attempt.number == 2
     assert on_model.confirmed == [best]

@@ -112,6 +112,33 @@ def test_what_heuristics_choose_is_a_condition(
     assert TRITON.find_difference([(other, np.arange(20))], limited) is None
 
 
+def test_a_global_that_no_text_decides_is_a_condition(tmp_path: Path) -> None:
+    launch = tuned(tmp_path, CHAINED.replace("SPLIT > 1", "MODE"), ())
+    source = replace(launch.source, computed={"MODE": 0})
+    assert "+    if MODE == 0:" in edit(replace(launch, source=source)).diff
+    chosen = replace(launch.source, computed={"put": ["/app.py:7"]})
+    with pytest.raises(SpliceError, match=r"/app\.py:7: a patch cannot test `put`"):
+        edit(replace(launch, source=chosen))
+
+
+def test_numbers_that_decide_are_tested_when_the_kernel_runs(tmp_path: Path) -> None:
+    """A float and a number in a tuple, which no mapping can read; the type of a tensor."""
+    text = CHAINED.replace("w, n,", "w, n, gate, shape,").replace("SPLIT > 1", "gate > shape[0]")
+    arguments = {"x": ("fp32", (320,)), "w": ("int32", (21,)), "n": 320}
+    arguments |= {"gate": 0.5, "shape": 0}
+    path, constexprs = write_kernel(tmp_path, text), {"SPLIT": 1, "B": 16}
+    launch = launch_of(path, "chained", (20,), arguments, constexprs)
+    launch = replace(launch, arguments={**launch.arguments, "shape": (2, 3)})
+    fixed = ("gate", "shape[0]", "w.dtype.element_ty")
+    limited = edit(replace(launch, fixed=fixed))
+    assert "tl.where(gate == 0.5 and shape[0] == 2, " in limited.diff
+    assert "+    if w.dtype.element_ty == tl.int32:" in limited.diff
+    tile = np.arange(20)[::-1].copy()
+    assert TRITON.find_difference([(launch, tile)], limited) is None
+    other = replace(launch, arguments={**launch.arguments, "gate": 3.5})
+    assert TRITON.find_difference([(other, np.arange(20))], limited) is None
+
+
 def test_tiles_of_a_loop_keep_their_order_too(tmp_path: Path) -> None:
     [launch], reasons = TRITON.with_loops([replace(tuned(tmp_path, LOOPED), grid=(4, 1, 1))], None)
     assert launch.loop, reasons

@@ -16,16 +16,8 @@ import numpy as np
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache import amd_replay
+from intelliperf_swizzle.cache import stream as streaming
 from intelliperf_swizzle.cache.nvidia_replay import nvidia_replay
-from intelliperf_swizzle.cache.stream import (
-    NO_TENSORS,
-    ReferenceStream,
-    Tensors,
-    Turns,
-    l2_parts,
-    stream_of,
-    tensors_of,
-)
 from intelliperf_swizzle.cache.traffic import (
     FULL,
     Physics,
@@ -90,12 +82,12 @@ def replay(
         names = tuple(dict.fromkeys(one.names for trace, *_ in runs for one in trace.segments))
     parts = [
         traffic(
-            stream_of(trace),
+            streaming.stream_of(trace),
             tile,
             target,
             occupancy,
             physics,
-            tensors_of(trace, names) if causes else NO_TENSORS,
+            streaming.tensors_of(trace, names) if causes else streaming.NO_TENSORS,
         )
         * launches
         for trace, tile, launches, occupancy in runs
@@ -103,14 +95,14 @@ def replay(
     total = parts[0]
     for part in parts[1:]:
         total = total + part
-    streams = [(stream_of(trace), tile, count, held) for trace, tile, count, held in runs]
+    streams = [(streaming.stream_of(trace), tile, count, held) for trace, tile, count, held in runs]
     measured = with_times(measurement(total, target, physics), streams, target)
     return replace(measured, causes=_causes(total, names))
 
 
 def with_times(
     measured: records.Measurement,
-    runs: Sequence[tuple[ReferenceStream, records.Int64Array, int, int]],
+    runs: Sequence[tuple[streaming.ReferenceStream, records.Int64Array, int, int]],
     target: Target,
 ) -> records.Measurement:
     """A measurement with what decides the time beside memory: arithmetic, and who ends last.
@@ -133,7 +125,7 @@ def with_times(
     return overlap_levels(known, target)
 
 
-def _arithmetic_ms(stream: ReferenceStream, target: Target) -> float:
+def _arithmetic_ms(stream: streaming.ReferenceStream, target: Target) -> float:
     """What the operations of a launch take on all CUs at once; 0 where none is known."""
     clocks = amd_replay.arithmetic(stream, target)
     if clocks is None or not target.clock_ghz:
@@ -156,12 +148,12 @@ def _causes(
 
 
 def traffic(
-    stream: ReferenceStream,
+    stream: streaming.ReferenceStream,
     tile: records.Int64Array,
     target: Target,
     occupancy: int,
     physics: Physics = FULL,
-    tensors: Tensors = NO_TENSORS,
+    tensors: streaming.Tensors = streaming.NO_TENSORS,
 ) -> Traffic:
     """Replay one launch."""
     if stream.program is not None:
@@ -251,12 +243,12 @@ class Screen:
     """
 
     def __init__(self, trace: Trace, target: Target, occupancy: int) -> None:
-        stream = stream_of(trace)
+        stream = streaming.stream_of(trace)
         self._requests = stream_requests(stream, target)
         self._turns = None
         programs = trace.tiles
         if trace.program is not None and trace.turn is not None:
-            self._turns = Turns.of(trace.program, trace.turn)
+            self._turns = streaming.Turns.of(trace.program, trace.turn)
             programs = len(self._turns.first) - 1
         domain = target.domain_of(np.arange(programs))
         self._by_domain = np.argsort(domain, kind="stable")
@@ -265,7 +257,7 @@ class Screen:
         ).astype(np.int64)
         slots = target.cus_per_xcd * occupancy
         self._drift = amd_replay.drift(target, slots, seed=0)
-        parts = l2_parts(stream, target)
+        parts = streaming.l2_parts(stream, target)
         if amd_replay.is_pipelined(stream, target, FULL):
             self._drift = amd_replay.lockstep(target, slots)
             parts = np.zeros_like(parts[0]), 1
@@ -292,7 +284,7 @@ class Screen:
 
 
 def _in_pieces(
-    stream: ReferenceStream, target: Target, part_of: Int32Array, parts: int
+    stream: streaming.ReferenceStream, target: Target, part_of: Int32Array, parts: int
 ) -> tuple[int, Pieces]:
     """The number of parts that are kept apart, and the stream in pieces.
 

@@ -256,14 +256,17 @@ def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) ->
 def other_values(launch: Launch, name: str) -> list[int]:
     """Other values of an argument than its own, at which a kernel may be launched as well.
 
-    Not of an extent of a tile, nor of a factor of 1, which is a stride of a tensor; and no 0 by
-    which something is divided or which is added in a loop.
+    Not of a factor that is the extent of a tile or 1, a stride of a tensor; and no 0 by which
+    something is divided or which is added in a loop.
     """
     value, text = launch.constants.get(name), launch.source.entry.text
-    factor = rf"\*\s*{name}\b|\b{name}\s*\*" if value == 1 else "(?!)"
-    if value is None or re.search(rf"arange\(0, {name}\b|{factor}", text):
+    extent = bool(re.search(rf"arange\(0, {name}\b", text))
+    factor = re.search(rf"\*\s*{name}\b|\b{name}\s*\*", text)
+    if value is None or ((extent or value == 1) and factor):
         return []
+    if extent or launch.arguments[name] is bool(value):
+        return [2 * value if extent else 1 - value]
     if name in launch.constexprs:
-        return [1 - value if value in (0, 1) else 1]
+        return [2 * value, 1] if value > 1 else [2, 1 - value]
     used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
-    return [one for one in (0, 2)[bool(used) :] if one != value]
+    return [one for one in (2 * value, *([] if used else [0]), 2) if one != value]

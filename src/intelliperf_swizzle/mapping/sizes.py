@@ -17,17 +17,8 @@ from dataclasses import dataclass, field, replace
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.language.grammar import LARGEST, bounded
 from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS, Graph, assigned_names, graph_of
+from intelliperf_swizzle.mapping import polynomial
 from intelliperf_swizzle.mapping.boxes import prove_everywhere
-from intelliperf_swizzle.mapping.polynomial import (
-    Bounds,
-    Case,
-    NotProvedError,
-    Polynomial,
-    SplitError,
-    Work,
-    number,
-    symbol,
-)
 from intelliperf_swizzle.records import Certificate, Launch, Proof, launched_axes
 
 MOST_CASES = 150
@@ -46,7 +37,7 @@ class _Moduli:
     """What is assumed of sizes: `positive` arguments, and each a multiple of something."""
 
     positive: bool = False
-    of: Mapping[str, Polynomial] = field(default_factory=dict)
+    of: Mapping[str, polynomial.Polynomial] = field(default_factory=dict)
 
 
 class _FailedError(Exception):
@@ -161,12 +152,12 @@ def conditional(
     return f"{kept}{bare if total else bounded(bare)}{chosen}"
 
 
-def _and(assumed: _Moduli, trail: Mapping[str, Polynomial]) -> _Moduli:
+def _and(assumed: _Moduli, trail: Mapping[str, polynomial.Polynomial]) -> _Moduli:
     both = dict(assumed.of)
     for name, modulus in trail.items():
-        before = both.get(name, number(1))
+        before = both.get(name, polynomial.number(1))
         if before.number and modulus.number:
-            both[name] = number(math.lcm(before.number, modulus.number))
+            both[name] = polynomial.number(math.lcm(before.number, modulus.number))
         elif before.number == 1:
             both[name] = modulus
     return _Moduli(assumed.positive, both)
@@ -177,7 +168,7 @@ class _Proof:
 
     def __init__(self, swizzle: Swizzle, known: Mapping[str, int], axes: int, loop: bool):
         self._graph = graph_of(swizzle)
-        self._axes, self._loop, self._work = axes, loop, Work()
+        self._axes, self._loop, self._work = axes, loop, polynomial.Work()
         self.opaque: dict[str, str] = {}
         self._root = self._hide(known)
 
@@ -237,17 +228,21 @@ class _Proof:
         return self._check_cases(root, assumed)
 
     def _check_cases(self, root: int, assumed: _Moduli) -> None:
-        own = {name: (name, assumed.of.get(name, number(1))) for name in self._sizes(root)}
-        waiting = [(case, own, dict[str, Polynomial]()) for case in self._cases(root, assumed)]
+        own = {
+            name: (name, assumed.of.get(name, polynomial.number(1))) for name in self._sizes(root)
+        }
+        waiting = [
+            (case, own, dict[str, polynomial.Polynomial]()) for case in self._cases(root, assumed)
+        ]
         for _ in range(MOST_CASES):
             if not waiting:
                 return
             case, origins, trail = waiting.pop()
             try:
                 prove_everywhere(self._graph, root, case, case.inputs["num_pids"])
-            except NotProvedError:
+            except polynomial.NotProvedError:
                 raise _FailedError(trail) from None
-            except SplitError as split:
+            except polynomial.SplitError as split:
                 name = split.parts[0].symbol
                 if split.divisor is not None and name in origins:
                     origin, times = origins[name]
@@ -265,48 +260,51 @@ class _Proof:
         loop = ["num_programs"] if self._loop else []
         return [*grid, *(one for one in self.opaque if one in self._graph.leaves(root)), *loop]
 
-    def _cases(self, root: int, assumed: _Moduli) -> Iterator[Case]:
+    def _cases(self, root: int, assumed: _Moduli) -> Iterator[polynomial.Case]:
         """All values of all sizes; those of what is opaque by their sign."""
         sizes = self._sizes(root)
         opaque = [name for name in sizes if name in self.opaque]
         for signs in range(1 if assumed.positive else 1 << len(opaque)):
             negative = {name for at, name in enumerate(opaque) if signs >> at & 1}
-            bounds, inputs = {}, dict[str, Polynomial]()
+            bounds, inputs = {}, dict[str, polynomial.Polynomial]()
             for name in sizes:
-                bounds[name] = Bounds(0 if name in negative else 1)
-                modulus, value = assumed.of.get(name, number(1)), symbol(name)
-                modulus = modulus if modulus.symbols <= {*sizes} else number(1)
+                bounds[name] = polynomial.Bounds(0 if name in negative else 1)
+                modulus, value = assumed.of.get(name, polynomial.number(1)), polynomial.symbol(name)
+                modulus = modulus if modulus.symbols <= {*sizes} else polynomial.number(1)
                 inputs[name] = -value if name in negative else value * modulus
             yield self._with_programs(root, bounds, inputs)
 
     def _with_programs(
-        self, root: int, bounds: dict[str, Bounds], inputs: dict[str, Polynomial]
-    ) -> Case:
+        self,
+        root: int,
+        bounds: dict[str, polynomial.Bounds],
+        inputs: dict[str, polynomial.Polynomial],
+    ) -> polynomial.Case:
         if "num_pids" in inputs:
             inputs[GRID[0]] = inputs["num_pids"]
         for name in GRID:
-            inputs.setdefault(name, number(1))
+            inputs.setdefault(name, polynomial.number(1))
         programs = inputs[GRID[0]] * inputs[GRID[1]] * inputs[GRID[2]]
         inputs["num_pids"] = programs
         if self._graph.leaves(root) & {*AXES} and self._axes > 1:
-            pid, stride = number(0), number(1)
+            pid, stride = polynomial.number(0), polynomial.number(1)
             for axis, name in enumerate(AXES):
-                bounds[f"p{axis}"] = Bounds(0, inputs[GRID[axis]] - 1, digit=True)
-                inputs[name] = symbol(f"p{axis}")
+                bounds[f"p{axis}"] = polynomial.Bounds(0, inputs[GRID[axis]] - 1, digit=True)
+                inputs[name] = polynomial.symbol(f"p{axis}")
                 pid, stride = pid + stride * inputs[name], stride * inputs[GRID[axis]]
             inputs["pid"] = pid
         else:
-            bounds["p"] = Bounds(0, programs - 1, digit=True)
-            inputs["pid"] = inputs[AXES[0]] = symbol("p")
-            inputs |= dict.fromkeys(AXES[1:], number(0))
+            bounds["p"] = polynomial.Bounds(0, programs - 1, digit=True)
+            inputs["pid"] = inputs[AXES[0]] = polynomial.symbol("p")
+            inputs |= dict.fromkeys(AXES[1:], polynomial.number(0))
         if not self._loop:
             inputs["num_programs"], inputs["program"] = programs, inputs["pid"]
-        return Case(bounds, inputs, self._work)
+        return polynomial.Case(bounds, inputs, self._work)
 
     def fewest(self, assumed: _Moduli) -> _Moduli:
         """The weakest of these assumptions that suffice."""
         for name, modulus in assumed.of.items():
-            fewer = [number(one) for one in range(1, modulus.number or 2)
+            fewer = [polynomial.number(one) for one in range(1, modulus.number or 2)
                      if modulus.number is None or modulus.number % one == 0]  # fmt: skip
             for one in fewer:
                 tried = _Moduli(assumed.positive, {**assumed.of, name: one})
@@ -322,11 +320,11 @@ class _Proof:
         """Assumptions as a condition of the language."""
         parts = [f"{text} > 0" for text in self.opaque.values()] if assumed.positive else []
         for name, modulus in assumed.of.items():
-            if modulus != number(1):
+            if modulus != polynomial.number(1):
                 parts.append(f"{self.opaque.get(name, name)} % {self._product(modulus)} == 0")
         return " and ".join(parts)
 
-    def _product(self, modulus: Polynomial) -> str:
+    def _product(self, modulus: polynomial.Polynomial) -> str:
         [(symbols, factor)] = modulus.terms
         names = [f"{self.opaque.get(one, one)}" for one in symbols]
         parts = [*([str(factor)] if factor != 1 or not names else []), *names]

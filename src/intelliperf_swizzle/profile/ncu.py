@@ -28,14 +28,8 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
+from intelliperf_swizzle.profile import readings as profiled
 from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
-from intelliperf_swizzle.profile.readings import (
-    Counters,
-    CountingProfiler,
-    Reading,
-    Totals,
-    plain_name,
-)
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
 
 DURATION = "gpu__time_duration.sum"
@@ -45,7 +39,7 @@ PASSES = "profiler__replayer_passes"
 _LAYOUT = ("ID", "Kernel Name")
 
 
-def read_ncu(text: str) -> list[Reading]:
+def read_ncu(text: str) -> list[profiled.Reading]:
     """The launches of an output; those in incomplete rows are left out.
 
     Counters are in bytes, sectors, percent or ns: it was printed with `--print-units base`.
@@ -61,7 +55,7 @@ def read_ncu(text: str) -> list[Reading]:
     return [_reading(row) for row in table if row["ID"].isdigit()]  # before them, units
 
 
-def _reading(row: Mapping[str, str]) -> Reading:
+def _reading(row: Mapping[str, str]) -> profiled.Reading:
     numbers = ((name, _number(text)) for name, text in row.items() if "__" in name)
     counters = {name: number for name, number in numbers if number is not None}
     grid = _triple(row.get("Grid Size", ""))
@@ -69,8 +63,8 @@ def _reading(row: Mapping[str, str]) -> Reading:
     shared = [
         counters.get(f"launch__shared_mem_per_block_{kind}") for kind in ("dynamic", "static")
     ]
-    return Reading(
-        kernel=plain_name(row["Kernel Name"]),
+    return profiled.Reading(
+        kernel=profiled.plain_name(row["Kernel Name"]),
         grid=grid,
         programs=grid and grid[0] * grid[1] * grid[2],
         threads=block and block[0] * block[1] * block[2],
@@ -113,7 +107,7 @@ SECTORS = "lts__t_sectors_srcunit_tex.sum"
 """What the SMs ask of the L2: sectors that hit, requests, sectors that are looked up."""
 
 
-class NcuProfiler(CountingProfiler):
+class NcuProfiler(profiled.CountingProfiler):
     """Runs the application under `ncu`, with untouched clocks.
 
     The first measurement of a kernel takes two runs of the application, each further one a run.
@@ -125,7 +119,7 @@ class NcuProfiler(CountingProfiler):
         super().__init__(application, target, tool)
         most = HITS, REQUESTS, *target.memory_counters
         self.sets = [most, (HITS, REQUESTS)], [(SECTORS, REQUESTS)]
-        self._sectors: dict[object, Totals] = {}
+        self._sectors: dict[object, profiled.Totals] = {}
 
     def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         """The sums of the counters over all launches; raises as `totals`."""
@@ -139,16 +133,16 @@ class NcuProfiler(CountingProfiler):
         hits = self.totals(launches, self.sets[0], edit)
         return self.measurement(kernel, (hits, self._sectors[key]))
 
-    def read(self, ran: Ran) -> list[Reading]:
+    def read(self, ran: Ran) -> list[profiled.Reading]:
         """Of its log."""
         return read_ncu(_printed(ran))
 
-    def asks_too_much(self, ran: Ran, readings: Sequence[Reading], least: bool) -> bool:
+    def asks_too_much(self, ran: Ran, readings: Sequence[profiled.Reading], least: bool) -> bool:
         """By the passes that it took."""
         return not ran.exit_code and any(one.counters.get(PASSES, least) != 1 for one in readings)
 
     def command(
-        self, kernel: str, counters: Counters, folder: Path, *, every: bool = False
+        self, kernel: str, counters: profiled.Counters, folder: Path, *, every: bool = False
     ) -> list[str]:
         """With what it prints in a file."""
         flush = "all" if self._application.l2_before == "cold" else "none"
@@ -166,7 +160,7 @@ class NcuProfiler(CountingProfiler):
         ]
 
     def measurement(
-        self, kernel: str, sums: Sequence[Totals], *, replayed: bool = False
+        self, kernel: str, sums: Sequence[profiled.Totals], *, replayed: bool = False
     ) -> Measurement:
         """Of hits, and of sectors of a request."""
         counted, per_request = sums[0].counters, _per_request(sums[1])
@@ -208,7 +202,7 @@ class NcuProfiler(CountingProfiler):
         return failure("ncu", kernel, ran, seen)
 
 
-def _per_request(sums: Totals) -> float:
+def _per_request(sums: profiled.Totals) -> float:
     """Sectors of a request; 0 where they were not counted."""
     counted = sums.counters
     return counted.get(SECTORS, 0.0) / counted[REQUESTS] if counted.get(REQUESTS) else 0.0

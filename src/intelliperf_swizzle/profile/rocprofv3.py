@@ -20,14 +20,8 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
+from intelliperf_swizzle.profile import readings as profiled
 from intelliperf_swizzle.profile.installed import AMD_ACCESS, Tool, without_counters
-from intelliperf_swizzle.profile.readings import (
-    Counters,
-    CountingProfiler,
-    Reading,
-    Totals,
-    plain_name,
-)
 from intelliperf_swizzle.records import Measurement
 
 _COLUMNS = ("Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counter_Name",
@@ -35,7 +29,7 @@ _COLUMNS = ("Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counte
 _NUMBER = re.compile(r"[\d.]+(e[+-]?\d+)?", re.I)
 
 
-def read_folder(folder: Path) -> list[Reading]:
+def read_folder(folder: Path) -> list[profiled.Reading]:
     """All dispatches that were written below a folder.
 
     Raises:
@@ -46,7 +40,7 @@ def read_folder(folder: Path) -> list[Reading]:
     return [one for text in texts for one in read_csv(text)]
 
 
-def read_csv(text: str) -> list[Reading]:
+def read_csv(text: str) -> list[profiled.Reading]:
     """The dispatches of a `counter_collection.csv`; a row that was cut off is left out.
 
     Raises:
@@ -70,11 +64,11 @@ def read_csv(text: str) -> list[Reading]:
     return [_reading(*dispatch) for dispatch in dispatches.values()]
 
 
-def _reading(row: Mapping[str, str], counters: Mapping[str, float]) -> Reading:
+def _reading(row: Mapping[str, str], counters: Mapping[str, float]) -> profiled.Reading:
     threads = max(1, int(row["Workgroup_Size"]))
     start, end = (_whole(row.get(f"{name}_Timestamp")) for name in ("Start", "End"))
-    return Reading(
-        kernel=plain_name(row["Kernel_Name"]),
+    return profiled.Reading(
+        kernel=profiled.plain_name(row["Kernel_Name"]),
         grid=None,
         programs=-(-int(row["Grid_Size"]) // threads),
         threads=threads,
@@ -98,7 +92,7 @@ TOO_MANY = re.compile(r"exceeds the capabilities of the hardware|error code 38\b
 NO_PERMISSION = re.compile("permission denied|not permitted|insufficient permission", re.I)
 
 
-class Rocprofv3Profiler(CountingProfiler):
+class Rocprofv3Profiler(profiled.CountingProfiler):
     """Runs the application under `rocprofv3`.
 
     The L2 is as the application leaves it: the tool does not flush it. A replay does. The first
@@ -118,17 +112,17 @@ class Rocprofv3Profiler(CountingProfiler):
         sums = self.totals(launches, self.sets[0], edit)
         return self.measurement(launches[0].launch.kernel, [sums])
 
-    def read(self, ran: Ran) -> list[Reading]:
+    def read(self, ran: Ran) -> list[profiled.Reading]:
         """Of the files that it has written."""
         return read_folder(ran.folder)
 
-    def asks_too_much(self, ran: Ran, readings: Sequence[Reading], least: bool) -> bool:
+    def asks_too_much(self, ran: Ran, readings: Sequence[profiled.Reading], least: bool) -> bool:
         """By what it says."""
         failed = ran.exit_code or not readings
         return bool(failed and TOO_MANY.search(ran.output) and not NO_PERMISSION.search(ran.output))
 
     def command(
-        self, kernel: str, counters: Counters, folder: Path, *, every: bool = False
+        self, kernel: str, counters: profiled.Counters, folder: Path, *, every: bool = False
     ) -> list[str]:
         """What is asked for stands in a file, which all versions take alike."""
         job = {
@@ -142,7 +136,7 @@ class Rocprofv3Profiler(CountingProfiler):
         return [self._executable, "-i", str(request), "--"]
 
     def measurement(
-        self, kernel: str, sums: Sequence[Totals], *, replayed: bool = False
+        self, kernel: str, sums: Sequence[profiled.Totals], *, replayed: bool = False
     ) -> Measurement:
         """Of hits and misses."""
         counted, time_ns = sums[0].counters, sums[0].time_ns

@@ -15,15 +15,7 @@ from dataclasses import dataclass, field
 
 from intelliperf_swizzle.formulas import Pattern, load_pattern, patterns
 from intelliperf_swizzle.propose import CandidateBatch, Problem, ProposerReport
-from intelliperf_swizzle.propose.nest import (
-    Nest,
-    axis_choices,
-    column_expressions,
-    heaviest_first,
-    neighbours,
-    plain,
-    upside_down,
-)
+from intelliperf_swizzle.propose import nest as nests
 from intelliperf_swizzle.records import Candidate
 
 BATCH = 16
@@ -64,17 +56,17 @@ class OfflineProposer:
     def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """Patterns, then neighbours of the best nests, until the budget is spent."""
         self._tried, self._numbers = set(), set()
-        yield from self._score(list(heaviest_first(problem))[: problem.budget])
+        yield from self._score(list(nests.heaviest_first(problem))[: problem.budget])
         offered = itertools.islice(pattern_candidates(problem), problem.budget)
         for candidates in iter(lambda: list(itertools.islice(offered, BATCH)), []):
             yield from self._offer(CandidateBatch(candidates))
         best = yield from self._search(problem)
-        turned = [upside_down(nest, problem.work) for _, nest in best]
+        turned = [nests.upside_down(nest, problem.work) for _, nest in best]
         yield from self._score([nest for nest in turned if nest is not None])
 
     def _search(
         self, problem: Problem
-    ) -> Generator[CandidateBatch, None, list[tuple[float, Nest]]]:
+    ) -> Generator[CandidateBatch, None, list[tuple[float, nests.Nest]]]:
         """The best nests of the local search, and their screened hit rates."""
         rng = random.Random(problem.seed)
         starts = _starting_nests(problem)
@@ -100,13 +92,13 @@ class OfflineProposer:
         return problem.budget - len(self._numbers)
 
     def _offspring(
-        self, parents: Sequence[Nest], starts: Sequence[Nest], rng: random.Random
-    ) -> list[Nest]:
+        self, parents: Sequence[nests.Nest], starts: Sequence[nests.Nest], rng: random.Random
+    ) -> list[nests.Nest]:
         """New nests: mostly a step or two from a parent, better parents more often; some from afar.
 
         Once all that is near has been tried, all of them come from afar.
         """
-        children: list[Nest] = []
+        children: list[nests.Nest] = []
         for draw in range(50 * BATCH):
             if len(children) == BATCH:
                 break
@@ -121,8 +113,8 @@ class OfflineProposer:
         return children
 
     def _score(
-        self, nests: Sequence[Nest]
-    ) -> Generator[CandidateBatch, None, list[tuple[float, Nest]]]:
+        self, nests: Sequence[nests.Nest]
+    ) -> Generator[CandidateBatch, None, list[tuple[float, nests.Nest]]]:
         """The nests that are permutations with their screened hit rates, best first."""
         batch = CandidateBatch([Candidate(nest.text(), nest.name(), "search") for nest in nests])
         yield from self._offer(batch)
@@ -140,7 +132,7 @@ class OfflineProposer:
 
 def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
     """Every pattern at every choice of its parameters: all first choices, all second ones, …."""
-    columns = column_expressions(problem.launches, problem.row_lengths)[:MOST_COLUMNS]
+    columns = nests.column_expressions(problem.launches, problem.row_lengths)[:MOST_COLUMNS]
     bindings = [
         [(pattern, bound) for bound in _bindings(pattern, [axis.expression for axis in columns])]
         for pattern in patterns()
@@ -153,7 +145,7 @@ def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
 
 def by_hand(problem: Problem) -> dict[str, Candidate]:
     """What people use without a search, as they call it -> the candidate."""
-    columns = column_expressions(problem.launches, problem.row_lengths)
+    columns = nests.column_expressions(problem.launches, problem.row_lengths)
     cols = columns[0].expression if columns else "grid_0"
     remap = load_pattern("aiter-remap-xcd")
     found = {"remap_xcd of AITER": Candidate(remap.bind(), remap.name, "pattern")}
@@ -186,23 +178,23 @@ def _bindings(pattern: Pattern, columns: Sequence[str]) -> Iterator[dict[str, in
         yield dict(zip(choices, bound, strict=True))
 
 
-def _starting_nests(problem: Problem) -> list[Nest]:
+def _starting_nests(problem: Problem) -> list[nests.Nest]:
     return [
-        plain(axes, linear=problem.linear, chunk=chunk)
-        for axes in axis_choices(problem.launches, problem.row_lengths)
+        nests.plain(axes, linear=problem.linear, chunk=chunk)
+        for axes in nests.axis_choices(problem.launches, problem.row_lengths)
         for chunk in (None, 1)
     ]
 
 
-def _wander(nest: Nest, rng: random.Random, steps: int) -> Nest:
+def _wander(nest: nests.Nest, rng: random.Random, steps: int) -> nests.Nest:
     for _ in range(steps):
-        nest = next(neighbours(nest, rng))
+        nest = next(nests.neighbours(nest, rng))
     return nest
 
 
-def _survivors(scored: Sequence[tuple[float, Nest]]) -> list[tuple[float, Nest]]:
+def _survivors(scored: Sequence[tuple[float, nests.Nest]]) -> list[tuple[float, nests.Nest]]:
     """The best few, no two of the same score (they are mostly the same order written twice)."""
-    survivors: list[tuple[float, Nest]] = []
+    survivors: list[tuple[float, nests.Nest]] = []
     for score, nest in sorted(scored, key=lambda item: (-item[0], item[1].name())):
         if all(abs(score - other) > 1e-9 for other, _ in survivors):
             survivors.append((score, nest))

@@ -53,12 +53,15 @@ class KernelSource:
         functions: the kernel and the jit functions it reaches, by a key unique in this record.
         identity: what it is known by when it is compiled another time; empty if by nothing.
         aggregates: the classes they use, by a key, parts first: see `ir.render.render_module`.
+        computed: what they read that may be another in another run, as the kernel can name it, with
+            its value; a list with the place where the kernel cannot test it.
     """
 
     kernel: str
     functions: Mapping[str, SourceFunction]
     identity: Mapping[str, str] = field(default_factory=dict)
     aggregates: Mapping[str, Any] = field(default_factory=dict)
+    computed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def entry(self) -> SourceFunction:
@@ -150,6 +153,22 @@ Argument: TypeAlias = (
     "TensorArgument | DescriptorArgument | DtypeArgument | FunctionArgument"
     " | int | float | bool | str | tuple[Any, ...] | None"
 )
+
+
+def _leaves(
+    name: str, argument: Argument, fields: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[str, Argument]]:
+    if isinstance(argument, tuple):
+        for part, item in zip(fields.get(name) or range(len(argument)), argument, strict=True):
+            yield from _leaves(f"{name}.{part}", item, fields)
+    elif isinstance(argument, DescriptorArgument):
+        yield name, argument.base
+        for _ in range(2):  # as parts of the descriptor, and as arguments of their own
+            yield from ((f"{name}.shape.{i}", n) for i, n in enumerate(argument.shape))
+            yield from ((f"{name}.stride.{i}", n) for i, n in enumerate(argument.strides))
+            yield from ((f"{name}.{flag}", False) for flag in ("padding", "roundF32ToTF32"))
+    else:
+        yield name, argument
 
 
 def _tensors(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
@@ -263,6 +282,13 @@ class Launch:
         """The tensors of the arguments, by name; also those in tuples."""
         for name, argument in self.arguments.items():
             yield from _tensors(name, argument)
+
+    def leaves(self) -> Iterator[tuple[str, Argument]]:
+        """The scalars and pointers that arguments are flattened to, in Triton's order and names;
+        no constexprs."""
+        for name, argument in self.arguments.items():
+            if name not in self.constexprs:
+                yield from _leaves(name, argument, self.fields)
 
     def element(self, storage: int, place: int) -> str:
         """The element that the byte at a place of a storage belongs to, as `out[3, 5]`."""

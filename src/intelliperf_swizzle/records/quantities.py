@@ -227,6 +227,7 @@ class Trace:
         seen: where in the source stores, and loads of what is stored to, stand that are made,
         unseen: … and where some stand that no program of this launch makes.
         by_variables: whether contents of device variables, which are no arguments, decide, too.
+        placed: whether contents may decide where programs store, or read what programs store.
         uncompiled: where accesses stand that the compiler left out -> the arguments that decide it.
     """
 
@@ -259,6 +260,7 @@ class Trace:
     seen: frozenset[str] = frozenset()
     unseen: frozenset[str] = frozenset()
     by_variables: bool = False
+    placed: bool = True
     uncompiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

@@ -9,15 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from intelliperf_swizzle.codec import Between, Matching
-from intelliperf_swizzle.records.attempts import (
-    Attempt,
-    ByHand,
-    Ceiling,
-    Level,
-    Measurement,
-    Sizes,
-    Usage,
-)
+from intelliperf_swizzle.records import attempts as nouns
 from intelliperf_swizzle.records.quantities import Certificate, Constants, Grid, Rate
 
 AlternativeKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
@@ -251,17 +243,17 @@ class RunPart:
     proposer: str
     seed: int
     kernels: tuple[KernelSummary, ...]
-    baseline: Measurement
-    predicted: Measurement | None = None
+    baseline: nouns.Measurement
+    predicted: nouns.Measurement | None = None
     nothing_to_gain: bool
     interrupted: bool = False
     alternatives: Alternatives | None = None
     accuracy: Accuracy | None = None
-    by_hand: tuple[ByHand, ...] = ()
-    attempts: tuple[Attempt, ...]
+    by_hand: tuple[nouns.ByHand, ...] = ()
+    attempts: tuple[nouns.Attempt, ...]
     cautions: tuple[str, ...] = ()
     notes: tuple[str, ...]
-    usage: Usage | None = None
+    usage: nouns.Usage | None = None
     history: str
     invocation: str = ""
     picture: Picture | None = None
@@ -288,13 +280,13 @@ class Run(RunPart):
     grid: Grid
     constants: Constants
     launches: int
-    ceiling: Ceiling
-    best: Attempt | None
+    ceiling: nouns.Ceiling
+    best: nouns.Attempt | None
     file: str = ""
     independence: Independence | None = None
 
     @property
-    def sizes(self) -> Sizes | None:
+    def sizes(self) -> nouns.Sizes | None:
         """How the best does at other sizes; None if there is none, or it is not known."""
         return self.best.sizes if self.best else None
 
@@ -322,9 +314,9 @@ class Score:
     """
 
     kernel: str
-    baseline: Measurement
-    ceiling: Ceiling
-    attempt: Attempt
+    baseline: nouns.Measurement
+    ceiling: nouns.Ceiling
+    attempt: nouns.Attempt
     cautions: tuple[str, ...] = ()
 
 
@@ -429,7 +421,7 @@ class Change:
     gpu: str
     before_ms: float | None
     after_ms: float | None
-    bound_by: Level | None
+    bound_by: nouns.Level | None
     rates: Literal["modelled", "measured"]
     before: Rate
     after: Rate

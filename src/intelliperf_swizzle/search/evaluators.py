@@ -94,16 +94,17 @@ class OnModel:
         setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
         by_number = {one.attempt.number: one for one in edited}
         waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
-        new = {one.number for one in waiting}
-        done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
+        known = [one for one in edited if one.attempt.measurement is not None]
+        done = [Evaluated(one.proved, one.attempt, one.edit) for one in known]
         while (waiting := self._could_still_win(waiting, done)) and not (done and spent(0.6)):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
-            for edit in wave:
-                done.append(self._evaluate(edit))
-                leaders = rank.order([other.attempt for other in done], self._setup.formula.rank)
-                leader = leaders[0] if leaders else done[-1].attempt
-                setting.progress.step(len(done), len(edited), leader.verdict.reason)
+            with ThreadPoolExecutor(1 if self._setup.profiler else cores()) as pool:
+                for edit, read in zip(wave, pool.map(self._measure, wave), strict=True):
+                    done.append(self._evaluate(edit, read))
+                    leaders = rank.order([one.attempt for one in done], self._setup.formula.rank)
+                    leader = leaders[0] if leaders else done[-1].attempt
+                    setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
     def _could_still_win(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
@@ -183,24 +184,21 @@ class OnModel:
             for launch in variants([traced.launch for traced in setting.subject.traced])
         }
 
-    def _evaluate(self, one: Edited) -> Evaluated:
-        attempt, setting = one.attempt, self._setting
-        if attempt.measurement is None:
-            try:
-                measurement = self._measure(one)
-            except ProfileError as error:
-                return self._refuse(one, Verdict("not measured", str(error)))
-            subject, target = setting.subject, self._setup.target
-            launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
-            verdict = rank.judge(measurement, self.baseline, launch_ms, tells_time=known)
-            attempt = replace(attempt, measurement=measurement, verdict=verdict)
-            attempt = setting.remember(attempt)
-        return Evaluated(one.proved, attempt, one.edit)
+    def _evaluate(self, one: Edited, measured: Measurement | ProfileError) -> Evaluated:
+        if isinstance(measured, ProfileError):
+            return self._refuse(one, Verdict("not measured", str(measured)))
+        subject, target = self._setting.subject, self._setup.target
+        launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
+        verdict = rank.judge(measured, self.baseline, launch_ms, tells_time=known)
+        attempt = replace(one.attempt, measurement=measured, verdict=verdict)
+        return Evaluated(one.proved, self._setting.remember(attempt), one.edit)
 
-    def _measure(self, one: Edited) -> Measurement:
-        if self._setup.profiler is not None:
-            return self._setup.profiler.measure(self._setting.subject.traced, one.edit)
-        return modelled(self._setting, one)
+    def _measure(self, one: Edited) -> Measurement | ProfileError:
+        traced, profiler = self._setting.subject.traced, self._setup.profiler
+        try:
+            return profiler.measure(traced, one.edit) if profiler else modelled(self._setting, one)
+        except ProfileError as error:
+            return error
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))

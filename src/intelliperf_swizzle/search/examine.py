@@ -224,6 +224,9 @@ def check_dependences(subject: Subject, setup: Setup, progress: Progress) -> Sub
 RANKING_SECONDS = 8.0
 """After which no further configuration of a kernel is traced to rank it."""
 
+RANKING_LINES = 1_000_000_000
+"""Line accesses of all configurations beyond which few could be ranked by then, and none is."""
+
 
 def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     """The subject with a note on which configuration of a tuned kernel all numbers are of.
@@ -238,7 +241,8 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     if launch.tuned and not setup.device and subject.is_traced:
         progress.phase(f"ranking {len(launch.tuned)} configurations of {subject.kernel} (model)")
         ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
-        for each in map(launch.with_config, launch.tuned):
+        long = len(launch.tuned) * subject.line_accesses > RANKING_LINES
+        for each in map(launch.with_config, () if long else launch.tuned):
             with suppress(errors.TraceError, errors.ProfileError):
                 if time.monotonic() < ends:
                     words = launch.in_words([each.config])

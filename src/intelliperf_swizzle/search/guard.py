@@ -166,7 +166,9 @@ class SizeGuard:
     def _vary(self, changes: Sequence[Mapping[str, int]]) -> list[_Varied]:
         """The small launch with other arguments, where somebody may make it."""
         small = self._small.launch
-        made = [replace(small, arguments={**small.arguments, **one}, ttir=None) for one in changes]
+        memory = {n: records.Storage(2 * held.bytes) for n, held in small.storages.items()}
+        made = [replace(small, arguments={**small.arguments, **one}, storages=memory, ttir=None)
+                for one in changes]  # fmt: skip
         traces = zip(changes, made, self._look(made, VARIED_SECONDS), strict=True)
         return [((*change,), one, trace) for change, one, trace in traces if trace]
 

@@ -10,7 +10,6 @@ from signal import SIGALRM
 
 from intelliperf_swizzle import stopping
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import choose_proposers
@@ -66,9 +65,7 @@ def optimize(
     interrupted: stopping.Interrupted | None = None
     stopping.limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
-        if setup.device is not None and isinstance(setup.language, ports.ReplayingLanguage):
-            request = setup.record_request(recorded.folder.parent)
-            setup.language.make_ready(request, setup.device, setup.target)
+        setup.make_ready(recorded.folder.parent)
         subjects, rows = stopping.interruptibly(lambda: examine_kernels(recorded, setup, progress))
         searches = plan.plan_searches(subjects, setup)
         try:

@@ -77,6 +77,11 @@ class Setup:
             compute=self.options.compute, build_command=self.options.build_command,
         )  # fmt: skip
 
+    def make_ready(self, folder: Path) -> None:
+        """Has a process started that tries candidates on the GPU, where the language has one."""
+        if self.device is not None and isinstance(self.language, ports.ReplayingLanguage):
+            self.language.make_ready(self.record_request(folder), self.device, self.target)
+
     def build(self) -> None:
         """Runs the user's build command in the project directory, if there is one.
 

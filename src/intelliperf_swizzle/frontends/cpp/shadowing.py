@@ -25,14 +25,7 @@ from collections.abc import Set as AbstractSet
 from itertools import chain, count
 from pathlib import Path
 
-from intelliperf_swizzle.edit import (
-    Edit,
-    headline,
-    patch_root,
-    place_in_copy,
-    read_exactly,
-    unified_diff,
-)
+from intelliperf_swizzle import edit as edits
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
 from intelliperf_swizzle.frontends.cpp.code.native import split_list
@@ -66,7 +59,7 @@ def splice(
     *,
     name: str,
     roots: Sequence[Path],
-) -> Edit:
+) -> edits.Edit:
     """Puts a swizzle into the source of a kernel; as of `frontends.ports.KernelLanguage.edit`.
 
     Raises:
@@ -98,7 +91,7 @@ def splice(
                for one in readers if one.reads}  # fmt: skip
     only = recorded_alone(launches, program)
     quiet = _QUIET if _warns_of_shadows(recipe.project, str(recipe.build_command)) else ("{}",)
-    words = headline(name, target.name), "".join(before.values())
+    words = edits.headline(name, target.name), "".join(before.values())
     lines = _lines(swizzle, target, launches, *words, only)
     lines[-1:] = [one.format(lines[-1]) for one in quiet]
     knows_all = not (only or swizzle.names.difference(INPUTS))
@@ -109,12 +102,12 @@ def splice(
         path: _changed(text, code[path], [at for own, at in places if own == path], lines, passed)
         for path, text in before.items()
     }
-    root = patch_root(file, roots or (Path(file).parent,))
-    diff = unified_diff(before, after, root)
-    return Edit(functions={}, files=after, before=before, diff=diff)
+    root = edits.patch_root(file, roots or (Path(file).parent,))
+    diff = edits.unified_diff(before, after, root)
+    return edits.Edit(functions={}, files=after, before=before, diff=diff)
 
 
-def inserted_lines(edit: Edit) -> set[str]:
+def inserted_lines(edit: edits.Edit) -> set[str]:
     """The lines of an edit that may read the builtin, as `file:line`."""
     prefix = _free_prefix("".join(edit.before.values()))
     return {
@@ -210,8 +203,8 @@ def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
             "patch of it would be lost",
             hint="put the swizzle into what the file is made from",
         )
-    text = read_exactly(Path(entry.file))
-    copied = place_in_copy(Path(entry.file), root, recording / PROJECT)
+    text = edits.read_exactly(Path(entry.file))
+    copied = edits.place_in_copy(Path(entry.file), root, recording / PROJECT)
     if copied is None:
         raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names a wider directory")
     if _HIDING in text:

@@ -25,7 +25,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -310,16 +310,10 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
         return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
     compared = [tiles[task] for task in trial.checks]
     loose = any(check.loose for check in trial.checks.values())
-    validation = Validation(
-        method="gpu",
-        launches=len(compared),
-        tiles_compared=sum(compared),
-        tiles=sum(tiles),
-        same_bits=trial.difference is None,
-        rule="tolerance" if loose else "bits",
-        tolerance=tolerance if loose else None,
-        difference=trial.difference,
-    )
+    counts, found = (len(compared), sum(compared), sum(tiles)), trial.difference
+    validation = Validation("gpu", *counts, found is None, difference=found)
+    if loose:
+        validation = replace(validation, rule="tolerance", tolerance=tolerance)
     if not validation.same_bits:
         return GpuOutcome(("output differs", trial.difference or ""), validation)
     if len(trial.checks) < len(tiles):

@@ -75,11 +75,10 @@ class TritonOnGpu:
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
         self.replay: Callable[[int], Replay] = partial(rig.replay, self._tasks)
-        self._replaying = _replaying(rig)
+        self._replaying, waits = _replaying(rig), rig.folder in _ready
         self._begun: list[Begun] = []
         if self.why_not_replayed is None:
-            waits = rig.folder in _ready
-            self._begun = [_ready.pop(rig.folder) if waits else self._replaying.begin()]
+            self._begun += [_ready.pop(rig.folder) if waits else self._replaying.begin()]
         self._confirming: list[Begun] = []
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:

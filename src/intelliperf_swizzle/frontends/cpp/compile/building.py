@@ -11,14 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from intelliperf_swizzle.edit import (
-    PLACE,
-    Edit,
-    copy_project,
-    moved_command,
-    place_in_copy,
-    run_build,
-)
+from intelliperf_swizzle import edit as edits
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code import binaries
 from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
@@ -26,7 +19,7 @@ from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, l
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import HipToolchain, Toolchain
 from intelliperf_swizzle.frontends.ssa import reached
 
-PROJECT = PLACE
+PROJECT = edits.PLACE
 """The copy that is built, in the folder of a recording."""
 _CMAKE_TEXT = (".txt", ".make", ".cmake", ".ninja", ".marks", ".json", ".internal")
 _MAKEFILES = ("[Mm]akefile*", "*.mk", "*.mak")
@@ -92,7 +85,7 @@ def built(
     folder: Path,
     toolchain: Toolchain,
     environment: Mapping[str, str],
-    edit: Edit | None = None,
+    edit: edits.Edit | None = None,
 ) -> Built:
     """Builds a copy of the project, and reads its device code.
 
@@ -110,13 +103,13 @@ def built(
     place, files, notes, builds = Path(recipe.project), [], [], recipe.builds
     if builds:
         place = folder / PROJECT
-        copy_project(Path(recipe.project), place, edit)
+        edits.copy_project(Path(recipe.project), place, edit)
         begun, ran = time.time(), toolchain.run_environment(environment)  # `make` may test, too
         try:
             files = _build(recipe, place, toolchain, toolchain.build_environment(ran))
         except SwizzleError as error:
             hinted = _with_hint(error, toolchain)
-            made = " ".join(moved_command(recipe.command, Path(recipe.project), place))
+            made = " ".join(edits.moved_command(recipe.command, Path(recipe.project), place))
             words = re.findall(r"[^\s;&|'\"]+", made)  # a shell's, too
             programs = programs_of(words, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
@@ -124,10 +117,10 @@ def built(
             failed = as_build_error(error, "the build made the program and failed at others", place)
             notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
         for file, text in (edit.files if edit else {}).items():
-            copied = place_in_copy(Path(file), Path(recipe.project), place)
+            copied = edits.place_in_copy(Path(file), Path(recipe.project), place)
             if copied is None or copied.read_bytes() != text.encode():
                 raise BuildError(f"the build makes {file} anew: a patch of it is lost")
-    moved = tuple(moved_command(recipe.command, Path(recipe.project), place))
+    moved = tuple(edits.moved_command(recipe.command, Path(recipe.project), place))
     files = files or device_files(moved, place, recipe.language, below=builds)
     if not files:
         other, target = ("CUDA", "h200") if recipe.language == "HIP" else ("HIP", "mi300x")
@@ -162,7 +155,7 @@ def _build(
     given = environment.get("MAKEFLAGS", "")  # the user's, or of a make that started this
     flags = f"k {given}" if given.startswith("-") else f"k{given}"
     flags += settings if " -- " in flags else f" --{settings}"
-    run_build(str(recipe.build_command), place, {**environment, "MAKEFLAGS": flags})
+    edits.run_build(str(recipe.build_command), place, {**environment, "MAKEFLAGS": flags})
     return []
 
 

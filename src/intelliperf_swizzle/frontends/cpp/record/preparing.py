@@ -17,14 +17,8 @@ from intelliperf_swizzle.children import CallError, Ended, call, run
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.edit import Edit, moved_command
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile import gpu_builds
-from intelliperf_swizzle.frontends.cpp.compile.building import (
-    PROJECT,
-    Built,
-    Recipe,
-    as_build_error,
-    built,
-)
+from intelliperf_swizzle.frontends.cpp.compile import building, gpu_builds
+from intelliperf_swizzle.frontends.cpp.compile.building import built
 from intelliperf_swizzle.frontends.cpp.compile.extensions import MODULE, read_build_files
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record import device_code
@@ -40,12 +34,12 @@ _LIMIT_SECONDS = 900.0
 
 
 def make(
-    recipe: Recipe,
+    recipe: building.Recipe,
     folder: Path,
     toolchain: Toolchain,
     environment: Mapping[str, str],
     edit: Edit | None = None,
-) -> Built:
+) -> building.Built:
     """Builds a program in a folder and prepares its device code there.
 
     Raises:
@@ -68,9 +62,9 @@ def make(
     return program
 
 
-def recipe_of(recording: Path) -> Recipe:
+def recipe_of(recording: Path) -> building.Recipe:
     """How the program of a recording was built."""
-    return decode(Recipe, loads((recording / _RECIPE).read_bytes()))
+    return decode(building.Recipe, loads((recording / _RECIPE).read_bytes()))
 
 
 _MAKING = threading.Lock()
@@ -95,16 +89,16 @@ def make_edited(recording: Path, edit: Edit) -> Path:
             make(recipe, folder, recipe.toolchain.find(os.environ), os.environ, edit)
         except SwizzleError as error:
             fact = "the swizzled program does not build"
-            raise as_build_error(error, fact, folder / PROJECT) from None
+            raise building.as_build_error(error, fact, folder / building.PROJECT) from None
         finally:
-            shutil.rmtree(folder / PROJECT, ignore_errors=True)
+            shutil.rmtree(folder / building.PROJECT, ignore_errors=True)
         return folder
 
 
 def run_again(recording: Path, place: Path, limit_seconds: float) -> Ended:
     """Runs the recorded program on the stand-in, which compares kernels as a folder says."""
     recipe = recipe_of(recording)
-    project = recording / PROJECT
+    project = recording / building.PROJECT
     toolchain = recipe.toolchain.find(os.environ)
     environment = toolchain.run_environment(os.environ) | {
         "SWIZZLE_HIP_FOLDER": str(place),
@@ -141,8 +135,8 @@ def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Buil
 
 
 def make_on_gpu(
-    request: RecordRequest, recipe: Recipe, folder: Path
-) -> tuple[Built, Mapping[str, str]]:
+    request: RecordRequest, recipe: building.Recipe, folder: Path
+) -> tuple[building.Built, Mapping[str, str]]:
     """Builds an extension for the GPU and for its bitcode; what to run, and its environment.
 
     Raises:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from intelliperf_swizzle import records as nouns
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.child_processes import Ending, start, watch_to_end
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES, size_of
@@ -28,15 +29,6 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel
 from intelliperf_swizzle.frontends.cpp.record.preparing import make, make_on_gpu
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.records import (
-    NOT_RECORDED,
-    Argument,
-    Capture,
-    Launch,
-    Storage,
-    TensorArgument,
-    save_launch,
-)
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest
@@ -47,7 +39,7 @@ _BUDGET_SECONDS = 20.0
 _DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
 
 
-def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
+def capture(request: RecordRequest, tools: type[Toolchain]) -> nouns.Capture:
     """Builds and runs a program that launches kernels of C++, and records the launches.
 
     Args:
@@ -78,7 +70,7 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> Capture:
     launches = tuple(_launches(journal, kernels, folder, ending.exit_code == 0))
     if not launches:
         raise _no_launch(tools, journal, ending)
-    return Capture(
+    return nouns.Capture(
         launches=launches,
         ended_by=ending.ended_by,
         exit_code=ending.exit_code,
@@ -174,7 +166,7 @@ def _form(new: Mapping[str, Any]) -> object:
 def _launches(
     journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]], folder: Path,
     whole: bool,
-) -> list[Launch]:  # fmt: skip
+) -> list[nouns.Launch]:  # fmt: skip
     """The recorded launches; processes that launched the same are one.
 
     Unless recorded as a `whole`, others may follow whose buffers hold something else.
@@ -183,7 +175,7 @@ def _launches(
     by_key: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for name, event in journal.records.items():
         by_key.setdefault(event["key"], (event, []))[1].append(name)
-    launches: list[Launch] = []
+    launches: list[nouns.Launch] = []
     keys: list[tuple[str, int, list[str]]] = []
     for event, names in by_key.values():
         path, kernel = kernels[event["kernel"]]
@@ -202,9 +194,9 @@ def _launches(
         refused = any(one == launch.kernel or part.search(one) for one in journal.refused)
         if refused or not whole:
             hidden = kernel.slice.contents is None or VARIABLES in kernel.slice.contents
-            others = (NOT_RECORDED,) if refused or hidden else tuple(dict(launch.tensors()))
+            others = (nouns.NOT_RECORDED,) if refused or hidden else tuple(dict(launch.tensors()))
             launch = replace(launch, varying=others)
-        save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
+        nouns.save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
         values = [_masked(one, event["buffers"]) for one in event["arguments"]]
         keys.append((event["key"], journal.indices[event["key"]], values))
@@ -222,13 +214,15 @@ def _masked(value: str, buffers: Sequence[tuple[int, int, str]]) -> str:
     return "".join(words)
 
 
-def _launch(event: Mapping[str, Any], path: Path, kernel: DeviceKernel, folder: Path) -> Launch:
+def _launch(
+    event: Mapping[str, Any], path: Path, kernel: DeviceKernel, folder: Path
+) -> nouns.Launch:
     assert kernel.source is not None
-    storages: dict[int, Storage] = {}
+    storages: dict[int, nouns.Storage] = {}
     addresses: dict[int, int] = {}
     for number, (address, size, contents) in enumerate(event["buffers"]):
         kept = str(folder / "contents" / contents) if contents else None
-        storages[number] = Storage(size, kept)
+        storages[number] = nouns.Storage(size, kept)
         addresses[number] = address
     arguments = {}
     for number, (parameter, kind, text) in enumerate(
@@ -237,7 +231,7 @@ def _launch(event: Mapping[str, Any], path: Path, kernel: DeviceKernel, folder: 
         element = kernel.slice.elements.get(number, "i8")
         arguments[parameter.name] = _argument(kind, text, element, addresses, storages)
     x, y, z = event["grid"]
-    return Launch(
+    return nouns.Launch(
         kernel=kernel.source.entry.name,
         source=kernel.source,
         grid=(x, y, z),
@@ -259,8 +253,8 @@ def _argument(
     text: str,
     element: str,
     addresses: Mapping[int, int],
-    storages: Mapping[int, Storage],
-) -> Argument:
+    storages: Mapping[int, nouns.Storage],
+) -> nouns.Argument:
     """An argument from its bytes: a number, a buffer, or the bytes themselves as hexadecimal.
 
     An integer that is an address of a buffer is a buffer, as a pointer is.
@@ -272,7 +266,7 @@ def _argument(
             if begin <= address < begin + max(1, storages[number].bytes):
                 element, size = element.split()[0], size_of(element)
                 kind = "int" if re.match(r"i\d+$", element) else "b"  # a pointer, or a struct
-                return TensorArgument(
+                return nouns.TensorArgument(
                     storage=number,
                     dtype=_DTYPES.get(element, f"{kind}{8 * size}"),
                     shape=(storages[number].bytes // size,),

@@ -47,7 +47,7 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
         if unknown.is_unknown(span):
             memory.not_known(number)[:] = True
     accessed = flow.accessed_by(kernel)
-    read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
+    read, changed = (running.storages(names) for names in (accessed.read, accessed.changed))
     if not accessed.answers and not read & changed:
         done, size = 0, 1
         while done < running.programs:
@@ -101,16 +101,6 @@ def _reached(
         kernel, plan = _prepare(ttir or "")
         if (names := asked(kernel)) == frozenset():
             return set()
-        return _storages(names, Live.of(plan, live.launch))
+        return Live.of(plan, live.launch).storages(names)
     except (TraceError, ValueError):
         return set(live.spans)
-
-
-def _storages(names: frozenset[str] | None, running: Live) -> set[int]:
-    """Those that arguments point into; all, if it is not known through which."""
-    memory = running.memory
-    if names is None:
-        return set(memory.numbers)
-    at = [int(running.arguments[name].data.reshape(-1)[0]) for name in names]
-    places = memory.place(np.array(at, np.int64))
-    return {memory.numbers[place] for place in places if place >= 0}

@@ -153,7 +153,8 @@ class Ledger:
         self, bound: BoundCall, live: DescribedLaunch, held: dict[int, UInt8Array],
         key: tuple[str, ...] | None,
     ) -> RecordedLaunch:  # fmt: skip
-        live = replace(live, launch=replace(live.launch, **choices(bound.call)))
+        tensors = tuple(name for name, _ in live.launch.tensors())
+        live = replace(live, launch=replace(live.launch, **choices(bound.call, tensors)))
         name, new = self._store.keep(live, held, key, bound)
         if name not in self._counters:
             self._counters[name] = self._counts.counter(name)

@@ -23,14 +23,8 @@ from intelliperf_swizzle.frontends import child_processes
 from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
+from intelliperf_swizzle.frontends.triton.capture import settings as shared
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
-from intelliperf_swizzle.frontends.triton.capture.settings import (
-    FOLDER_VARIABLE,
-    Execution,
-    Settings,
-    gpu_told,
-    save_settings,
-)
 from intelliperf_swizzle.frontends.triton.capture.tuning import VARIABLES
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
@@ -83,8 +77,8 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
         raise CaptureError(f"no Triton kernel can be recorded: {triton.gap}", hint=triton.command)
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
-    gpu = None if request.device else gpu_told(request.target)
-    settings = Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline)
+    gpu = None if request.device else shared.gpu_told(request.target)
+    settings = shared.Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline)
     place = _prepared(Path(request.folder), settings)
     application = start(request.command, place, request.cwd, request.variables, on_gpu=gpu is None)
     ending = watch_to_end(application, request, place, deadline)
@@ -116,14 +110,14 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
     )
 
 
-def _prepared(folder: Path, settings: Settings) -> Path:
+def _prepared(folder: Path, settings: shared.Settings) -> Path:
     """The folder, with the settings and with nothing of an earlier capture."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / journal.FILE).unlink(missing_ok=True)
         for name in ("launches", "contents", "counts"):
             shutil.rmtree(folder / name, ignore_errors=True)
-        save_settings(settings, folder)
+        shared.save_settings(settings, folder)
     except OSError as error:
         raise CaptureError(f"the folder for the records cannot be written: {error}") from error
     return folder.resolve()
@@ -151,7 +145,7 @@ class _Told:
         self._events, self.kinds = events, {one["event"] for one in events}
         self.records = [*dict.fromkeys(self._all("new", "record"))]
         self.executions = {
-            one["record"]: Execution(one["computed"], one["seconds"])
+            one["record"]: shared.Execution(one["computed"], one["seconds"])
             for one in events if one["event"] == "ran"
         }  # fmt: skip
         self.refused, self.refusals = self._all("refused", "kernel"), self._all("refused", "text")
@@ -281,7 +275,7 @@ def start(
     without = {name: environment.get(name, "1") for name in _WITHOUT_GPU}
     hooked = {
         **{name: text for name, text in environment.items() if name != "TRITON_INTERPRET"},
-        FOLDER_VARIABLE: str(folder),
+        shared.FOLDER_VARIABLE: str(folder),
         "PYTHONPATH": os.pathsep.join(search),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",

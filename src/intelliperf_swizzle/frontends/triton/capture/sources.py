@@ -7,10 +7,12 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
+import re
 import symtable
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
@@ -77,19 +79,23 @@ def read_source(
     Raises:
         UnreadableKernelError: a text is not in a file (`exec`), or is a lambda.
     """
-    reader = _SourceReader()
+    reader = _SourceReader(python_function(kernel))
     entry = reader.key_of(kernel)
     for function in passed:
         reader.key_of(function)
     plain: Any = kernel
     while not hasattr(plain, "src"):  # an autotuner or heuristics around it
         plain = plain.fn
-    source = KernelSource(entry, reader.functions, identity(plain), reader.aggregates)
+    source = KernelSource(
+        entry, reader.functions, identity(plain), reader.aggregates, reader.computed
+    )
     return source, reader.keys
 
 
 class _SourceReader:
-    def __init__(self) -> None:
+    def __init__(self, kernel: types.FunctionType) -> None:
+        self.kernel = kernel
+        self.computed: dict[str, Any] = {}
         self.functions: dict[str, SourceFunction] = {}
         self.keys: dict[int, str] = {}
         self.aggregates: dict[str, dict[str, Any]] = {}
@@ -103,6 +109,7 @@ class _SourceReader:
             self.keys[id(function)] = key
             self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
             self.functions[key] = self._read(function)
+            self._note_computed(function, self.functions[key])
         return self.keys[id(function)]
 
     def _new_key(self, wanted: str) -> str:
@@ -143,6 +150,19 @@ class _SourceReader:
             for name in sorted(_names_read(definition))
             if name in scope and getattr(builtins, name, NOT_A_CONSTANT) is not scope[name]
         }
+
+    def _note_computed(self, function: types.FunctionType, read: SourceFunction) -> None:
+        """Notes what a function reads that no text decides."""
+        scope, code = function.__globals__, self.kernel.__code__
+        file = str(scope.get("__file__") or read.file)
+        for name, (kind, value) in _leaves(read.names):
+            root = name.partition(".")[0]
+            local = root in function.__code__.co_freevars
+            if kind in _LASTING or (not local and is_decided(file, name, kind)):
+                continue
+            same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
+            said = same and root not in code.co_varnames and kind in _CONSTANTS
+            self.computed[name] = value if said else [f"{read.file}:{read.first_line}"]
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
@@ -188,6 +208,51 @@ class _SourceReader:
             if hasattr(value, name)
         }
         return ("namespace", inner) if inner else None
+
+
+# --- what the text of a program decides -----------------------------------------------------------
+
+_LASTING = ("aggregate", "attribute", "module", "unknown")
+_CONSTANTS = ("constant", "constexpr")
+_LITERAL = re.compile(
+    r"""([\w.]*constexpr\()?(-?[\d.][\w.+-]*|True|False|None|tl\.\w+|'\w*'|"\w*")\)? *(#.*)?"""
+)
+
+
+def is_decided(file: str, name: str, kind: str) -> bool:
+    """Whether text alone decides what a global is: no environment, file or GPU.
+
+    Its module sets it once, to a literal, or defines or imports it; and no module of the user's
+    sets an attribute of that name.
+
+    Args:
+        file: of the module.
+        name: of the global, or of an attribute of a module.
+        kind: as in `SourceFunction.names`.
+    """
+    root, last = name.partition(".")[0], name.rpartition(".")[2]
+    modules = [one for named, one in [*sys.modules.items()] if not _is_installed(named)]
+    files = {str(getattr(one, "__file__", None)) for one in modules}
+    own = (_text(one) for one in files if one.endswith(".py") and "-packages" not in one)
+    outside = rf"(?<!self)\.{last} *=[^=]|setattr\(.*\b{last}\b|globals\(\).*\b{last}\b"
+    bound = re.findall(rf"^(.*)\b{root} *(?::[^=\n]+)?=(?!=) *(.*)$", _text(file), re.M)
+    defined = re.findall(rf"^( *)def {root}\b", _text(file), re.M)
+    if any(re.search(outside, one) for one in own):
+        return False
+    literal = len(bound) == 1 and not bound[0][0] and _LITERAL.fullmatch(bound[0][1])
+    return bool(literal) or (kind not in _CONSTANTS and not bound and defined in ([], [""]))
+
+
+def _text(file: str) -> str:
+    return "".join(linecache.getlines(file))
+
+
+def _leaves(names: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:
+    for name, (kind, value, *_) in names.items():
+        if kind == "namespace":
+            yield from ((f"{name}.{inner}", one) for inner, one in _leaves(value))
+        else:
+            yield name, (kind, value)
 
 
 NOT_A_CONSTANT = object()

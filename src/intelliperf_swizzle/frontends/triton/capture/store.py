@@ -99,7 +99,8 @@ class Store:
         varying = {n for n, value in launch.arguments.items() if latest.get(n) != value}
         if not (seen and varying <= self._varying[name]):
             self._varying[name] |= varying
-            self._save(replace(launch, varying=(*sorted(self._varying[name]),)), name, {}, bound)
+            known = (*launch.varying, *sorted(self._varying[name]))
+            self._save(replace(launch, varying=known), name, {}, bound)
         return name, not seen
 
     def _name(self, kernel: str, identity: object) -> str:

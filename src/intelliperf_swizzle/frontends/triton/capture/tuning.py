@@ -8,6 +8,7 @@ Each kernel that Inductor generates has a `CachingAutotuner`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
@@ -25,6 +26,8 @@ _TUNER = "CachingAutotuner"
 _UNNAMED = "triton_"
 """A kernel that Inductor times before it decides what to fuse."""
 
+_TILE = re.compile(r"\bBLOCK_[MN] *: *tl\.constexpr = (\d+)")
+
 _tuners: WeakValueDictionary[FunctionType, Any] = WeakValueDictionary()
 
 
@@ -37,11 +40,15 @@ def watch(*, timed: bool) -> None:
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import KernelInterface
 
-    make, bench = Autotuner.__init__, Autotuner._bench
+    make, prune, bench = Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench
 
     def noting(tuner: Autotuner, *args: object, **kwargs: object) -> None:
         make(tuner, *args, **kwargs)
         _tuners[python_function(tuner)] = tuner
+
+    def pruned(tuner: Autotuner, given: dict[str, Any]) -> Sequence[Any]:
+        tuner.pruned = [*prune(tuner, given)]  # by code of the application's
+        return tuner.pruned  # type: ignore[no-any-return]
 
     def benched(tuner: Autotuner, *args: object, **kwargs: object) -> object:
         with trials():
@@ -58,10 +65,18 @@ def watch(*, timed: bool) -> None:
 
                 for each in vars(benchmarking).values():
                     if hasattr(each, "benchmark_gpu"):
-                        each.benchmark = each.benchmark_gpu = lambda *_, **__: 1.0
+                        each.benchmark = each.benchmark_gpu = _traffic
 
     KernelInterface.__init_subclass__ = classmethod(made)
-    Autotuner.__init__, Autotuner._bench = noting, benched
+    Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench = noting, pruned, benched
+
+
+def _traffic(*trial: object, **_: object) -> float:
+    """In place of a time of a kernel of Inductor's: of a matrix product what its programs read for
+    each multiplication, so that the largest tiles are taken; the same of any other."""
+    tuners = (getattr(getattr(one, "func", None), "__self__", None) for one in trial)
+    tile = _TILE.findall("".join(getattr(getattr(one, "fn", None), "src", "") for one in tuners))
+    return sum(1 / int(extent) for extent in tile) or 1.0
 
 
 def compile_choices(tuner: Any, args: Sequence[object], config: object, **given: Any) -> None:
@@ -72,7 +87,7 @@ def compile_choices(tuner: Any, args: Sequence[object], config: object, **given:
     """
     from triton.runtime._async_compile import AsyncCompileMode
 
-    choices = tuner.prune_configs(given)
+    choices = tuner.pruned
     if config is not choices[0] or any(one.pre_hook for one in choices):
         return
     with suppress(Exception), AsyncCompileMode(ThreadPoolExecutor(cores()), ignore_errors=True):
@@ -91,12 +106,17 @@ def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[...,
     return launched
 
 
-def choices(call: Call) -> dict[str, Any]:
+def choices(call: Call, tensors: tuple[str, ...] = ()) -> dict[str, Any]:
     """`configs` and `tuned` of a launch: with each configuration that its tuner would time,
-    constexprs, what heuristics make of them, options, and `grid`."""
+    constexprs, what heuristics make of them, options, and `grid`; `varying`, if the hook of another
+    one may change `tensors`, and nothing that a patch can test tells it from this."""
     if (tuner := _tuners.get(python_function(call.kernel))) is None:
         return {}
-    found = {"configs": tuple(_constants(one.all_kwargs()) for one in tuner.configs)}
+    found: dict[str, Any] = {"configs": tuple(_constants(c.all_kwargs()) for c in tuner.configs)}
+    chosen = getattr(tuner, "best_config", tuner.configs[0])
+    alike = (one for one in tuner.configs if one.kwargs == chosen.kwargs)  # no patch tells which
+    if any(one.pre_hook not in (None, chosen.pre_hook) for one in alike):
+        found["varying"] = tensors
     with suppress(Exception):  # code of the application's
         found["tuned"] = tuple(_tuned(tuner, call.kernel, {**tuner.nargs, **call.given}))
     return found

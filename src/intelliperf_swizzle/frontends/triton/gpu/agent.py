@@ -22,13 +22,7 @@ from intelliperf_swizzle.frontends.triton.capture.execution import execute as ex
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.frontends.triton.capture.unknown import RefusedKernel
-from intelliperf_swizzle.frontends.triton.gpu.bench import (
-    Arguments,
-    Bench,
-    InputChangedError,
-    Launch,
-    race,
-)
+from intelliperf_swizzle.frontends.triton.gpu import bench as benches
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, load_order, take_gpu
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 
@@ -133,7 +127,7 @@ class Agent:
     # --- one task -------------------------------------------------------------------------------
 
     def _work(self, number: int, live: DescribedLaunch, call: calls.Call) -> None:
-        def runner(function: calls.JitFunction) -> Launch:
+        def runner(function: calls.JitFunction) -> benches.Launch:
             return lambda own_args, own_kwargs: function.run(
                 *own_args, grid=call.grid, warmup=False, **own_kwargs
             )
@@ -184,15 +178,15 @@ class Agent:
         number: int,
         task: Task,
         live: DescribedLaunch,
-        original: Launch,
-        candidates: Mapping[int, Launch],
-        arguments: Arguments,
+        original: benches.Launch,
+        candidates: Mapping[int, benches.Launch],
+        arguments: benches.Arguments,
     ) -> None:
         todo = [c for c in candidates if (number, c) not in self._order.known.checked]
         if not todo:
             return
         self._working(number, None, "preparing", BUILD_SECONDS)
-        bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
+        bench = benches.Bench(task, arguments, live.memory, original, self._order.tolerance)
         limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
         for candidate in todo:
             self._working(number, candidate, "running", limit)
@@ -214,7 +208,7 @@ class Agent:
         """Ends the process where the candidate has ruined it: memory, or the GPU's state."""
         try:
             yield
-        except InputChangedError as error:
+        except benches.InputChangedError as error:
             self._checked(number, candidate, error.args[0])
             os._exit(LOST_PROCESS)
         except torch.cuda.OutOfMemoryError as error:
@@ -234,15 +228,15 @@ class Agent:
         self,
         number: int,
         live: DescribedLaunch,
-        kernels: list[Launch],
+        kernels: list[benches.Launch],
         candidates: list[int],
-        arguments: Arguments,
+        arguments: benches.Arguments,
     ) -> None:
         task = self._order.tasks[number]
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
-            rounds = race(
+            rounds = benches.race(
                 kernels,
                 arguments,
                 live.memory,

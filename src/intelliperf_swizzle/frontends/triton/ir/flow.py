@@ -163,32 +163,47 @@ def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
         further: values that are wanted beside them.
     """
     sources = Sources(kernel)
-
-    def step(one: Op | str) -> Iterator[Op | str]:
-        if isinstance(one, Op):
-            yield from _leading(one, sources)
-            return
-        op = kernel.defs.get(one)
-        around = op if op is not None else kernel.owner[one][0]
-        if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
-            for inner in op.walk():
-                yield inner
-                yield from inner.results
-                yield from (arg for region in inner.regions for block in region
-                            for arg in block.args)  # fmt: skip
-        if around.name != "tt.func":
-            yield around
-        yield from sources.before(one)
-
     begin: list[Op | str] = [*further]
     for op in kernel.every():
         if op.name in ACCESSES:
             begin += [op, *(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))]
         elif op.name in ("scf.for", "scf.if") and not sources.read_memory(_deciding(op)):
             begin.append(op)  # what it computes is counted
-    found = reached(begin, step)
+    found = reached(begin, lambda one: _back(one, sources))
     values = {one for one in found if isinstance(one, str)}
     return Slice({one for one in found if isinstance(one, Op)}, values)
+
+
+def _back(one: Op | str, sources: Sources) -> Iterator[Op | str]:
+    """What an operation is in, or a value is computed from, one step back."""
+    if isinstance(one, Op):
+        yield from _leading(one, sources)
+        return
+    op = sources.kernel.defs.get(one)
+    around = op if op is not None else sources.kernel.owner[one][0]
+    if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
+        for inner in op.walk():
+            yield inner
+            yield from inner.results
+            yield from (arg for region in inner.regions for block in region
+                        for arg in block.args)  # fmt: skip
+    if around.name != "tt.func":
+        yield around
+    yield from sources.before(one)
+
+
+@lru_cache(maxsize=64)
+def placed_by_contents(kernel: Kernel) -> frozenset[str] | None:
+    """The arguments to whose memory contents say where, or whether, a load or a store goes; None =
+    not known. What goes elsewhere is the same whatever tensors hold."""
+    sources, roots = Sources(kernel), set[str]()
+    for op in (one for one in kernel.every() if one.name in ("tt.load", "tt.store")):
+        where = [op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands)]
+        leading = reached([op, *where], lambda one: _back(one, sources))
+        made = kernel.made(one for one in leading if isinstance(one, str))
+        if any(one.name in ACCESSES for one in made):
+            roots |= _roots(sources, op.operands[0])
+    return _known(kernel, roots)
 
 
 def _deciding(op: Op) -> list[str]:

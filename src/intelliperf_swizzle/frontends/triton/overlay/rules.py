@@ -42,7 +42,7 @@ def rules_of(
         **launch.source.identity,
         "swizzle": swizzle.text,
         "target": target.name,
-        "configs": list(configs),
+        "configs": [{n: getattr(v, "name", v) for n, v in one.items()} for one in configs],
     }
     if launch.loop:
         return ({**rule, "text": text[text.index("def ") :]},)

@@ -10,27 +10,23 @@ condition that Triton decides when it compiles, and in the others the kernel kee
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from intelliperf_swizzle.errors import SpliceError
-from intelliperf_swizzle.frontends.triton.source.reads import definition
-from intelliperf_swizzle.records import Launch
+from intelliperf_swizzle.frontends.triton.source.reads import definition, language_name, where
+from intelliperf_swizzle.records import DtypeArgument, Launch
 
 
 def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     """The constexprs of each configuration that none of a kernel's launches has."""
-    first = launches[0]
+    first, recorded = launches[0], [one.arguments.items() for one in launches]
     own = [{n: v for n, v in config.items() if n in first.constexprs} for config in first.configs]
-    others: list[Mapping[str, Any]] = []
-    for one in own:
-        recorded = any(
-            all(launch.arguments.get(name) == value for name, value in one.items())
-            for launch in launches
-        )
-        if not recorded and one not in others:
-            others.append(one)
-    return others
+    return [
+        one for at, one in enumerate(own)
+        if one not in own[:at] and not any(one.items() <= items for items in recorded)
+    ]  # fmt: skip
 
 
 def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
@@ -41,31 +37,59 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     Raises:
         SpliceError: they cannot be said in a condition.
     """
-    others = other_configs(launches)
-    names = {name for other in others for name in other}
-    recorded = [{name: launch.arguments.get(name) for name in names} for launch in launches]
-    decisive = {name for name in names if any(a.get(name) != b[name] for a in others
-                                              for b in recorded)}  # fmt: skip
-    decisive |= _chosen_by_heuristics(launches[0]) | {*launches[0].fixed}
-    said = (int, float, str, type(None))
-    if odd := [n for n in decisive if not isinstance(launches[0].arguments.get(n, ...), said)]:
-        raise SpliceError(
-            "a patch cannot be limited to the configuration that was recorded: "
-            f"`{odd[0]}` is no number",
-            hint="launch the kernel with all of its configurations",
-        )
-    values = [{n: launch.arguments.get(n) for n in sorted(decisive)} for launch in launches]
+    first, others = launches[0], other_configs(launches)
+    names, recorded = {n for one in others for n in one}, [one.arguments for one in launches]
+    decisive = {n for n in names if any(a.get(n) != b.get(n) for a in others for b in recorded)}
+    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *first.source.computed}
+    known = [_named_values(launch) for launch in launches]
+    for name in sorted(decisive):
+        value = known[0].get(name, ...)
+        if not isinstance(value, int | float | str | DtypeArgument | None):
+            place = value[0] if isinstance(value, list) else where(first.source.entry, 1)
+            raise SpliceError(f"{place}: a patch cannot test `{name}`, which decides accesses")
+    return _distinct([{n: one.get(n) for n in sorted(decisive)} for one in known])
+
+
+def conditions(launches: Sequence[Launch]) -> tuple[str, str]:
+    """`recorded_configs` as a condition, empty if there is no other configuration; and one on
+    floats, and numbers in tuples, that decide what is accessed.
+
+    Raises:
+        SpliceError: as there, or launches differ in both.
+    """
+    said, entry, values = [], launches[0].source.entry, recorded_configs(launches)
+    leaves = (n for n, one in launches[0].leaves() if "." in n or isinstance(one, float))
+    numbers = {*map(_named, leaves)}
+    for own in (False, True):
+        each = _distinct([{n: v for n, v in a.items() if (n in numbers) is own} for a in values])
+        tests = [" and ".join(_test(*one, language_name(entry)) for one in a.items()) for a in each]
+        said.append(" or ".join(f"({one})" if len(tests) > 1 else one for one in tests))
+    if all(" or " in one for one in said):
+        raise SpliceError(f"{where(entry, 1)}: launches differ in numbers and in constexprs")
+    return said[0], said[1]
+
+
+def _distinct(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [one for at, one in enumerate(values) if one and one not in values[:at]]
 
 
-def recorded_only(launches: Sequence[Launch]) -> str:
-    """`recorded_configs` as a condition; empty if there is no other configuration."""
-    configs = recorded_configs(launches)
-    distinct = [
-        " and ".join(f"{n} {'is' if v is None else '=='} {v!r}" for n, v in one.items())
-        for one in configs
-    ]
-    return distinct[0] if len(distinct) == 1 else " or ".join(f"({one})" for one in distinct)
+def _test(name: str, value: object, language: str | None) -> str:
+    if isinstance(value, DtypeArgument):
+        bits = re.sub(r"^fp|^bf", lambda kind: {"fp": "float", "bf": "bfloat"}[kind[0]], value.name)
+        return f"{name} == {language}.{bits}"
+    return f"{name} {'is' if value is None else '=='} {value!r}"
+
+
+def _named(leaf: str) -> str:
+    """What the kernel calls a part of an argument."""
+    return re.sub(r"\.(\d+)", r"[\1]", leaf)
+
+
+def _named_values(launch: Launch) -> dict[str, Any]:
+    """What a launch was made with, by the names that the kernel has for it."""
+    leaves = {_named(name): value for name, value in launch.leaves()}
+    types = {f"{n}.dtype.element_ty": DtypeArgument(one.dtype) for n, one in launch.tensors()}
+    return {**launch.source.computed, **types, **leaves, **launch.arguments}
 
 
 def _chosen_by_heuristics(launch: Launch) -> set[str]:

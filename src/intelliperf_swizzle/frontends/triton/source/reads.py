@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError, SwizzleError
 from intelliperf_swizzle.frontends.triton.ir.render import bodies
@@ -266,19 +267,22 @@ def _expression(value: ast.expr, arguments: set[str]) -> Expression | None:
 # --- what is compiled -----------------------------------------------------------------------------
 
 _ACCESS = re.compile(r"\b(load|store|gather|scatter|atomic_\w+)\(")
+_ELSEWHERE = re.compile(r"\b(?:is_(?:cuda|hip)\w*|\w+_geq|num_(?:warps|threads))\(.*?\)")
+"""Calls whose answer is known when a kernel is compiled, and is no argument's."""
 
 
 def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tuple[str, ...]]:
-    """Where parts of the text begin that may access memory and are not in a launch's IR -> which
-    arguments may decide that.
+    """Where parts of the text begin that may access memory and are not in a launch's IR -> what
+    may decide that: arguments, types of tensors, or what no patch can test.
 
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
-    nothing is known of what another value does. None and words that a condition reads count always.
+    nothing is known of what another value does. What is no number counts always if it is compared.
     """
-    conditions = " ".join(re.findall(r"\b(?:if|while)\b(.*)", launch.source.entry.text))
-    read = {*re.findall(r"\w+", conditions)}
-    words = (name for name, one in launch.arguments.items() if isinstance(one, str | None))
-    found: dict[str, tuple[str, ...]] = {name: (name,) for name in words if name in read}
+    compared, kinds = _compared(launch), str | records.DtypeArgument | None
+    words = (name for name, one in launch.arguments.items() if isinstance(one, kinds))
+    types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
+    always = [*(name for name in words if name in compared), *(one for one in types if "." in one)]
+    found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
         tree = definition(function)
         assigned = frozenset[str]().union(*map(bound_names, tree.body))
@@ -291,10 +295,31 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
                 read = {*re.findall(r"\w+", test)}
                 known = key == launch.source.kernel and read.isdisjoint(assigned)
                 names = read & launch.arguments.keys() if known else launch.arguments
-                decide = tuple(name for name in names if _is_compiled_in(launch, name))
-                found[where(function, lines.start)] = decide
+                decide = [_told(launch, name) for name in names if _is_compiled_in(launch, name)]
+                found[where(function, lines.start)] = (*decide, *_ELSEWHERE.findall(test))
                 there.update(lines)  # what is in it goes with it
     return found
+
+
+def _compared(launch: Launch) -> set[str]:
+    """The names that conditions and comparisons read, or that functions are given which may."""
+    read: list[ast.AST] = []
+    helpers = {one.name for one in launch.source.functions.values()}
+    for node in ast.walk(definition(launch.source.entry)):
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            read.append(node.test)
+        elif isinstance(node, ast.Compare | ast.BoolOp):
+            read.append(node)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in helpers:
+            read += [*node.args, *node.keywords]
+    return {one.id for each in read for one in names_in(each)}
+
+
+def _told(launch: Launch, name: str) -> str:
+    """What a patch can test of an argument; of a tensor, its type, if that is asked for."""
+    asked = f"{name}.dtype.element_ty"
+    tensor = isinstance(launch.arguments.get(name), records.TensorArgument)
+    return asked if tensor and asked in launch.source.entry.text else name
 
 
 def _parts(body: Sequence[ast.stmt], test: str = "") -> Iterator[tuple[range, str]]:
@@ -311,11 +336,11 @@ def _parts(body: Sequence[ast.stmt], test: str = "") -> Iterator[tuple[range, st
 
 def _may_access(text: str, function: SourceFunction, launch: Launch) -> bool:
     """Whether a text accesses memory, or calls a function that may."""
-    called = (function.names.get(name, "?") for name in re.findall(r"\b(\w+)\(", text))
-    inner = (launch.source.functions.get(one[1]) for one in called if one[0] == "function")
-    return bool(_ACCESS.search(text)) or any(
-        _may_access(one.text, one, launch) for one in inner if one and one is not function
-    )
+    others = {key: one for key, one in launch.source.functions.items() if one != function}
+    meant = (function.names.get(name, "?") for name in re.findall(r"\b(\w+)\(", text))
+    keys = {one[1] for one in meant if one[0] == "function"}
+    called = (one for key, one in others.items() if key in keys or f".{one.name}(" in text)
+    return bool(_ACCESS.search(text)) or any(_may_access(one.text, one, launch) for one in called)
 
 
 def _is_compiled_in(launch: Launch, name: str) -> bool:

@@ -31,44 +31,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from intelliperf_swizzle.edit import (
-    Edit,
-    Place,
-    change_lines,
-    headline,
-    lines_of,
-    patch_root,
-    read_exactly,
-    unified_diff,
-)
+from intelliperf_swizzle import edit as edits
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.emit import emit_triton
 from intelliperf_swizzle.frontends.triton.ir.render import RULE
 from intelliperf_swizzle.frontends.triton.overlay.rules import rules_of
-from intelliperf_swizzle.frontends.triton.source.configs import (
-    recorded_configs,
-    recorded_only,
-    under,
-)
-from intelliperf_swizzle.frontends.triton.source.reads import (
-    AXES,
-    Read,
-    begins_line,
-    bound_names,
-    definition,
-    find_factors,
-    find_reads,
-    first_line_of,
-    free_prefix,
-    jit_functions,
-    language_name,
-    mention_on_host,
-    names,
-    names_in,
-    place,
-    scope_of,
-    where,
-)
+from intelliperf_swizzle.frontends.triton.source import reads as texts
+from intelliperf_swizzle.frontends.triton.source.configs import conditions, recorded_configs, under
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.mapping import LONGEST
@@ -88,6 +57,7 @@ class _Splice:
     target: Target
     name: str
     condition: str
+    numbers: str
 
 
 @dataclass(frozen=True)
@@ -99,7 +69,7 @@ class _Change:
         insertions: line -> the lines to insert before it.
     """
 
-    replacements: tuple[tuple[Place, str], ...]
+    replacements: tuple[tuple[edits.Place, str], ...]
     insertions: Mapping[int, tuple[str, ...]]
 
 
@@ -110,13 +80,13 @@ def edit(
     *,
     name: str,
     roots: Sequence[Path],
-) -> Edit:
+) -> edits.Edit:
     """Inserts the swizzle before the first read of a program id; as of `ports.Editor`.
 
     Where the text cannot carry it, or others use that text, the kernel alone changes when it is
     compiled (see `overlay`): the edit has no file and no diff.
     """
-    read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
+    edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
     most = max(launches, key=lambda launch: launch.programs)
     rules = rules_of(most, swizzle, target, recorded_configs(launches))
     try:
@@ -125,7 +95,7 @@ def edit(
         if not rules or isinstance(error, NoSwizzleError):
             raise
         note = f"no patch can carry it: {error.fact}; `apply` changes the compiled kernel"
-        new = Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
+        new = edits.Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
     if most.loop:
         text = new.functions[most.source.kernel]
         rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
@@ -140,7 +110,7 @@ def splice(
     launches: Sequence[Launch],
     name: str = "swizzle",
     roots: Sequence[Path] = (),
-) -> Edit:
+) -> edits.Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
     Args:
@@ -162,13 +132,14 @@ def splice(
     for launch in launches:
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
-    root = patch_root(source.entry.file, roots or (path.parent,))
-    before = read_exactly(path)
+    root = edits.patch_root(source.entry.file, roots or (path.parent,))
+    before = edits.read_exactly(path)
     named = {read.named: read.axis for own in reads.values() for read in own if read.named}
-    conditions = [f"{constexpr} == {axis}" for constexpr, axis in named.items()]
-    if recorded := recorded_only(launches):
-        conditions.append(f"({recorded})" if named else recorded)
-    request = _Splice(swizzle, _axes(reads, launches), target, name, " and ".join(conditions))
+    recorded, numbers = conditions(launches)
+    tests = [f"{constexpr} == {axis}" for constexpr, axis in named.items()]
+    tests += [f"({recorded})" if named else recorded] if recorded else []
+    axes = _axes(reads, launches)
+    request = _Splice(swizzle, axes, target, name, " and ".join(tests), numbers)
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
         _check_users(source, source.kernel, before)
@@ -179,8 +150,8 @@ def splice(
             _check_scope(source, key, request)
             changes[key] = _change(source.functions[key], own, request)
     after, functions = _rewritten(source, changes, before)
-    diff = unified_diff({str(path): before}, {str(path): after}, root)
-    return Edit(
+    diff = edits.unified_diff({str(path): before}, {str(path): after}, root)
+    return edits.Edit(
         functions=functions, files={str(path): after}, before={str(path): before}, diff=diff
     )
 
@@ -188,7 +159,7 @@ def splice(
 # --- what is read, and whether a function may be changed ------------------------------------------
 
 
-def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[Read, ...]]:
+def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[texts.Read, ...]]:
     """The reads of every function that reads the program id, by its key.
 
     An axis is known by the name of a constexpr if that is the same in all launches.
@@ -196,14 +167,14 @@ def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[
     values = [{n: launch.arguments.get(n) for n in launch.constexprs} for launch in launches]
     fixed = {n: v for n, v in values[0].items() if all(value.get(n) == v for value in values)}
     found = {
-        key: find_reads(function, fixed if key == source.kernel else {})
+        key: texts.find_reads(function, fixed if key == source.kernel else {})
         for key, function in source.functions.items()
     }
     reads = {key: reads for key, reads in found.items() if reads}
     if not reads:
         entry = source.entry
         raise NoSwizzleError(
-            f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
+            f"{texts.where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
             hint="a kernel that does not number its programs has nothing to swizzle",
         )
     return reads
@@ -216,18 +187,18 @@ def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: La
     for key, function in launch.source.functions.items():
         known = source.functions.get(key)
         same = known and (known.file, known.first_line) == (function.file, function.first_line)
-        if not (same and key in readers) and find_reads(function):
+        if not (same and key in readers) and texts.find_reads(function):
             raise SpliceError(
-                f"{where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
-                f"`{launch.kernel}` and not in others",
+                f"{texts.where(function, 1)}: `{function.name}` reads `program_id` in some "
+                f"launches of `{launch.kernel}` and not in others",
                 hint="pass the program id to the helper",
             )
 
 
-def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int:
+def _axes(reads: dict[str, tuple[texts.Read, ...]], launches: Sequence[Launch]) -> int:
     """How many axes the block deals with: up to the last that is read or launched along."""
     read = {r.axis for own in reads.values() for r in own}
-    launched = {axis for axis in AXES if any(launch.grid[axis] > 1 for launch in launches)}
+    launched = {axis for axis in texts.AXES if any(launch.grid[axis] > 1 for launch in launches)}
     return max(read | launched) + 1
 
 
@@ -235,13 +206,13 @@ def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
     """Refuses a helper that does not know what the block reads or stands under."""
     function = source.functions[key]
     missing = [f"`{name}`, which the swizzle reads" for name in sorted(_arguments(request.swizzle))]
-    if request.condition:
-        recorded = f"the configuration, and only that with {request.condition} was recorded"
-        missing.append(recorded)
+    if request.condition or request.numbers:
+        recorded = request.condition or request.numbers
+        missing.append(f"the configuration, and only that with {recorded} was recorded")
     if key != source.kernel and missing:
         raise SpliceError(
-            f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
-            f"{missing[0]}",
+            f"{texts.where(function, 1)}: helper `{function.name}` reads `program_id` but does "
+            f"not know {missing[0]}",
             hint="pass the program id to the helper",
         )
 
@@ -253,16 +224,18 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
     users = function.other_users or tuple(
         f"`{other.name}` ({function.file}:{other.lineno})"
-        for other in jit_functions(tree)  # those that the run did not make are no objects
-        if first_line_of(other) not in own and names(other, function.name)
+        for other in texts.jit_functions(tree)  # those that the run did not make are no objects
+        if texts.first_line_of(other) not in own and texts.names(other, function.name)
     )
     if function.file != source.entry.file:
         users = ("kernels of other files, it may be,",)
-    elif key != source.kernel and not users and (line := mention_on_host(tree, function.name)):
+    elif (
+        key != source.kernel and not users and (line := texts.mention_on_host(tree, function.name))
+    ):
         users = (f"whoever is given it in line {line}",)
     if users:
         raise SpliceError(
-            f"{where(function, 1)}: `{function.name}` reads `program_id` and is used by "
+            f"{texts.where(function, 1)}: `{function.name}` reads `program_id` and is used by "
             f"{', '.join(users[:3])} too, which would be renumbered with it",
             hint="give the kernel a copy of its own, or pass the program id to the helper",
         )
@@ -271,15 +244,15 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
 # --- the change of one function -------------------------------------------------------------------
 
 
-def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -> _Change:
-    tree = definition(function)
-    language = reads[0].language or language_name(function)
+def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Splice) -> _Change:
+    tree = texts.definition(function)
+    language = reads[0].language or texts.language_name(function)
     if language is None:
         raise SpliceError(
-            f"{where(function, reads[0].place.line)}: no name for `triton.language` in scope",
+            f"{texts.where(function, reads[0].place.line)}: no name for `triton.language` in scope",
             hint="import triton.language as tl",
         )
-    prefix = free_prefix(tree)
+    prefix = texts.free_prefix(tree)
     code = emit_triton(
         request.swizzle,
         sorted({read.axis for read in reads}),
@@ -293,18 +266,25 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
     named = {read.axis: read.named for read in reads if read.named}
     if any(read.named != named.get(read.axis, "") for read in reads):
         raise SpliceError(
-            f"{where(function, 1)}: the same axis is read in two ways", hint="make it a literal"
+            f"{texts.where(function, 1)}: the same axis is read in two ways",
+            hint="make it a literal",
         )
     plain = {o: f"{language}.program_id({named.get(axis, axis)})" for axis, o in outputs.items()}
-    lines = [*code.lines, *naming]
+    lines = [*code.lines, *naming, *_kept(plain, request, language)]
     block = (
-        f"# {headline(request.name, request.target.name)}",
+        f"# {edits.headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
     )
     return _Change(
         replacements=tuple((read.place, outputs[read.axis]) for read in reads),
         insertions={before_line: block},
     )
+
+
+def _kept(plain: Mapping[str, str], request: _Splice, language: str) -> list[str]:
+    """Statements by which results are what they were where numbers are not the recorded ones."""
+    where_ = f"{language}.where({request.numbers}, "
+    return [f"{o} = {where_}{o}, {old})" for o, old in plain.items() if request.numbers]
 
 
 # --- the change of a loop -------------------------------------------------------------------------
@@ -317,28 +297,28 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
     of the new one.
     """
     function = source.entry
-    tree = definition(function)
-    language = language_name(function) or "tl"
+    tree = texts.definition(function)
+    language = texts.language_name(function) or "tl"
     _check_arguments(request.swizzle, function, tree, loop)
-    replacements: list[tuple[Place, str]] = []
+    replacements: list[tuple[edits.Place, str]] = []
     insertions: dict[int, tuple[str, ...]] = {}
     for counter in loop.counters:
-        scope = scope_of(tree, counter)
-        if not scope or not begins_line(scope[0], function.text.split("\n")):
+        scope = texts.scope_of(tree, counter)
+        if not scope or not texts.begins_line(scope[0], function.text.split("\n")):
             raise SpliceError(
-                f"{where(function, counter.line)}: no statements can be inserted where "
+                f"{texts.where(function, counter.line)}: no statements can be inserted where "
                 f"`{counter.name}` has its value",
                 hint="give the statement before which they would stand a line of its own",
             )
-        prefix = free_prefix(tree, len(insertions))
-        own = free_prefix(tree, len(insertions) + 1)
+        prefix = texts.free_prefix(tree, len(insertions))
+        own = texts.free_prefix(tree, len(insertions) + 1)
         begin, pid, tiles, end = _run(loop, counter, own, language)
         code = emit_triton(
             request.swizzle,
             [0],
             axes=1,
             inputs={"pid_0": pid, "grid_0": tiles, **_program(language, request.axes)},
-            factors=find_factors(tree, loop),
+            factors=texts.find_factors(tree, loop),
             prefix=prefix,
             tl=language,
             **request.target.inputs,
@@ -346,14 +326,15 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
         outputs, naming = _named(code.outputs, prefix)
         output = end[-1].partition(" ")[0] if end else outputs[0]
         lines = [*begin, *code.lines, *naming, *(line.format(outputs[0]) for line in end)]
+        lines += _kept({output: counter.name}, request, language)
         insertions[counter.line] = (
-            f"# {headline(request.name, request.target.name)}",
+            f"# {edits.headline(request.name, request.target.name)}",
             *under(request.condition, lines, {output: counter.name}),
         )
         replacements += [
-            (place(function.text, node), output)
+            (texts.place(function.text, node), output)
             for statement in scope
-            for node in names_in(statement)
+            for node in texts.names_in(statement)
             if node.id == counter.name
         ]
     return _Change(
@@ -387,11 +368,11 @@ def _check_arguments(
     swizzle: Swizzle, function: SourceFunction, tree: ast.FunctionDef, loop: TileLoop
 ) -> None:
     """Raises SpliceError if the swizzle reads an argument that the kernel assigns."""
-    assigned = frozenset[str]().union(*map(bound_names, tree.body))
+    assigned = frozenset[str]().union(*map(texts.bound_names, tree.body))
     if rebound := sorted(_arguments(swizzle) & assigned):
         raise SpliceError(
-            f"{where(function, loop.line)}: the kernel assigns its argument `{rebound[0]}`, which "
-            "the swizzle reads",
+            f"{texts.where(function, loop.line)}: the kernel assigns its argument "
+            f"`{rebound[0]}`, which the swizzle reads",
             hint="take a swizzle that reads other arguments",
         )
 
@@ -421,7 +402,7 @@ def _arguments(swizzle: Swizzle) -> frozenset[str]:
 
 
 def _first_line(
-    function: SourceFunction, tree: ast.FunctionDef, reads: Sequence[Read], swizzle: Swizzle
+    function: SourceFunction, tree: ast.FunctionDef, reads: Sequence[texts.Read], swizzle: Swizzle
 ) -> int:
     """The line before which the block stands: every read, and what the block reads, is unchanged.
 
@@ -431,15 +412,16 @@ def _first_line(
     arguments = _arguments(swizzle)
     first_read = min(read.statement for read in reads)
     index = next(
-        (n for n, s in enumerate(tree.body[:first_read]) if bound_names(s) & arguments), first_read
+        (n for n, s in enumerate(tree.body[:first_read]) if texts.bound_names(s) & arguments),
+        first_read,
     )
     lines = function.text.split("\n")
-    while index and not begins_line(tree.body[index], lines):
+    while index and not texts.begins_line(tree.body[index], lines):
         index -= 1
-    if not begins_line(tree.body[index], lines):
+    if not texts.begins_line(tree.body[index], lines):
+        at = texts.where(function, tree.body[index].lineno)
         raise SpliceError(
-            f"{where(function, tree.body[index].lineno)}: the body stands on the line of `def`",
-            hint="give the body lines of its own",
+            f"{at}: the body stands on the line of `def`", hint="give the body lines of its own"
         )
     return tree.body[index].lineno
 
@@ -451,13 +433,13 @@ def _rewritten(
     source: KernelSource, changes: dict[str, _Change], before: str
 ) -> tuple[str, dict[str, str]]:
     """The whole file with all changes, and the changed functions as they stand in it."""
-    lines, functions = lines_of(before), {}
+    lines, functions = edits.lines_of(before), {}
     for key in sorted(changes, key=lambda key: -source.functions[key].first_line):  # numbers hold
         function, change = source.functions[key], changes[key]
         start = function.first_line - 1
         end = start + len(function.text.rstrip("\n").split("\n"))
         _check_unchanged(function, lines[start:end])
-        lines[start:end] = own = change_lines(
+        lines[start:end] = own = edits.change_lines(
             lines[start:end], change.replacements, change.insertions, indent=function.indent
         )
         text = "".join(line.removeprefix(function.indent) for line in own)
@@ -471,7 +453,7 @@ def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
         now = found[number].rstrip("\r\n") if number < len(found) else None
         if now is None or (now != function.indent + line and now.strip() + line.strip()):
             raise NoSwizzleError(
-                f"{where(function, number + 1)}: the file is not as it was when "
+                f"{texts.where(function, number + 1)}: the file is not as it was when "
                 f"`{function.name}` was recorded",
                 hint="run again on the file as it is now",
             )

@@ -106,16 +106,20 @@ def _trace(
         op: kernel.line(op) for op in flow.conflicting(kernel)
     }
     changed = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
+    accessed = flow.accessed_by(kernel)
+    placed = live.storages(flow.placed_by_contents(kernel)) & live.storages(accessed.changed)
     rows = {n for _, view in launch.tensors() if view.storage in changed for n in view.strides if n}
     for op, sides in flow.folds(kernel).items():  # what a tensor has in a row stays in it
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
                    for side, of in enumerate(sides or (0,)) if of not in rows}  # fmt: skip
     unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
+    numbers = {name: (name,) for name in live.deciding_numbers(launch)}
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
-        trace, hands_over=flow.accessed_by(kernel).hands_over,
+        trace, hands_over=accessed.hands_over,
+        placed=accessed.hands_over or trace.waits or bool(placed),
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
-        uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}),
+        uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip
 
 

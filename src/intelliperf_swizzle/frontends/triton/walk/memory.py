@@ -10,7 +10,7 @@ An address that the application itself handed over, as an integer or in a tensor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import EllipsisType
 from typing import TypeAlias
 
@@ -23,7 +23,6 @@ from intelliperf_swizzle.frontends.triton.walk import blocks
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Argument,
-    DescriptorArgument,
     Int64Array,
     Launch,
     Segment,
@@ -252,7 +251,7 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
         TraceError: an argument of the kernel is none of the launch.
     """
     bound: dict[str, blocks.Block] = {}
-    for name, _, value in _paired(kernel, launch):
+    for name, _, value in paired(kernel, launch):
         if "tensordesc" in kernel.types[name]:
             continue  # passes make a pointer of it, and numbers that are arguments of their own
         element = blocks.element_of(kernel.types[name])
@@ -272,7 +271,7 @@ def scalar_values(kernel: Kernel, launch: Launch) -> dict[str, str]:
     """The scalar arguments of a launch that are values of its kernel: argument -> value."""
     return {
         name: value
-        for value, name, argument in _paired(kernel, launch)
+        for value, name, argument in paired(kernel, launch)
         if isinstance(launch.arguments.get(name), int | float) and argument is not None
     }
 
@@ -281,14 +280,9 @@ _SIMPLE = (TensorArgument, int, float, bool, type(None))
 """What is an argument of the kernel unless it is None or an integer 1, which are compiled in."""
 
 
-def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
+def paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
     """Value, name and argument of each."""
-    leaves = [
-        leaf
-        for name, argument in launch.arguments.items()
-        if name not in launch.constexprs
-        for leaf in _leaves(name, argument, launch.fields)
-    ]
+    leaves = [*launch.leaves()]
     present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]
     simple = all("." not in name and type(one) in _SIMPLE for name, one in leaves)
     if simple and len(present) == len(kernel.args):  # one that is assigned to is renamed by that
@@ -320,20 +314,3 @@ def _is_called(printed: str, name: str) -> bool:
     """Whether a value is printed as MLIR prints this name; a second one gets a number."""
     plain = re.sub(r"[^\w$.\-]", "_", name)
     return printed == plain or bool(re.fullmatch(re.escape(plain) + r"_\d+", printed))
-
-
-def _leaves(
-    name: str, argument: Argument, fields: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, Argument]]:
-    """The scalars and pointers that an argument is flattened to, in Triton's order and names."""
-    if isinstance(argument, tuple):
-        for part, item in zip(fields.get(name) or range(len(argument)), argument, strict=True):
-            yield from _leaves(f"{name}.{part}", item, fields)
-    elif isinstance(argument, DescriptorArgument):
-        yield name, argument.base
-        for _ in range(2):  # as parts of the descriptor, and as arguments of their own
-            yield from ((f"{name}.shape.{i}", n) for i, n in enumerate(argument.shape))
-            yield from ((f"{name}.stride.{i}", n) for i, n in enumerate(argument.strides))
-            yield from ((f"{name}.{flag}", False) for flag in ("padding", "roundF32ToTF32"))
-    else:
-        yield name, argument

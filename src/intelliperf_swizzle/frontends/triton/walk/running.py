@@ -29,6 +29,7 @@ from intelliperf_swizzle.frontends.triton.walk.memory import (
     Fill,
     Memory,
     bind_arguments,
+    paired,
     scalar_values,
 )
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
@@ -68,6 +69,13 @@ class Live:
         """How many there are."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
+    def storages(self, names: frozenset[str] | None) -> set[int]:
+        """Those that arguments point into; all, if it is not known through which."""
+        at = [int(self.arguments[name].data.reshape(-1)[0]) for name in names or ()]
+        places = self.memory.place(np.array(at, np.int64))
+        numbers = self.memory.numbers
+        return {*numbers} if names is None else {numbers[place] for place in places if place >= 0}
+
     def immaterial(self, launch: Launch, control: int) -> tuple[str, ...]:
         """The arguments that decided nothing; `control` as of `Noticed`."""
         numbers = enumerate(self.memory.numbers)
@@ -75,6 +83,19 @@ class Live:
         tensors = [name for number in undecided for name in self.memory.names(number)]
         scalars, decisive = scalar_values(self.plan.kernel, launch), self.plan.executed.values
         return (*tensors, *(name for name, value in scalars.items() if value not in decisive))
+
+    def deciding_numbers(self, launch: Launch) -> list[str]:
+        """Floats, and numbers in tuples, of which what decides is made, as the kernel names them;
+        1 is compiled in."""
+        values = {name: value for value, name, _ in paired(self.plan.kernel, launch)}
+        decisive = self.plan.executed.values
+        return [
+            re.sub(r"\.(\d+)", r"[\1]", name)
+            for name, leaf in launch.leaves()
+            if isinstance(leaf, int | float)
+            if isinstance(launch.arguments[name.partition(".")[0]], tuple | float)
+            if name not in values or values[name] in decisive
+        ]
 
 
 def make_live(

@@ -133,7 +133,7 @@ class _Frame:
         if op.name == "tt.call":
             self._known.update(zip(op.results, self._call(op, operands), strict=True))
             return
-        if shape or element.floating:
+        if shape or (element.floating and op.name != "arith.constant"):
             raise NotComputableError(f"a value of type {text} decides it")
         if op.name == "arith.constant":
             found = constant(op, kind)

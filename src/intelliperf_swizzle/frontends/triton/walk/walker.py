@@ -18,6 +18,7 @@ from intelliperf_swizzle.frontends.ssa import outcomes
 from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.frontends.triton.walk import operations
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Active,
@@ -30,14 +31,6 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
     picked,
     tensor_of,
     unknown,
-)
-from intelliperf_swizzle.frontends.triton.walk.operations import (
-    OPERATIONS,
-    Operation,
-    Type,
-    constant,
-    libdevice,
-    reduction,
 )
 from intelliperf_swizzle.records import Int64Array
 
@@ -115,7 +108,9 @@ class Plan:
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
         self.constants: dict[str, Block] = {}
-        self.types: dict[str, Type] = {v: tensor_of(text) for v, text in kernel.types.items()}
+        self.types: dict[str, operations.Type] = {
+            v: tensor_of(text) for v, text in kernel.types.items()
+        }
         for block in (b for op in kernel.every() for region in op.regions for b in region):
             self._prepare(block)
 
@@ -126,7 +121,7 @@ class Plan:
             if op not in self.executed.ops or op.name in _IGNORED or op.name in _ENDS:
                 continue
             if op.name == "arith.constant":
-                self.constants[op.results[0]] = constant(op, self.types[op.results[0]])
+                self.constants[op.results[0]] = operations.constant(op, self.types[op.results[0]])
             else:
                 steps.append((_HANDLERS.get(op.name, "compute"), op))
             if self.tiles is not None and self.tiles[1] in op.results:
@@ -346,9 +341,9 @@ class Walker:
     # --- operations -----------------------------------------------------------------------------
 
     def _compute(self, op: Op) -> None:
-        self._make(op, OPERATIONS.get(op.name))
+        self._make(op, operations.OPERATIONS.get(op.name))
 
-    def _make(self, op: Op, operation: Operation | None) -> None:
+    def _make(self, op: Op, operation: operations.Operation | None) -> None:
         """Bind what an operation makes; not known if an operand or the operation is not."""
         blocks = [self.values[name] for name in op.operands]
         kinds = [self.plan.types[name] for name in op.results]
@@ -389,11 +384,13 @@ class Walker:
                 self._methods[method](inner)
             return [self.values[name] for name in region.ops[-1].operands]
 
-        self._make(op, reduction(combine, region.ops[0].name if len(region.ops) == 2 else ""))
+        self._make(
+            op, operations.reduction(combine, region.ops[0].name if len(region.ops) == 2 else "")
+        )
 
     def _extern(self, op: Op) -> None:
         """A function of a library."""
-        self._make(op, libdevice(op.text.partition('symbol = "')[2].partition('"')[0]))
+        self._make(op, operations.libdevice(op.text.partition('symbol = "')[2].partition('"')[0]))
 
     # --- memory ---------------------------------------------------------------------------------
 
@@ -434,7 +431,7 @@ class Walker:
         memory = self.accesses.memory
         change = memory.translate if op.name == "tt.int_to_ptr" else memory.original
 
-        def operation(_: Programs, op: Op, blocks: Sequence[Block], kind: Type) -> Block:
+        def operation(_: Programs, op: Op, blocks: Sequence[Block], kind: operations.Type) -> Block:
             data = change(blocks[0].data.astype(np.int64))
             return Block((data.astype(kind[0].array),), *kind)
 
