@@ -174,7 +174,7 @@ def _patch(app: Application, verdict: Verdict, folder: Path) -> None:
         if "app.hip.cpp" in app.files:
             changed = moved(app, verdict.guarded or verdict.text)
         elif verdict.accepted:
-            changed = {RENUMBERED: verdict.guarded}
+            changed = {RENUMBERED: json.dumps([verdict.guarded, verdict.configs])}
         else:
             changed = swizzles.patched(app, verdict.text)
         for name, text in changed.items():

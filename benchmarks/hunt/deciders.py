@@ -92,7 +92,8 @@ DECIDERS: Mapping[str, Decider] = {
         _HOOKED, "tl.load(hooked) > 0", hook='given["hooked"].fill_(SPLIT - 1)'
     ),
     "hook that looks around": Decider(
-        _HOOKED, "tl.load(hooked) > 0", hook='given["hooked"].fill_(int(ON))'
+        _HOOKED, "tl.load(hooked) > 0", hook='given["hooked"].fill_(int(ON))',
+        contents=("hooked",),
     ),
     # --- where ----------------------------------------------------------------------------------
     "stride of zero": _place("tile * step", {"step": "0 if ON else 4"}),

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -75,6 +75,8 @@ class Verdict:
         reason: in its words.
         patch: a unified diff from the application's folder; None where there is none.
         guarded: the swizzle under the conditions of the patch.
+        configs: the values of constexprs under which a kernel changes that no patch can change;
+            empty = under all.
         contents: tensors of which the verdict says that nothing is known with other contents.
     """
 
@@ -85,6 +87,7 @@ class Verdict:
     patch: str | None = None
     guarded: str = ""
     contents: tuple[str, ...] = ()
+    configs: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -248,8 +251,11 @@ class _Proposer:
             [attempt] = batch.outcomes
             kind, reason = attempt.verdict.kind, attempt.verdict.reason
             if self._held is not None:
-                held = self._held.attempt
-                self.verdicts.append(Verdict(text, True, kind, "", held.diff, held.candidate.text))
+                held, rules = self._held.attempt, self._held.edit.rules
+                configs = rules[0]["configs"] if rules else []
+                self.verdicts.append(
+                    Verdict(text, True, kind, "", held.diff, held.candidate.text, configs=configs)
+                )
             elif attempt.verdict.gains:
                 self.verdicts.append(Verdict(text, False, "not guarded", "no condition suffices"))
             else:

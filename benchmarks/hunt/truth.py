@@ -39,7 +39,8 @@ MOST_ACCESSES = 400
 ENVIRONMENT = {"TRITON_INTERPRET": "1", "DEV": "cpu", "SPLIT": "1", "OMP_NUM_THREADS": "1"}
 """In which applications run: the first configuration is the one that a tuner took."""
 RENUMBERED = "renumbered.txt"
-"""File beside an application with a swizzle that changes `kernel` alone, and none of its text."""
+"""File beside an application with a swizzle that changes `kernel` alone, and none of its text, and
+the values of constexprs under which it does."""
 
 Outcome = str
 """A digest of all results, or `hang`, `fault` or `error: …`."""
@@ -200,11 +201,14 @@ def _install(order_of: Callable[[int], Sequence[int]]) -> None:
 
 def _renumbered(kernel: str, bound: Mapping[str, Any], grid: tuple[int, ...]) -> Sequence[int]:
     """Which tile each program of a launch computes."""
-    text = Path(str(sys.modules["kernels"].__file__)).with_name(RENUMBERED)
-    if kernel != "kernel" or not text.exists():
+    file = Path(str(sys.modules["kernels"].__file__)).with_name(RENUMBERED)
+    if kernel != "kernel" or not file.exists():
+        return range(prod(grid))
+    text, configs = json.loads(file.read_text())
+    if configs and not any(all(bound[n] == one[n] for n in one) for one in configs):
         return range(prod(grid))
     constants = {name: value for name, value in bound.items() if type(value) is int}
-    tiles = renumber(text.read_text(), Launch(grid, constants))
+    tiles = renumber(text, Launch(grid, constants))
     if tiles is None:
         raise ValueError("the swizzle fails, or leaves the grid")
     return tiles

@@ -7,8 +7,16 @@ The library raises these and never prints or exits; `cli` turns them into one li
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The name among `known` that is nearest to one that is not, as a question; may be empty."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean `{near[0]}`? " if near else ""
 
 
 class SwizzleError(Exception):

@@ -7,7 +7,6 @@ A formula says what a language model is asked to improve, what it is told, and w
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ import yaml
 
 from intelliperf_swizzle.codec import Between, decode
 from intelliperf_swizzle.context.sections import COUNTERS, SECTIONS
-from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError
+from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError, did_you_mean
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.rank import RANK
 
@@ -168,12 +167,8 @@ def _folder() -> Path:
 
 
 def _unknown(kind: str, name: str, known: list[str]) -> UsageError:
-    close = difflib.get_close_matches(name, known, n=1)
-    there = f"there are {', '.join(sorted(known))}"
-    return UsageError(
-        f"no {kind} is called `{name}`",
-        hint=f"did you mean `{close[0]}`? {there}" if close else there,
-    )
+    hint = f"{did_you_mean(name, known)}there are {', '.join(sorted(known))}"
+    return UsageError(f"no {kind} is called `{name}`", hint=hint)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ input; 130 and 143 interrupted by SIGINT and SIGTERM; 124 at --seconds, before a
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import shlex
 import shutil
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle.children import kill_all, leave
-from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.errors import SwizzleError, UsageError, did_you_mean
 from intelliperf_swizzle.readers import bindings, utf8
 from intelliperf_swizzle.stopping import Interrupted, abandoned, stopped_by_signals
 
@@ -68,9 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run_verb(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in VERBS:
         first = arguments[0] if arguments else "-"
-        close = difflib.get_close_matches(first, VERBS, 1)
-        if close and not first.startswith("-") and not shutil.which(first):
-            raise UsageError(f"there is no verb `{first}`", hint=f"did you mean `{close[0]}`?")
+        near = did_you_mean(first, VERBS).strip()
+        if near and not first.startswith("-") and not shutil.which(first):
+            raise UsageError(f"there is no verb `{first}`", hint=near)
         return run("optimize", arguments)
     return run(arguments[0], arguments[1:])
 

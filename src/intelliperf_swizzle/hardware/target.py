@@ -7,7 +7,6 @@ Every mistake in a file is named with its key."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,7 @@ import numpy as np
 import yaml
 
 from intelliperf_swizzle.codec import Between, decode, members
-from intelliperf_swizzle.errors import RecordError, UsageError
+from intelliperf_swizzle.errors import RecordError, UsageError, did_you_mean
 from intelliperf_swizzle.records import LINE_BYTES, Int64Array
 
 Backend: TypeAlias = Literal["hip", "cuda"]
@@ -336,11 +335,8 @@ def load_target(name_or_path: str | Path) -> Target:
     path = Path(text)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return _target(_facts(path), str(path))
-    near = difflib.get_close_matches(text, targets(), 1)
-    raise UsageError(
-        f"there is no target `{text}`",
-        hint=f"did you mean `{near[0]}`?" if near else "known: " + ", ".join(targets()),
-    )
+    hint = did_you_mean(text, targets()) or "known: " + ", ".join(targets())
+    raise UsageError(f"there is no target `{text}`", hint=hint.strip())
 
 
 def readings(target: Target) -> list[Target]:
@@ -399,10 +395,9 @@ def _target(facts: Mapping[str, object], where: str) -> Target:
 
 
 def _near(key: str, fields: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(key, fields, 1, cutoff=0.5)
-    if not near:
-        return "the keys are the fields of `hardware.target`, those of its vendor's GPUs"
-    return f"did you mean `{near[0]}`? The unit is part of the key and cannot be changed"
+    if near := did_you_mean(key, fields):
+        return f"{near}The unit is part of the key and cannot be changed"
+    return "the keys are the fields of `hardware.target`, those of its vendor's GPUs"
 
 
 def _checked(where: str, key: str, value: object, kind: Any) -> Any:

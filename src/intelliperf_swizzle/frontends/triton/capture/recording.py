@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import re
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import Child, prepare
-from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.errors import CaptureError, UsageError, did_you_mean
 from intelliperf_swizzle.frontends import child_processes
 from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
 from intelliperf_swizzle.frontends.trials import journal
@@ -302,6 +301,5 @@ def _another_program(command: Sequence[str], cwd: Path) -> str:
         return f"-- python {shlex.join(command)}"
     if (cwd / first).exists():
         return "it is there, but cannot be executed: see its mode and its first line"
-    close = difflib.get_close_matches(first, ("python", "python3", "pytest", "torchrun"), 1)
-    other = f"did you mean `{close[0]}`? " if close else ""
+    other = did_you_mean(first, ("python", "python3", "pytest", "torchrun"))
     return f"{other}it is looked for on PATH, and a path with a slash from {cwd}"
