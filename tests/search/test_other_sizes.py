@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -355,9 +356,20 @@ def test_a_loop_that_carries_a_value_by_a_flag_is_renumbered_without_it(tmp_path
 
 
 @pytest.mark.long
-def test_a_type_that_decides_what_is_compiled_cannot_be_tested_by_a_patch(tmp_path: Path) -> None:
+def test_a_type_that_decides_what_is_compiled_is_tested_by_the_patch(tmp_path: Path) -> None:
     effect = "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
-    assert optimized(TURNED.replace("EFFECT", effect), tmp_path).best is None
+    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+    assert run.best is not None
+    assert "if w.dtype.element_ty == tl.int32:" in run.best.diff
+
+
+@pytest.mark.long
+def test_what_no_patch_can_test_is_named_with_its_place(tmp_path: Path) -> None:
+    effect = "if w is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
+    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+    assert run.best is None
+    place = r"not patched: .*application\.py:\d+: a patch cannot test `w`"
+    assert any(re.match(place, note) for note in run.notes), run.notes
 
 
 HOOKED = """

@@ -52,6 +52,9 @@ class SizeGuard:
         setup: of the run.
         subject: the kernel.
         progress: told of what is modelled.
+
+    Attributes:
+        refused: why texts could not be limited to what is known.
     """
 
     def __init__(self, setup: Setup, subject: Subject, progress: Progress):
@@ -59,6 +62,7 @@ class SizeGuard:
         self._subject = subject
         self._progress = progress
         self._found: dict[int, stages.Guarded | None] = {}
+        self.refused: dict[str, None] = {}
         self._looked: dict[records.Grid, None] = {}
         begin = ahead if setup.device is not None else lambda work: work
         self._around = begin(self._look_around)  # on a GPU, while it tries candidates
@@ -84,7 +88,8 @@ class SizeGuard:
         fixed = _uncompiled(one.trace for one in self._subject.traced)
         if known.condition is None:
             return None
-        return stages.under(known.condition, best, known, self._setup, fixed)
+        found = stages.under(known.condition, best, known, self._setup, fixed)
+        return found if isinstance(found, stages.Guarded) else None
 
     def _look_around(self) -> bool:
         """Looks at all other launches; whether programs depend on each other, or may."""
@@ -98,7 +103,8 @@ class SizeGuard:
         tied = self._around()
         for proof in _proofs(best, tied, () if tied else self._held):
             tested = stages.under(proof.condition, best, proof, self._setup, self._fixed)
-            if tested is None:
+            if not isinstance(tested, stages.Guarded):
+                self.refused |= {f"not patched: {tested.reason}": None} if tested else {}
                 continue
             others = self._model(tested)
             loses = any(other.loses for other in others) and proof.extent != "the recorded sizes"
@@ -107,9 +113,9 @@ class SizeGuard:
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
             guard = f"({proof.condition}) and {kept}" if proof.condition and kept else kept
             guarded = guard and stages.under(guard, best, proof, self._setup, self._fixed)
-            guard = guard if guarded else proof.condition
+            passed = guarded if isinstance(guarded, stages.Guarded) else tested
+            guard = guard if passed is guarded else proof.condition
             known = records.Sizes(others, guard) if others or guard else None
-            passed = guarded or tested
             return replace(passed, attempt=replace(passed.attempt, sizes=known))
         return None
 

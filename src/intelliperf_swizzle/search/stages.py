@@ -148,11 +148,11 @@ def edit_source(
 def under(
     condition: str | None, best: Edited, proof: records.Certificate, setup: Setup,
     fixed: Sequence[str] = (),
-) -> Guarded | None:  # fmt: skip
+) -> Guarded | records.Verdict | None:  # fmt: skip
     """The best attempt with a proof, under a condition if it needs one; `fixed` as above.
 
-    None if it is another permutation of a recorded launch then: a smaller one may fall under the
-    condition.
+    A verdict if the kernel's text cannot be limited so. None if it is another permutation of a
+    recorded launch then: a smaller one may fall under the condition.
     """
     if condition is None and not fixed:
         return Guarded(best.proved, replace(best.attempt, proof=proof), best.edit)
@@ -165,7 +165,7 @@ def under(
         return None
     edited = edit_source(Screened(proved, best.attempt), setup, fixed)
     if isinstance(edited, records.Verdict):
-        return None
+        return edited
     diff = edited.edit.diff
     attempt = replace(best.attempt, candidate=candidate, proof=proof, diff=diff)
     return Guarded(proved, attempt, edited.edit)
