@@ -239,6 +239,7 @@ UNCOMPILED = {
     f"if not FLAG:\n        return\n    {CHAINED}": {"FLAG"},
     "for k in tl.static_range(FLAG):\n        put(y + k, p)": {"FLAG"},
     f"if none is not None:\n        {CHAINED}": {"none"},
+    f"if tl.load(x) > 0:\n        if none is not None:\n            {CHAINED}": {"none"},
     "tl.store(y + p + (0 if MODE == 'plain' else 1), p)": {"MODE"},
     f"if y.dtype.element_ty == tl.int64:\n        {CHAINED}": {"y.dtype.element_ty"},
     "q = p if y.dtype.element_ty == tl.int32 else 5\n    tl.store(y + q, p)": {

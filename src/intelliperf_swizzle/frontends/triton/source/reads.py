@@ -296,8 +296,8 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
                 known = key == launch.source.kernel and read.isdisjoint(assigned)
                 names = read & launch.arguments.keys() if known else launch.arguments
                 decide = [_told(launch, name) for name in names if _is_compiled_in(launch, name)]
-                found[where(function, lines.start)] = (*decide, *_ELSEWHERE.findall(test))
-                there.update(lines)  # what is in it goes with it
+                found[where(function, lines.start)] = told = (*decide, *_ELSEWHERE.findall(test))
+                there.update(lines if told else ())  # what is in it goes with it
     return found
 
 
