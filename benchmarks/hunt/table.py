@@ -63,6 +63,12 @@ a tuner's hook.
 
 {triton}{decided}
 
+What is wrong and accepted, {holes}, is so in a run that was not recorded, and for one of these
+reasons: tensors overlap there and nowhere else, which no patch can test
+([limits](../limits.md#what-is-searched)); contents decide there in a launch whose recorded contents
+decided nothing, so that the verdict does not name them; or an argument and a size are both other,
+while arguments are varied at one size.
+
 ## HIP
 
 The tool builds, records and executes each program in processes of its own.
@@ -92,7 +98,7 @@ def page(triton: Path, hip: Path, old: Path) -> str:
         texts=len(TEXTS),
         both=_share([*pairs_of(triton), *pairs_of(hip)]),
         triton_makers=makers(triton), triton=_section(triton, table, holes, refusals),
-        decided=decided(pairs_of(triton)),
+        decided=decided(pairs_of(triton)), holes=by_decider(pairs_of(triton)),
         hip_makers=makers(hip), hip=_section(hip, table, holes, refusals), missing=missing(triton),
         never=never_tried(pairs_of(old), pairs_of(triton)), took=took_too_long(old),
         old=_share(pairs_of(old)), old_holes=holes(pairs_of(old)), old_kinds=kinds(pairs_of(old)),
@@ -179,6 +185,21 @@ def decided(pairs: Sequence[Pair]) -> str:
         return ""
     head = ("decided by", "applications", "harmful", "accepted", "harmless", "accepted")
     return f"\n\nWhat decides whether programs depend on each other:\n\n{_rows(head, rows)}"
+
+
+KNOWN_HOLES = (
+    "views that overlap", "view with strides", "contents", "place by contents", "mask by contents",
+    "argument of one",
+)  # fmt: skip
+"""What decides where something wrong was accepted, and is not mended."""
+
+
+def by_decider(pairs: Sequence[Pair]) -> str:
+    """How much was accepted and is wrong, by what decides."""
+    wrong = [one for one in pairs if one.truth == "harmful" and one.accepted]
+    found = Counter(name for one in wrong for name in KNOWN_HOLES
+                    if f"decided by {name}" in one.traits)  # fmt: skip
+    return ", ".join(f"{count} by {name}" for name, count in found.most_common())
 
 
 def never_tried(pairs: Sequence[Pair], every: Sequence[Pair]) -> str:

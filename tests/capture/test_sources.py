@@ -10,6 +10,7 @@ import inspect
 import math
 import os
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,11 @@ from aggregates import doubled, planned
 from triton.language import load as read
 from triton.language.standard import zeros_like
 
-from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError, read_source
+from intelliperf_swizzle.frontends.triton.capture.sources import (
+    UnreadableKernelError,
+    is_decided,
+    read_source,
+)
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.frontends.triton.source.reads import find_reads
 
@@ -204,3 +209,25 @@ def test_what_no_text_decides_is_known_with_its_value() -> None:
     place = f"{source.entry.file}:{source.entry.first_line}"
     assert source.computed == {"CHAIN": 0, "TWICE": 2, "put": [place]}
     assert read_source(made(tl.constexpr(3)))[0].computed == {"BLOCK": 3}
+
+
+@pytest.mark.parametrize(
+    ("made", "decided"),
+    [
+        ("16", True),
+        ("'some word'", True),
+        ("tl.pointer_type(tl.float32)", True),
+        ("triton.language.constexpr(1 << 4)", True),
+        ("-float('inf')  # of os", True),
+        ("1 / math.log(2)", True),
+        ("os.environ.get('NAME')", False),
+        ("triton.runtime.driver", False),
+        ("OTHER + 1", False),
+        ("tl.constexpr(", False),
+    ],
+)
+def test_what_is_made_of_literals_and_types_is_decided(
+    tmp_path: Path, made: str, decided: bool
+) -> None:
+    (tmp_path / "module.py").write_text(f"NAME = {made}\n")
+    assert is_decided(str(tmp_path / "module.py"), "NAME", "constexpr") is decided

@@ -214,16 +214,16 @@ class _SourceReader:
 
 _LASTING = ("aggregate", "attribute", "module", "unknown")
 _CONSTANTS = ("constant", "constexpr")
-_LITERAL = re.compile(
-    r"""([\w.]*constexpr\()?(-?[\d.][\w.+-]*|True|False|None|tl\.\w+|'\w*'|"\w*")\)? *(#.*)?"""
-)
+_NAMES = re.compile(r"""'[^']*'|"[^"]*"|#.*|triton\.language|(?<![\w.])([A-Za-z_]\w*)""")
+_PURE = {"tl", "constexpr", "math", "float", "int", "True", "False", "None"}
+"""What a constant may be made of, beside numbers and words."""
 
 
 def is_decided(file: str, name: str, kind: str) -> bool:
     """Whether text alone decides what a global is: no environment, file or GPU.
 
-    Its module sets it once, to a literal, or defines or imports it; and no module of the user's
-    sets an attribute of that name.
+    Its module sets it once, to what is made of literals and of `_PURE`, or defines or imports it;
+    and no module of the user's sets an attribute of that name.
 
     Args:
         file: of the module.
@@ -239,8 +239,10 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     defined = re.findall(rf"^( *)def {root}\b", _text(file), re.M)
     if any(re.search(outside, one) for one in own):
         return False
-    literal = len(bound) == 1 and not bound[0][0] and _LITERAL.fullmatch(bound[0][1])
-    return bool(literal) or (kind not in _CONSTANTS and not bound and defined in ([], [""]))
+    if [before for before, _ in bound] == [""]:
+        made, names = bound[0][1], {*_NAMES.findall(bound[0][1])} - {""}
+        return names <= _PURE and made.count("(") == made.count(")")
+    return kind not in _CONSTANTS and not bound and defined in ([], [""])
 
 
 def _text(file: str) -> str:

@@ -314,10 +314,8 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
         if several and name in ("addi", "subi", "addptr"):
             pairs = zip(op.operands, op.operands[::-1], strict=True)
             return tuple(_multiple(kernel, sources, *pair, own) for pair in pairs)
-        if _divides(kernel, op):
-            return None
-        known = name in _APART and not (several and name in _ALONE)
-        return (0, 0) if name in _FOLDS else None if known else ()
+        known = _divides(kernel, op) or (name in _APART and not (several and name in _ALONE))
+        return None if known else (0, 0) if name in _FOLDS else ()
 
     made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
     found = {op: outcomes(op) for op in made}
