@@ -18,6 +18,7 @@ import json
 import linecache
 import os
 import random
+import re
 import runpy
 import subprocess
 import sys
@@ -208,6 +209,8 @@ def _renumbered(kernel: str, bound: Mapping[str, Any], grid: tuple[int, ...]) ->
     if configs and not any(all(bound[n] == one[n] for n in one) for one in configs):
         return range(prod(grid))
     constants = {name: value for name, value in bound.items() if type(value) is int}
+    if {*re.findall(r"\w+", text)} & (bound.keys() - constants.keys()):
+        return range(prod(grid))  # `apply` leaves such a launch as it is
     tiles = renumber(text, Launch(grid, constants))
     if tiles is None:
         raise ValueError("the swizzle fails, or leaves the grid")
