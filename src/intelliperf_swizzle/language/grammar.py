@@ -198,8 +198,8 @@ def _is_at_least_1(value: ast.expr) -> bool:
 
 
 def _at_least_1(divisor: ast.expr, least: Collection[str]) -> ast.expr:
-    known = ast.unparse(divisor)
-    if known.isdigit() or known in least or _is_at_least_1(divisor):
+    factors = ast.unparse(divisor).split(" * ")
+    if all(one.isdigit() or one in least for one in factors) or _is_at_least_1(divisor):
         return divisor
     return ast.Call(ast.Name("max", ast.Load()), [divisor, ast.Constant(1)], [])
 
