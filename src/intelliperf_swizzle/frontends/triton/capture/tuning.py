@@ -90,7 +90,8 @@ def compile_choices(tuner: Any, args: Sequence[object], config: object, **given:
     choices = tuner.pruned
     if config is not choices[0] or any(one.pre_hook for one in choices):
         return
-    with suppress(Exception), AsyncCompileMode(ThreadPoolExecutor(cores()), ignore_errors=True):
+    pool = ThreadPoolExecutor(cores())
+    with suppress(Exception), pool, AsyncCompileMode(pool, ignore_errors=True):
         for one in choices:
             tuner.fn.run(*args, **{**given, **one.all_kwargs(), "warmup": True})
 
