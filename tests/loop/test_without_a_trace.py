@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_decided_on_gpu import KERNELS, TARGET, Counters
+from test_decided_on_gpu import KERNELS, TARGET, Counters, Timed
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError
@@ -19,12 +19,10 @@ from intelliperf_swizzle.frontends.triton import trials
 from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
 from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.language import Triton
-from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
 from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
-from intelliperf_swizzle.records import Interval, Timing
 from intelliperf_swizzle.report.sentences import outcome as told_of
 from intelliperf_swizzle.search import examine, plan
 from intelliperf_swizzle.search.kernel import optimize_kernel
@@ -44,22 +42,15 @@ class Untraced(Triton):
         rig = Rig(
             tuple(request.command), request.cwd, request.folder, "a test", gpu=gpu_told(TARGET)
         )
-        return Timed(rig, traced, tolerance)
+        return FirstIsFast(rig, traced, tolerance)
 
 
-class Timed(TritonOnGpu):
+class FirstIsFast(Timed):
     """The first candidate is fast."""
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
-        outcomes = super().validate_and_time(edits)
-        return {n: replace(one, timing=clock(n == min(edits))) if one.timing else one
-                for n, one in outcomes.items()}  # fmt: skip
-
-
-def clock(fast: bool) -> Timing:
-    ratio = 0.7 if fast else 1.1
-    around = Interval(ratio, ratio - 0.001, ratio + 0.001)
-    return Timing("a test", Interval(2.0, 2.0, 2.0), Interval(2 * ratio, 2.0, 2.0), around, 11)
+        self.ratios = {n: 0.7 if n == min(edits) else 1.1 for n in edits}
+        return super().validate_and_time(edits)
 
 
 def test_it_is_proved_compared_timed_and_counted(
