@@ -299,8 +299,7 @@ def _node(graph: Graph, expression: Expression, variables: dict[str, int]) -> in
     if isinstance(expression, Number):
         return graph.add("number", (expression.value,))
     if isinstance(expression, Name):
-        if expression.name in variables:
-            return variables[expression.name]
-        return graph.input(expression.name)
+        known = variables.get(expression.name)
+        return graph.input(expression.name) if known is None else known
     operands = [_node(graph, operand, variables) for operand in expression.operands]
     return graph.add(expression.operator, operands)
