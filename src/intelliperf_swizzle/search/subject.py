@@ -211,8 +211,9 @@ class Subject:
     def apart(self) -> tuple[str, ...]:
         """Tensors that are different parts of memory to which programs store."""
         kinds = records.Access.WRITE, records.Access.ATOMIC
-        stored = {name for one in self.traced for part in touched(one.trace, *kinds)
-                  for name in part.names}  # fmt: skip
+        parts = (one.trace.segments if one.trace.unseen else touched(one.trace, *kinds)
+                 for one in self.traced)  # fmt: skip
+        stored = {name for some in parts for part in some for name in part.names}
         found: dict[str, None] = {}
         for launch in self.launches:
             for number in launch.storages:
