@@ -132,8 +132,7 @@ class SizeGuard:
                  if not find_dependence(other.traced.trace, other.traced.launch))  # fmt: skip
         recorded = {one.numbers for one in subject.launches}
         sizes = tuple(one for one in dict.fromkeys((*apart, *self._looked)) if one not in recorded)
-        known = len(subject.launches), subject.has_dependences
-        return records.Independence(*known, sizes, tuple(sorted(varied)), subject.deciding)
+        return replace(subject.independence, sizes=sizes, varied=tuple(sorted(varied)))
 
     def _look(self, made: Sequence[Launch], seconds: float = 600) -> list[Trace | None]:
         """Traces of launches that are made up; None of what nobody would launch."""
