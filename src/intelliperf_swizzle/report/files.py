@@ -254,19 +254,17 @@ class Finished:
     Attributes:
         run: what was tried and what came of it.
         edit: carries the best swizzle; None if there is none.
-        file: the user's file that holds the kernel.
-        initial: its text.
+        initial: the text of the user's file that holds the kernel.
     """
 
     run: records.Run
     edit: Edit | None
-    file: str
     initial: str
 
     @property
     def optimized(self) -> str | None:
         """The file's text with the best swizzle."""
-        return self.edit.files.get(self.file, self.initial) if self.edit else None
+        return self.edit.files.get(self.run.file, self.initial) if self.edit else None
 
 
 def writable(directory: str | None, tell: Callable[[str], None]) -> Path:

@@ -51,7 +51,7 @@ def conclude(
         best=best.attempt if best else None, attempts=history.attempts, nothing_to_gain=hopeless,
         notes=(*anyway, *recorded.notes, *subject.notes, *notes), by_hand=found.by_hand,
         interrupted=found.interrupted is not None, usage=found.effort.usage,
-        history=str(history.path), invocation=setup.invocation, file=largest.source.entry.file,
+        history=str(history.path), invocation=setup.invocation, file=largest.source.file,
         predicted=evaluator.predicted if subject.is_traced else None, cautions=subject.cautions,
         domain_name=setup.target.domain_name, accuracy=subject.accuracy(setup.target),
         independence=(found.independence or subject.independence) if subject.is_traced else None,

@@ -128,14 +128,9 @@ class Subject:
         """Headroom times traffic: L2 requests that could become hits."""
         return self.headroom * (self.baseline.l2_requests or 0)
 
-    @property
-    def file(self) -> str:
-        """The user's file that holds it."""
-        return self.launches[0].source.entry.file
-
     def read_file(self) -> str:
-        """The text of that file; empty where no swizzle can be put into it."""
-        return "" if self.refusal else read_exactly(Path(self.file))
+        """The text of the file that holds it; empty where no swizzle can be put into it."""
+        return "" if self.refusal else read_exactly(Path(self.launches[0].source.entry.file))
 
     @property
     def untraced_factor(self) -> float:
