@@ -136,7 +136,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
     [
         ("racing", "depends on their order: a race"),
         ("in_step", "may lead to global memory leads to shared memory"),
-        ("rewritten", "depends on what the launch itself writes"),
+        ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:148\)"),
     ],
 )
 def test_what_the_order_of_threads_decides_is_refused(
