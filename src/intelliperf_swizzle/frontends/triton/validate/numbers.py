@@ -119,13 +119,8 @@ def _wrong_program(one: EditedLaunch, edited: Kernel, number: Renumbered) -> str
     computed = Scalars(one.launch, edited).value(number.value, programs, entry=own)
     tile, axis = one.tile, number.number
     proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
-    wrong = np.flatnonzero(computed != proved)
-    if not len(wrong):
-        return None
-    at = int(wrong[0])
-    return (
-        f"the emitted code gives program {at} the program id {computed[at]} along axis {axis}, "
-        f"the proof {proved[at]} ({len(wrong)} programs differ)"
+    return _wrong(
+        computed, proved, f"program {{}} the program id {{}} along axis {axis}", "programs"
     )
 
 
@@ -149,11 +144,14 @@ def _wrong_tile(
     }
     programs = loop.program.astype(np.int64)
     computed = Scalars(one.launch, edited).value(number.value, programs, known)
-    wrong = np.flatnonzero(computed != tile)
+    return _wrong(computed, tile, "number {} the tile {}", "tiles")
+
+
+def _wrong(computed: Array, proved: Int64Array, given: str, who: str) -> str | None:
+    """What the first one is given that is not given what was proved."""
+    wrong = np.flatnonzero(computed != proved)
     if not len(wrong):
         return None
     at = int(wrong[0])
-    return (
-        f"the emitted code gives number {at} the tile {computed[at]}, the proof {tile[at]} "
-        f"({len(wrong)} tiles differ)"
-    )
+    told = given.format(at, computed[at])
+    return f"the emitted code gives {told}, the proof {proved[at]} ({len(wrong)} {who} differ)"
