@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle import rank
-from intelliperf_swizzle.children import cores
+from intelliperf_swizzle.children import cores, on_all_cores
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.frontends import ports
@@ -348,13 +348,10 @@ class OnGpu:
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
-        setting = self._setting
-        with ThreadPoolExecutor(cores()) as pool:
-            predictions = pool.map(self._prediction, screened)
-            return [
-                replace(one, attempt=setting.remember(attempt)) if attempt else one
-                for one, attempt in zip(screened, predictions, strict=True)
-            ]
+        return [
+            replace(one, attempt=self._setting.remember(attempt)) if attempt else one
+            for one, attempt in zip(screened, on_all_cores(self._prediction, screened), strict=True)
+        ]
 
     def _prediction(self, one: Screened) -> Attempt | None:
         """The attempt with what the model says of it; None if it has that."""

@@ -119,9 +119,8 @@ def _wrong_program(one: EditedLaunch, edited: Kernel, number: Renumbered) -> str
     computed = Scalars(one.launch, edited).value(number.value, programs, entry=own)
     tile, axis = one.tile, number.number
     proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
-    return _wrong(
-        computed, proved, f"program {{}} the program id {{}} along axis {axis}", "programs"
-    )
+    told = f"program {{}} the program id {{}} along axis {axis}"
+    return _first_wrong(computed, proved, told, "programs")
 
 
 def _wrong_tile(
@@ -144,14 +143,14 @@ def _wrong_tile(
     }
     programs = loop.program.astype(np.int64)
     computed = Scalars(one.launch, edited).value(number.value, programs, known)
-    return _wrong(computed, tile, "number {} the tile {}", "tiles")
+    return _first_wrong(computed, tile, "number {} the tile {}", "tiles")
 
 
-def _wrong(computed: Array, proved: Int64Array, given: str, who: str) -> str | None:
-    """What the first one is given that is not given what was proved."""
+def _first_wrong(computed: Array, proved: Array, told: str, what: str) -> str | None:
+    """Where computed numbers are not those of the proof, in words."""
     wrong = np.flatnonzero(computed != proved)
     if not len(wrong):
         return None
     at = int(wrong[0])
-    told = given.format(at, computed[at])
-    return f"the emitted code gives {told}, the proof {proved[at]} ({len(wrong)} {who} differ)"
+    given = f"the emitted code gives {told.format(at, computed[at])}, the proof {proved[at]}"
+    return f"{given} ({len(wrong)} {what} differ)"
