@@ -243,8 +243,6 @@ def touched_storages(
 
 def summed_storages(launch: records.Launch, trace: records.Trace) -> frozenset[int]:
     """Numbers of those in which programs update the same elements."""
-    return (
-        touched_storages(launch, trace, records.Access.ATOMIC)
-        if trace.order_matters
-        else frozenset()
-    )
+    if not trace.order_matters:
+        return frozenset()
+    return touched_storages(launch, trace, records.Access.ATOMIC)

@@ -108,13 +108,17 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "remedy"),
-    [("cudnn.h", "pip install nvidia-cudnn"), ("helper_cuda.h", "NVIDIA/cuda-samples")],
+    ("text", "remedy"),
+    [
+        ("#include <cudnn.h>", "pip install nvidia-cudnn"),
+        ("#include <helper_cuda.h>", "NVIDIA/cuda-samples"),
+        ("__managed__ int x;\n__global__ void k(int* y) { *y = x; }", "app.cu:1: clang knows no"),
+    ],
 )
-def test_a_vendors_header_that_its_toolkit_lacks_is_refused_with_the_package(
-    header: str, remedy: str, tmp_path: Path
+def test_what_does_not_compile_is_refused_with_the_remedy(
+    text: str, remedy: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "app.cu").write_text(f"#include <{header}>\n", encoding="utf-8")
+    (tmp_path / "app.cu").write_text(f"{text}\n", encoding="utf-8")
     request = RecordRequest(
         command=["./app"], cwd=tmp_path, folder=tmp_path / "records",
         build_command="nvcc app.cu -o app",
@@ -363,6 +367,15 @@ def test_where_sources_are_of_both_kinds_the_build_command_says_which(
     (tmp_path / "app.cpp").write_text(PROBES["HIP"], encoding="utf-8")
     chosen = choose_language(Options(build_command=build), ["./app"], tmp_path, Silent())
     assert chosen.name == name
+
+
+def test_names_of_hip_that_a_program_gives_cudas_meaning_are_cuda(tmp_path: Path) -> None:
+    names = ("Malloc", "Success", "DeviceSynchronize")
+    aliases = "".join(f"#define hip{one} cuda{one}\n" for one in names)
+    text = PROBES["HIP"].replace("#include <hip/hip_runtime.h>\n", aliases)
+    (tmp_path / "app.cu").write_text(text, encoding="utf-8")
+    chosen = choose_language(Options(build_command="make app"), ["./app"], tmp_path, Silent())
+    assert chosen.name == "CUDA"
 
 
 def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:

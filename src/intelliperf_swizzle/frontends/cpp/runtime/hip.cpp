@@ -17,12 +17,10 @@ constexpr int kVersion = HIP_VERSION;
 
 EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, const char* name,
                                     size_t bytes, unsigned) {
-  auto it = find(globals_, {name, (const Module*)module});
-  if (it != globals_.end())
-    *host = (void*)it->second;
-  else if (allocate(host, bytes) != kSuccess)
-    return;
+  if (allocate(host, bytes) != kSuccess) return;
   memcpy(*host, initial, bytes);
+  auto it = find(globals_, {name, (const Module*)module});  // where the GPU has its address
+  if (it != globals_.end()) memcpy((void*)it->second, host, sizeof *host);
 }
 // clang-format off
 SAME(ExtLaunchKernel, hipLaunchKernel); SAME(ExtMallocWithFlags, hipMalloc);
