@@ -209,8 +209,10 @@ def test_recorded_addresses_lead_to_recorded_memory(tmp_path: Path) -> None:
 
 
 def test_an_address_that_leads_nowhere_is_told_with_its_line(tmp_path: Path) -> None:
-    found = trace_here(addressed(tmp_path, [(1 << 40) + 128, 1 << 41]), tmp_path)
-    assert found.unresolved[0].startswith("test_values.py:")
+    launch = addressed(tmp_path, [(1 << 40) + 128, 1 << 41])
+    assert trace_here(launch, tmp_path).unresolved[0].startswith("test_values.py:")
+    with pytest.raises(TraceError, match=r"test_values\.py:\d+ reaches outside of every tensor"):
+        trace_here(launch, tmp_path, inside=True)  # goes no further
 
 
 def test_addresses_that_were_not_recorded_are_refused_by_name(tmp_path: Path) -> None:

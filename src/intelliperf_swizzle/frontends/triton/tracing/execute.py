@@ -37,8 +37,13 @@ _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
 _FALSE_NOTE = "{}: `tl.assume` is false, so a compiler may do with the kernel whatever it likes"
 
 
-def trace_here(launch: Launch, folder: Path) -> Trace:
+def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
     """Trace a launch in this process; see `trace.trace`.
+
+    Args:
+        launch: any.
+        folder: for what is written down.
+        inside: whether an access outside of every tensor ends it.
 
     Raises:
         TraceError: the kernel cannot be compiled, or what decides an access is not known.
@@ -48,7 +53,7 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
     if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
-        trace, recorder = record_accesses(launch, live)
+        trace, recorder = record_accesses(launch, live, inside=inside)
         return with_sharing(
             trace, recorder,
             lambda watch: run_together(make_live(launch, kernel, whole=False), watch),
@@ -62,27 +67,26 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
         )
     if launch.loop:
         raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
-    return _one_by_one(launch, kernel, f"traced program by program: {reason}")
+    return _one_by_one(launch, kernel, f"traced program by program: {reason}", inside)
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
-    """Trace made-up launches one after the other as `trace_here` does; None if it raises, and
-    where a launch reaches outside of every tensor, which nobody's would."""
+    """Trace made-up launches one after the other as `trace_here` does; None if it raises, or
+    reaches outside of every tensor, as nobody's would."""
     for launch in launches:
         try:
-            trace = trace_here(launch, folder)
-            yield None if trace.elements_outside else trace
+            yield trace_here(launch, folder, inside=True)
         except TraceError:
             yield None
 
 
-def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
+def record_accesses(launch: Launch, live: Live, *, inside: bool) -> tuple[Trace, TraceRecorder]:
     """Execute all programs in batches and note what they touch, not yet who else touches it.
 
     Raises:
         NotKnownError: what decides an access is not known, or the launch itself writes it.
     """
-    recorder = _recorder(launch, live)
+    recorder = _recorder(launch, live, inside)
     run = run_together(live, recorder)
     trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.waits)
     trace = replace(trace, immaterial=live.immaterial(launch, run.control))
@@ -91,10 +95,10 @@ def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
     return trace, recorder
 
 
-def _recorder(launch: Launch, live: Live) -> TraceRecorder:
+def _recorder(launch: Launch, live: Live, inside: bool) -> TraceRecorder:
     return TraceRecorder(
         live.memory.begin, live.memory.end, lambda: live.now.update, loop=launch.loop,
-        where=lambda: live.now.where(live.plan.kernel),
+        where=lambda: live.now.where(live.plan.kernel), inside=inside,
     )  # fmt: skip
 
 
@@ -139,9 +143,9 @@ def _false_assumptions(launch: Launch, live: Live) -> Iterator[str]:
                     yield _FALSE_NOTE.format(kernel.line(op))
 
 
-def _one_by_one(launch: Launch, kernel: Kernel, note: str) -> Trace:
+def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside: bool) -> Trace:
     live = make_live(launch, kernel, whole=True)
-    recorder = _recorder(launch, live)
+    recorder = _recorder(launch, live, inside)
     try:
         run = run_one_by_one(live, observer=recorder)
     except (NotKnownError, DeadlockError) as error:
