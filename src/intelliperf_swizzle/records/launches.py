@@ -359,9 +359,8 @@ class Launch:
     def constants(self) -> dict[str, int]:
         """The integer arguments and constexprs by name, as the swizzle language sees them; a truth
         value is 0 or 1."""
-        return {
-            name: int(value) for name, value in self.arguments.items() if isinstance(value, int)
-        }
+        given = self.arguments.items()
+        return {name: int(value) for name, value in given if isinstance(value, int)}
 
 
 NOT_RECORDED = "a launch of it could not be recorded"
