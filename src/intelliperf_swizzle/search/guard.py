@@ -231,10 +231,12 @@ class SizeGuard:
         )
 
     def _is_bound(self, name: str, launch: Launch) -> bool:
-        """Whether an argument may say how many programs are apart: it is no flag and no stride."""
+        """Whether an argument may say how many programs are apart: it is no flag, no stride, and
+        none that the compiler has as a constant, of which the IR tells that."""
         strides = (view.strides for _, view in launch.tensors())
         recorded = self._subject.traced[0].launch.constants[name]
-        return launch.constants[name] > 1 and recorded > 1 and recorded not in chain(*strides)
+        known = name in launch.constexprs or recorded in chain(*strides)
+        return launch.constants[name] > 1 and recorded > 1 and not known
 
     def _misses(self, traces: Sequence[Trace]) -> bool:
         """Whether something that may bring programs together is done at no size: not in these, nor
