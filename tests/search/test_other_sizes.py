@@ -493,13 +493,21 @@ def test_what_runs_over_the_end_of_a_tensor_reaches_no_other(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("parameter", ["S", "S: tl.constexpr"])
+@pytest.mark.parametrize(
+    "effect",
+    [
+        "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)",
+        "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)",
+    ],
+    ids=["sum", "loop"],
+)
 def test_an_argument_that_keeps_programs_apart_limits_the_patch_to_the_recorded_values(
-    tmp_path: Path, parameter: str
+    tmp_path: Path, effect: str, parameter: str
 ) -> None:
-    """It is large enough at no size that is looked at, and would not be at others."""
-    effect = "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)"
+    """It is large enough at all sizes that are looked at, and would not be at others."""
     text = TURNED.replace("EFFECT", effect).replace("320, 2,", "320, 128,")
-    run = optimized(text.replace("N, S,", f"N, {parameter},"), tmp_path)
+    text = text.replace("5000", "1 << 20").replace("N, S,", f"N, {parameter},")
+    run = optimized(text, tmp_path)
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "the recorded sizes"

@@ -231,12 +231,12 @@ class SizeGuard:
         )
 
     def _is_bound(self, name: str, launch: Launch) -> bool:
-        """Whether an argument may say how many programs are apart: it is no flag, no stride, and
-        none that the compiler has as a constant, of which the IR tells that."""
+        """Whether an argument may say how many programs are apart: it is no flag, no stride, and no
+        extent of a tile; of a constexpr, whether it is too small there and not too large."""
         strides = (view.strides for _, view in launch.tensors())
-        recorded = self._subject.traced[0].launch.constants[name]
-        known = name in launch.constexprs or recorded in chain(*strides)
-        return launch.constants[name] > 1 and recorded > 1 and not known
+        recorded, value = self._subject.traced[0].launch.constants[name], launch.constants[name]
+        less = value < recorded if name in launch.constexprs else value > 1
+        return less and recorded > 1 and recorded not in chain(*strides)
 
     def _misses(self, traces: Sequence[Trace]) -> bool:
         """Whether something that may bring programs together is done at no size: not in these, nor
