@@ -29,7 +29,7 @@ class Decider:
         decorator: of the kernel, inside a tuner.
         main: line of `main.py` before a launch.
         hook: of the tuner's configuration of a number, in terms of `SPLIT`; empty = no tuner.
-        contents: tensors that hold something else in the other run.
+        contents: tensors that hold something else, or overlap another one, in the other run.
         actions: lines of the effect; any of `ACTIONS` if the place is chosen and these are empty.
     """
 
@@ -116,7 +116,7 @@ DECIDERS: Mapping[str, Decider] = {
         "tl.load(index + tile)", {"index": f"{_ALL} // (2 if ON else 1)"}
     ),
     "views that overlap": Decider(
-        {"word": _WORD, "other": "word[1 if ON else programs + 8 :]"},
+        {"word": _WORD, "other": "word[1 if ON else programs + 8 :]"}, contents=("other",),
         actions=(("tl.store(other + tile, tl.load(word + tile) + 1)",),),
     ),
     "view with strides": Decider(

@@ -77,7 +77,8 @@ class Verdict:
         guarded: the swizzle under the conditions of the patch.
         configs: the values of constexprs under which a kernel changes that no patch can change;
             empty = under all.
-        contents: tensors of which the verdict says that nothing is known with other contents.
+        contents: tensors of which the verdict says that nothing is known with other contents, or if
+            they overlap.
     """
 
     text: str
@@ -154,8 +155,8 @@ def _judge(
             outcome = run.optimize(setup, [proposer], Path(records))
             outcome.lock.release()
             if known := outcome.run.independence:
-                told = [replace(one, contents=known.contents) for one in proposer.verdicts]
-                proposer.verdicts = told
+                named = (*known.contents, *known.apart)
+                proposer.verdicts = [replace(one, contents=named) for one in proposer.verdicts]
         except SwizzleError as error:
             unrecorded = isinstance(error, CaptureError) and build is None
             if unrecorded or isinstance(error, UsageError):  # nothing was looked at, nor refused

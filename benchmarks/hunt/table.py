@@ -38,7 +38,8 @@ It is *harmless* if both compute the same in all of these. It is *undefined* if 
 depends on the order of its programs (or is a race) and the patched one computes the same in launch
 order. It is *unwritable* if the text reads an argument that the function which reads the program id
 does not know. It is *told* if it is harmful only where a tensor holds something else than in the
-recorded run, and the accepting verdict names that tensor: with other contents nothing is known.
+recorded run, or overlaps another one, and the accepting verdict names that tensor: of other contents,
+or if it overlaps, nothing is known.
 
 {both}
 
@@ -64,10 +65,9 @@ a tuner's hook.
 {triton}{decided}
 
 What is wrong and accepted, {holes}, is so in a run that was not recorded, and for one of these
-reasons: tensors overlap there and nowhere else, which no patch can test
-([limits](../limits.md#what-is-searched)); contents decide there in a launch whose recorded contents
-decided nothing, so that the verdict does not name them; or an argument and a size are both other,
-while arguments are varied at one size.
+reasons: a stride is taken for a count of tiles, as it was equal to one, and rows overlap there;
+contents decide there in a launch whose recorded contents decided nothing, so that the verdict does
+not name them; or an argument and a size are both other, while arguments are varied at one size.
 
 ## HIP
 
@@ -187,8 +187,7 @@ def decided(pairs: Sequence[Pair]) -> str:
 
 
 KNOWN_HOLES = (
-    "views that overlap", "view with strides", "contents", "place by contents", "mask by contents",
-    "argument of one",
+    "view with strides", "contents", "place by contents", "mask by contents", "argument of one",
 )  # fmt: skip
 """What decides where something wrong was accepted, and is not mended."""
 

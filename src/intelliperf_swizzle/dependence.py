@@ -76,9 +76,11 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
     found = _found(trace)
-    if trace.program is not None and len(found.chains):
+    if launch.loop is None or not len(found.chains):
+        return found
+    if not trace.waits or (found.chains < launch.loop.tiles).any():
         return not_known("tiles that programs take in a loop depend on each other")
-    return found
+    return replace(found, chains=NO_PAIRS)  # after the loop, where programs stay as they are
 
 
 def safe_order(dependence: Dependence, tile: records.Int64Array) -> str | None:
@@ -243,8 +245,6 @@ def touched_storages(
 
 def summed_storages(launch: records.Launch, trace: records.Trace) -> frozenset[int]:
     """Numbers of those in which programs update the same elements."""
-    return (
-        touched_storages(launch, trace, records.Access.ATOMIC)
-        if trace.order_matters
-        else frozenset()
-    )
+    if not trace.order_matters:
+        return frozenset()
+    return touched_storages(launch, trace, records.Access.ATOMIC)

@@ -244,8 +244,7 @@ def _no_gpu(needed: bool, machine: Machine, environment: Mapping[str, str]) -> F
     if hidden and devices(machine, {}):
         gap = f"{hidden[0]}={environment[hidden[0]]} hides every GPU"
         return Finding("GPU", None, gap, f"unset {hidden[0]}", needed)
-    smi = machine.program("nvidia-smi")
-    if smi:
+    if smi := machine.program("nvidia-smi"):
         gap = f"{smi} is there and shows no GPU: is the driver loaded?"
         return Finding("GPU", None, gap, "sudo modprobe nvidia", needed)
     return Finding("GPU", "none: hit rates are modelled")

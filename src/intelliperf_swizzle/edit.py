@@ -322,12 +322,8 @@ def run_build(command: str, project: Path, environment: Mapping[str, str]) -> No
         SwizzleError: it failed; with its first errors and its last lines.
     """
     try:
-        build = children.run(
-            ["sh", "-c", command],
-            cwd=project,
-            environment=environment,
-            limit_seconds=BUILD_LIMIT_SECONDS,
-        )
+        shell, limit = ["sh", "-c", command], BUILD_LIMIT_SECONDS
+        build = children.run(shell, cwd=project, environment=environment, limit_seconds=limit)
     except OSError as error:
         raise SwizzleError(f"the build command `{command}` cannot be started: {error}") from error
     if build.exit_code is None:

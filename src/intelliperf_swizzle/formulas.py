@@ -121,9 +121,7 @@ def load_swizzle(source: str | Path | IO[str]) -> Pattern:
     """
     where = str(source) if isinstance(source, str | Path) else getattr(source, "name", "input")
     with _reading(where, "swizzle", _EXAMPLE):
-        text = (
-            source.read() if not isinstance(source, str | Path) else Path(source).read_text("utf-8")
-        )
+        text = Path(source).read_text("utf-8") if isinstance(source, str | Path) else source.read()
         if _begins_with_an_assignment(text):
             return bare_swizzle(text, Path(where).stem, where)
         file = decode(_SwizzleFile, {**dict.fromkeys(_OPTIONAL), **_mapping(text)})

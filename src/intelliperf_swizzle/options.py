@@ -189,11 +189,8 @@ def declaration(option: Declared) -> Declaration:
 
 def options_of(verb: str, *, host: bool | None = None) -> tuple[Declared, ...]:
     """The options that a verb uses: all, IntelliPerf's alone, or ours alone."""
-    return tuple(
-        one
-        for one in fields(Options)
-        if verb in declaration(one).verbs and host in (None, declaration(one).host)
-    )
+    declared = ((one, declaration(one)) for one in fields(Options))
+    return tuple(one for one, said in declared if verb in said.verbs and host in (None, said.host))
 
 
 def variable(option: Declared) -> str:
@@ -258,11 +255,8 @@ def add_options(
             action.help = _with_default(option)
             action.type = declared.read if action.type else None
     titles = {True: "options of IntelliPerf", False: "options of the swizzle formula"}
-    groups = {
-        one: parser.add_argument_group(title)
-        for one, title in titles.items()
-        if host in (None, one)
-    }
+    chosen = [one for one in titles if host in (None, one)]
+    groups = {one: parser.add_argument_group(titles[one]) for one in chosen}
     return [
         _add(groups[declaration(option).host], option, preset(option, environment))
         for option in options_of(verb, host=host)

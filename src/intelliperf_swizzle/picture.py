@@ -139,9 +139,8 @@ def _placed_by_writes(launch: records.Launch, trace: records.Trace) -> _Slice | 
     _, first = np.unique(tile, return_index=True)
     if len(first) != trace.tiles:
         return None
-    return _placed(launch, trace, tile, writes) or _placed(
-        launch, trace, tile[first], writes[first]
-    )
+    whole = _placed(launch, trace, tile, writes)
+    return whole or _placed(launch, trace, tile[first], writes[first])
 
 
 def _placed(
@@ -214,9 +213,8 @@ def _placement(
     cell = (rows[:, None] * shape[1] + columns)[tile >= 0]
     present = tile[tile >= 0]
     cells = shape[0] * shape[1]
-    counts = np.bincount(
-        cell * num_domains + order.domain[present], minlength=cells * num_domains
-    ).reshape(cells, num_domains)
+    where = cell * num_domains + order.domain[present]
+    counts = np.bincount(where, minlength=cells * num_domains).reshape(cells, num_domains)
     tiles = counts.sum(axis=1)
     share = counts.max(axis=1) / np.maximum(tiles, 1)
     nothing = tiles == 0

@@ -154,6 +154,8 @@ def test_torch_compile_is_recorded_without_a_gpu(tmp_path: Path) -> None:
     tile = re.findall(r"BLOCK_[MN] : tl.constexpr = (\d+)", product.source.entry.text)
     assert tile == ["128", "128"], "of Inductor's choices the largest tiles"
     assert product.source.identity["kernel"] == product.kernel
+    assert "torch-cache" in product.source.entry.file
+    assert product.source.file == "", "a folder that is gone is not named"
     assert {one.kernel for one in recorded.launches if one is not product} <= {
         "triton_poi_fused_relu_1",
         "triton_poi_fused_mul_0",

@@ -9,6 +9,7 @@ import enum
 import inspect
 import math
 import os
+import sys
 import types
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import torch
 import triton
 import triton.language as tl
 from aggregates import doubled, planned
+from conditional import hands_on
 from triton.language import load as read
 from triton.language.standard import zeros_like
 
@@ -26,6 +28,7 @@ from intelliperf_swizzle.frontends.triton.capture.sources import (
     is_decided,
     read_source,
 )
+from intelliperf_swizzle.frontends.triton.ir import loops
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.frontends.triton.source.reads import find_reads
 
@@ -189,6 +192,11 @@ put = plain if os.environ.get("CHAIN") else even
 
 
 @triton.jit
+def calls(x):
+    hands_on(x)
+
+
+@triton.jit
 def chained(x):
     tl.store(x + WRAPPED, CHAIN)
     tl.store(x + put(1), TWICE)
@@ -211,23 +219,60 @@ def test_what_no_text_decides_is_known_with_its_value() -> None:
     assert read_source(made(tl.constexpr(3)))[0].computed == {"BLOCK": 3}
 
 
+def test_a_helper_that_is_defined_under_a_condition_is_named() -> None:
+    """Though the kernel imports it under none."""
+    source, _ = read_source(calls)
+    (helper,) = (one for one in source.functions.values() if one.name == "hands_on")
+    assert source.computed == {"hands_on": [f"{helper.file}:{helper.first_line}"]}
+
+
 @pytest.mark.parametrize(
     ("made", "decided"),
     [
-        ("16", True),
-        ("'some word'", True),
-        ("tl.pointer_type(tl.float32)", True),
-        ("triton.language.constexpr(1 << 4)", True),
-        ("-float('inf')  # of os", True),
-        ("1 / math.log(2)", True),
-        ("os.environ.get('NAME')", False),
-        ("triton.runtime.driver", False),
-        ("OTHER + 1", False),
-        ("tl.constexpr(", False),
+        ("NAME = 16", True),
+        ("NAME = 'some word'", True),
+        ("NAME = tl.pointer_type(tl.float32)", True),
+        ("NAME: tl.constexpr = triton.language.constexpr(\n    1 << 4\n)", True),
+        ("NAME = -float('inf')  # of os", True),
+        ("NAME = 1 / math.log(2)", True),
+        ("A, NAME = 2, 3\ndef host():\n    NAME = 4", True),
+        ("NAME = os.environ.get('NAME')", False),
+        ("NAME = triton.runtime.driver", False),
+        ("NAME = OTHER + 1", False),
+        ("NAME = (1 if\n    os.environ else 2)", False),
+        ("NAME = 1\nNAME += 1", False),
+        ("NAME = 1\nfor NAME in range(sms()): pass", False),
+        ("NAME = 1\ndef host():\n    global NAME\n    NAME = sms()", False),
+        ("if sms() > 100:\n    NAME = 1", False),
     ],
 )
 def test_what_is_made_of_literals_and_types_is_decided(
     tmp_path: Path, made: str, decided: bool
 ) -> None:
-    (tmp_path / "module.py").write_text(f"NAME = {made}\n")
+    (tmp_path / "module.py").write_text(f"{made}\n")
     assert is_decided(str(tmp_path / "module.py"), "NAME", "constexpr") is decided
+
+
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [
+        ("def NAME(x): pass", True),
+        ("from ops import other as NAME", True),
+        ("from ops import *", True),
+        ("if sms() > 100:\n    from ops import NAME\nelse:\n    from slow import NAME", False),
+        ("def NAME(x): pass\nif sms() > 100:\n    def NAME(x): return x", False),
+        ("NAME = triton.jit(body)", False),
+    ],
+)
+def test_what_is_defined_or_imported_under_no_condition_is_decided(
+    tmp_path: Path, text: str, decided: bool
+) -> None:
+    (tmp_path / "module.py").write_text(f"{text}\n")
+    assert is_decided(str(tmp_path / "module.py"), "NAME", "function") is decided
+
+
+def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> None:
+    """`ir.loops` sets an attribute `step`."""
+    assert loops.__name__ in sys.modules
+    (tmp_path / "module.py").write_text("def step(x): pass\n")
+    assert is_decided(str(tmp_path / "module.py"), "step", "function")

@@ -108,13 +108,17 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "remedy"),
-    [("cudnn.h", "pip install nvidia-cudnn"), ("helper_cuda.h", "NVIDIA/cuda-samples")],
+    ("text", "remedy"),
+    [
+        ("#include <cudnn.h>", "pip install nvidia-cudnn"),
+        ("#include <helper_cuda.h>", "NVIDIA/cuda-samples"),
+        ("__managed__ int x;\n__global__ void k(int* y) { *y = x; }", "app.cu:1: clang knows no"),
+    ],
 )
-def test_a_vendors_header_that_its_toolkit_lacks_is_refused_with_the_package(
-    header: str, remedy: str, tmp_path: Path
+def test_what_does_not_compile_is_refused_with_the_remedy(
+    text: str, remedy: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "app.cu").write_text(f"#include <{header}>\n", encoding="utf-8")
+    (tmp_path / "app.cu").write_text(f"{text}\n", encoding="utf-8")
     request = RecordRequest(
         command=["./app"], cwd=tmp_path, folder=tmp_path / "records",
         build_command="nvcc app.cu -o app",
@@ -201,28 +205,49 @@ def test_a_shuffle_tells_whether_there_is_such_a_lane(tmp_path: Path) -> None:
 
 FUNCTIONS = r"""
 #include <cstdio>
+#include <cuda_fp16.h>
 typedef unsigned U;
-__global__ void known(const U* in, U* out) {
+__global__ void known(const U* in, U* out, U* cells) {
   const int k = threadIdx.x;
-  out[2 * k] = __dp4a((int)in[k], (int)in[k + 32], k);
-  out[2 * k + 1] = __dp4a(in[k], in[k + 32], (U)k);
+  const U a = in[k], b = in[k + 32], c = in[k + 64];
+  out += 7 * k;
+  out[0] = __byte_perm(a, b, c);
+  out[1] = __sad((int)a, (int)b, c);
+  out[2] = __usad(a, b, c);
+  out[3] = __dp4a((int)a, (int)b, (int)c);
+  out[4] = __dp4a(a, b, c);
+  out[5] = __half2float(hfloor(__float2half(k / 3.f)));
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out[6]) : "r"(a), "r"(b), "r"(c));
+  atomicAdd_system(cells, 3);
+  atomicAdd_block(cells + 1 + blockIdx.x, k);
+  atomicOr_system(cells + 3, 1u << k);
 }
 int main() {
-  U in[64], out[64], *din, *dout, seed = 1;
+  U in[96], out[224], cells[4], *din, *dout, *dcells, seed = 1;
   for (U& one : in) one = seed = seed * 1664525u + 1013904223u;
-  cudaMalloc(&din, sizeof in); cudaMalloc(&dout, sizeof out);
+  cudaMalloc(&din, sizeof in); cudaMalloc(&dout, sizeof out); cudaMalloc(&dcells, sizeof cells);
+  cudaMemset(dcells, 0, sizeof cells);
   cudaMemcpy(din, in, sizeof in, cudaMemcpyHostToDevice);
-  known<<<2, 32>>>(din, dout);
+  known<<<2, 32>>>(din, dout, dcells);
   cudaMemcpy(out, dout, sizeof out, cudaMemcpyDeviceToHost);
-  U bad = 0;
+  cudaMemcpy(cells, dcells, sizeof cells, cudaMemcpyDeviceToHost);
+  U bad = cells[0] != 192 || cells[1] != 496 || cells[2] != 496 || cells[3] != -1u;
   for (int k = 0; k < 32; k++) {
-    U want[2] = {(U)k, (U)k};
+    const U a = in[k], b = in[k + 32], c = in[k + 64];
+    const int x = a, y = b;
+    const unsigned long long both = (unsigned long long)b << 32 | a;
+    U want[7] = {0, (x > y ? a - b : b - a) + c, (a > b ? a - b : b - a) + c, c, c, (U)k / 3, 0};
     for (int i = 0; i < 32; i += 8) {
-      const U p = in[k] >> i & 255, q = in[k + 32] >> i & 255;
-      want[0] += (signed char)p * (signed char)q;
-      want[1] += p * q;
+      const U p = a >> i & 255, q = b >> i & 255;
+      const int s = (signed char)p, t = (signed char)q;
+      const int byte = (signed char)(both >> 8 * (c >> i / 2 & 7));
+      want[0] |= (U)(byte & 255) << i;
+      want[6] |= (U)((c >> i / 2 & 8 ? byte >> 7 : byte) & 255) << i;
+      want[3] += s * t;
+      want[4] += p * q;
     }
-    bad |= out[2 * k] != want[0] || out[2 * k + 1] != want[1];
+    for (int i = 0; i < 7; i++)
+      if (out[7 * k + i] != want[i]) bad |= 2, printf("%d %x %x\n", i, out[7 * k + i], want[i]);
   }
   return bad;
 }
@@ -230,7 +255,7 @@ int main() {
 
 
 def test_device_functions_yield_what_they_should(tmp_path: Path) -> None:
-    """Products of bytes, next to C++ on the host."""
+    """Bytes, distances, products, halves, and atomics with a scope, next to C++ on the host."""
     (tmp_path / "known.cu").write_text(FUNCTIONS, encoding="utf-8")
     build = "nvcc -O2 -arch=sm_90 known.cu -o known"
     recorded = record(tmp_path, tmp_path / "records", ["./known"], build, CUDA)
@@ -342,6 +367,15 @@ def test_where_sources_are_of_both_kinds_the_build_command_says_which(
     (tmp_path / "app.cpp").write_text(PROBES["HIP"], encoding="utf-8")
     chosen = choose_language(Options(build_command=build), ["./app"], tmp_path, Silent())
     assert chosen.name == name
+
+
+def test_names_of_hip_that_a_program_gives_cudas_meaning_are_cuda(tmp_path: Path) -> None:
+    names = ("Malloc", "Success", "DeviceSynchronize")
+    aliases = "".join(f"#define hip{one} cuda{one}\n" for one in names)
+    text = PROBES["HIP"].replace("#include <hip/hip_runtime.h>\n", aliases)
+    (tmp_path / "app.cu").write_text(text, encoding="utf-8")
+    chosen = choose_language(Options(build_command="make app"), ["./app"], tmp_path, Silent())
+    assert chosen.name == "CUDA"
 
 
 def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:

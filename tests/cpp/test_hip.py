@@ -117,6 +117,7 @@ def test_native_execution_sees_a_wrong_address(recorded: Recorded) -> None:
     [
         ("ticket", "the result of an atomic", "atomicAdd(counter, 1)"),
         ("calling", "a function that is not inlined", "put(out, blockIdx.x"),
+        ("by_table", "a function that is not inlined", "table[threadIdx.x % 2]"),
     ],
 )
 def test_what_cannot_be_followed_is_refused_by_line(
@@ -136,7 +137,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
     [
         ("racing", "depends on their order: a race"),
         ("in_step", "may lead to global memory leads to shared memory"),
-        ("rewritten", "depends on what the launch itself writes"),
+        ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:148\)"),
     ],
 )
 def test_what_the_order_of_threads_decides_is_refused(
@@ -258,6 +259,40 @@ def test_a_process_that_is_forked_makes_launches_again(tmp_path: Path) -> None:
     (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
     recorded = record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
     assert [one.kernel for one in recorded.capture.launches] == ["scale"]
+
+
+def test_managed_variables_are_of_host_and_gpu(tmp_path: Path) -> None:
+    text = tools.PROBE.replace("__global__", "__managed__ float by[9], all[512];\n__global__", 1)
+    text = text.replace("float by, int n", "int n").replace("x[i] *= by", "all[i] += by[8]")
+    text = text.replace("(x, 2.0f, 256)", "(x, 256)").replace("int main() {", "int main() {\n"
+        "  by[8] = 3;\n  all[255] = 1;")  # fmt: skip
+    text = text.replace("return hipDevice", "return all[255] != 4 || hipDevice")
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    recorded = record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
+    assert recorded.capture.exit_code == 0
+    assert trace_here(recorded.launch("scale"), tmp_path).tiles == 1
+
+
+def test_a_cooperative_launch_is_refused(tmp_path: Path) -> None:
+    """By a kernel's attribute, as by the call of its own."""
+    text = tools.PROBE.replace(
+        "scale<<<1, 256>>>(x, 2.0f, 256);",
+        """
+  float by = 2;
+  int n = 256;
+  void* given[] = {&x, &by, &n};
+  hipLaunchAttribute attribute = {hipLaunchAttributeCooperative, {}, {}};
+  attribute.val.cooperative = 1;
+  hipLaunchConfig_t how = {dim3(1), dim3(256), 0, nullptr, &attribute, 1};
+  (void)hipLaunchKernelExC(&how, (const void*)scale, given);
+  how.numAttrs = 0, how.gridDim = dim3(2);
+  (void)hipLaunchKernelExC(&how, (const void*)scale, given);
+""",
+    )
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    recorded = record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
+    assert [one.grid for one in recorded.capture.launches] == [(2, 1, 1)]
+    assert "a cooperative launch was refused" in " ".join(recorded.capture.notes)
 
 
 def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
 
 
 def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mocker: MockerFixture
 ) -> None:
     (tmp_path / "app.py").write_text(TUNED)
     command = [sys.executable, "app.py"]
@@ -167,8 +167,10 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     times = [float(time) for _, time in ranked]
     assert times == sorted(times)
     monkeypatch.setattr(examine, "RANKING_LINES", 0)
-    (note,) = [one for one in add_configs(kernel, setup, Silent()).notes if "is tuned" in one]
+    progress = mocker.Mock()
+    (note,) = [one for one in add_configs(kernel, setup, progress).notes if "is tuned" in one]
     assert note.count("not ranked: 3") == 1, "where few could be ranked, none is traced"
+    assert not progress.phase.called, "nor said to be"
 
 
 def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(

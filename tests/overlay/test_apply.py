@@ -117,6 +117,59 @@ def test_a_helper_of_another_file_changes_for_this_kernel_alone(tmp_path: Path) 
     assert applied(tmp_path, *compiled, "32").stdout == "plain\n"
 
 
+DECIDED = """\
+import os
+import torch, triton, triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import ASTSource
+
+FACTOR = tl.constexpr(int(os.environ.get("FACTOR", 2)))
+
+@triton.jit
+def times(x, y, scale, S: tl.constexpr):
+    at = tl.program_id(0) * 64 + tl.arange(0, 64)
+    if x.dtype.element_ty == tl.int32:
+        if scale == S:
+            tl.store(y + at, tl.load(x + at) + 1)
+    else:
+        tl.store(y + at, tl.load(x + at) * FACTOR)
+
+def compiled(kind):
+    types = {"x": f"*{kind}", "y": "*fp32", "scale": "fp32", "S": "constexpr"}
+    source = ASTSource(times, types, {(3,): 0.5})
+    text = triton.compile(source, target=GPUTarget("hip", "gfx942", 64)).asm["ttir"]
+    return "swizzled" if "tt.get_num_programs" in text else "plain"
+
+if "KINDS" in os.environ:
+    print(*map(compiled, os.environ["KINDS"].split()))
+else:
+    x = torch.ones(4096, device="cuda", dtype=torch.float16)
+    times[(64,)](x, torch.empty_like(x), 0.5, 0.5)
+"""
+
+
+def test_what_is_compiled_in_is_told_as_it_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A global that the environment decides, and a tensor's type."""
+    (tmp_path / "app.py").write_text(DECIDED)
+    request = RecordRequest([sys.executable, "app.py"], tmp_path, tmp_path / "r", compute="never")
+    launches = TRITON.record(request).launches
+    given = parse("pid = num_pids - 1 - pid"), load_target("mi300x")
+
+    def swizzles(*fixed: str) -> str:
+        limited = [dataclasses.replace(one, fixed=fixed) for one in launches]
+        return TRITON.edit(limited, *given, name="any", roots=[tmp_path]).swizzles
+
+    (tmp_path / "s.json").write_text(swizzles("x.dtype.element_ty", "S"))
+    monkeypatch.setenv("KINDS", "fp16 fp32 i32")
+    compiled = ("s.json", "--", sys.executable, "app.py")
+    assert applied(tmp_path, *compiled).stdout == "swizzled plain plain\n"
+    monkeypatch.setenv("FACTOR", "3")
+    assert applied(tmp_path, *compiled).stdout == "plain plain plain\n"
+    assert swizzles("scale") == "", "which is not known yet when the kernel is compiled"
+
+
 def test_what_cannot_be_applied_is_said(swizzles: Path) -> None:
     ended = applied(swizzles.parent, "none.json", "--", sys.executable, "app.py")
     assert ended.returncode == 2

@@ -466,6 +466,18 @@ def test_contents_that_decide_are_named_as_nothing_is_known_of_others(
     assert message(run).count("other contents") == 1
 
 
+def test_parts_of_one_allocation_are_named_if_one_is_stored_to(tmp_path: Path) -> None:
+    """If `y` began within `x` tiles would depend on each other, and no patch can test that."""
+    parts = TURNED.replace("torch.zeros(320, 320,", "torch.zeros(640, 320,").replace(
+        "(x, torch.empty_like(x), w,", "(x[:320], x[320:], w,"
+    )
+    run = optimized(parts.replace("EFFECT", "tl.store(w + pid, pid)"), tmp_path)
+    assert run.best is not None
+    assert run.independence is not None
+    assert run.independence.apart == ("x", "y")
+    assert "independence where x and y overlap in another way" in message(run)
+
+
 def test_an_extent_at_which_tiles_meet_is_tested_by_itself(tmp_path: Path) -> None:
     """Heads of a row: more would reach into the next row, at any number of rows."""
     effect = "tl.store(w + pid * 4 + tl.arange(0, S), pid)"

@@ -16,7 +16,6 @@ from __future__ import annotations
 import dataclasses
 import heapq
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +26,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.cache import traffic
 from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors, l2_sets
 from intelliperf_swizzle.cache.traffic import Physics, Traffic, requests_per_line
-from intelliperf_swizzle.children import cores
+from intelliperf_swizzle.children import on_all_cores
 from intelliperf_swizzle.hardware import AmdGpu, NvidiaGpu, Target
 from intelliperf_swizzle.records import LINE_BYTES, Float64Array, Int32Array, Int64Array
 
@@ -353,8 +352,7 @@ def _domains(
         replay_domain(tiles[d], refs, domain, turns, d)
         return domain, 0.0
 
-    with ThreadPoolExecutor(cores()) as pool:
-        domains, ends = zip(*pool.map(one, range(len(tiles))), strict=True)
+    domains, ends = zip(*on_all_cores(one, range(len(tiles))), strict=True)
     return list(domains), list(ends)
 
 

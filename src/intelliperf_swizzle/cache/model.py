@@ -80,22 +80,13 @@ def replay(
     names: tuple[tuple[str, ...], ...] = ()
     if causes:
         names = tuple(dict.fromkeys(one.names for trace, *_ in runs for one in trace.segments))
-    parts = [
-        traffic(
-            streaming.stream_of(trace),
-            tile,
-            target,
-            occupancy,
-            physics,
-            streaming.tensors_of(trace, names) if causes else streaming.NO_TENSORS,
-        )
-        * launches
-        for trace, tile, launches, occupancy in runs
-    ]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    streams = [(streaming.stream_of(trace), tile, count, held) for trace, tile, count, held in runs]
+    parts, streams = [], []
+    for trace, tile, launches, occupancy in runs:
+        stream = streaming.stream_of(trace)
+        tensors = streaming.tensors_of(trace, names) if causes else streaming.NO_TENSORS
+        parts.append(traffic(stream, tile, target, occupancy, physics, tensors) * launches)
+        streams.append((stream, tile, launches, occupancy))
+    total = sum(parts[1:], parts[0])
     measured = with_times(measurement(total, target, physics), streams, target)
     return replace(measured, causes=_causes(total, names))
 
@@ -119,9 +110,8 @@ def with_times(
         if stream.program is not None:
             taken = np.bincount(stream.program, taken).astype(np.float64)
         each.append((taken, launches, occupancy))
-    known = replace(
-        measured, arithmetic_time_ms=computing or None, imbalance=amd_replay.imbalance(each, target)
-    )
+    imbalance = amd_replay.imbalance(each, target)
+    known = replace(measured, arithmetic_time_ms=computing or None, imbalance=imbalance)
     return overlap_levels(known, target)
 
 
@@ -170,6 +160,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> reco
     """The counters' readings of some traffic, and the memory time that follows from it."""
     requests = int(total.requests.sum())
     has_llc = physics.llc and target.llc_bytes is not None
+    looks_up_llc = has_llc and total.fill_lines
     fill_bytes = total.fill_lines * records.LINE_BYTES
     below_l2 = fill_bytes + total.written_bytes
     memory = below_l2 - total.llc_hit_lines * records.LINE_BYTES
@@ -181,9 +172,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> reco
         profiler="model",
         device=target.name,
         l2_hit_rate=1 - int(total.misses.sum()) / requests if requests else 0.0,
-        llc_hit_rate=total.llc_hit_lines / total.fill_lines
-        if has_llc and total.fill_lines
-        else None,
+        llc_hit_rate=total.llc_hit_lines / total.fill_lines if looks_up_llc else None,
         l2_requests=requests,
         l2_bytes=total.l2_bytes,
         llc_bytes=below_l2 if has_llc else None,
@@ -252,9 +241,8 @@ class Screen:
             programs = len(self._turns.first) - 1
         domain = target.domain_of(np.arange(programs))
         self._by_domain = np.argsort(domain, kind="stable")
-        self._domain_offset = np.searchsorted(
-            domain[self._by_domain], np.arange(target.num_xcds + 1)
-        ).astype(np.int64)
+        domains = np.arange(target.num_xcds + 1)
+        self._domain_offset = domain[self._by_domain].searchsorted(domains).astype(np.int64)
         slots = target.cus_per_xcd * occupancy
         self._drift = amd_replay.drift(target, slots, seed=0)
         parts = streaming.l2_parts(stream, target)
@@ -303,13 +291,9 @@ def _in_pieces(
     total = int(np.diff(offset)[stream.plain_units].sum())
     if parts > 1 and total > MOST_PIECES * len(stream.ref_unit):
         return _in_pieces(stream, target, np.zeros_like(part_of), 1)
+    misses, touched = misses_per_line(target)[stream.ref_code], lines * class_parts[piece_class]
     tile_offset, ref_piece, ref_misses = merging.expand(
-        total,
-        stream.tile_offset,
-        stream.ref_unit,
-        misses_per_line(target)[stream.ref_code],
-        offset,
-        lines * class_parts[piece_class],
+        total, stream.tile_offset, stream.ref_unit, misses, offset, touched
     )
     capacity = target.l2_lines_per_xcd // parts
     return parts, merging.Pieces(

@@ -321,9 +321,7 @@ def merge(trace: Trace) -> ReferenceStream:
     unit_line = lines[np.argsort(unit_of, kind="stable")]
     refs = merging.footprint_units(*where, code, unit, len(units))
     tile_offset, ref_unit, codes = merging.unroll(trace.tile_offset, footprint, *refs)
-    ref_issue = np.zeros(0, np.uint8)
-    if issue is not None:
-        ref_issue = (codes >> 6).astype(np.uint8)
+    ref_issue = (codes[:0] if issue is None else codes >> 6).astype(np.uint8)
     ref_code = (codes & 63).astype(np.uint8)
     return ReferenceStream(
         tile_offset, ref_unit, ref_code, unit_offset, unit_line + np.int32(lowest), ref_issue,
@@ -369,9 +367,8 @@ def shared_lines(trace: Trace, after: Int64Array) -> dict[int, float]:
     segment = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])[touches.unit[inner]]
     found = np.bincount(segment, lines * (pairs[at] == wanted), len(trace.segments))
     every = np.bincount(segment, lines, len(trace.segments))
-    return {
-        number: float(found[number] / every[number]) for number in np.flatnonzero(every).tolist()
-    }
+    numbers = np.flatnonzero(every).tolist()
+    return {number: float(found[number] / every[number]) for number in numbers}
 
 
 def l2_sets(stream: ReferenceStream, target: Target) -> Int32Array:

@@ -212,10 +212,8 @@ def misses_per_line(target: Target) -> records.Int64Array:
 
 def bytes_per_line(target: Target) -> records.Int64Array:
     """Bytes that the L2 moves for a line, by reference code: int64[64]."""
-    size = np.where(
-        _KIND == records.Access.READ, target.l2_read_request_bytes, target.l2_write_request_bytes
-    )
-    return requests_per_line(target) * size
+    read, write = target.l2_read_request_bytes, target.l2_write_request_bytes
+    return requests_per_line(target) * np.where(_KIND == records.Access.READ, read, write)
 
 
 def requests(trace: records.Trace, target: Target) -> int:
@@ -234,11 +232,8 @@ def _pieces(request_bytes: int) -> records.Int64Array:
     """Aligned pieces of this size with a sector of the mask in them, by reference code."""
     sectors_a_piece = max(1, request_bytes // records.SECTOR_BYTES)
     piece = (1 << sectors_a_piece) - 1
-    pieces: records.Int64Array = np.sum(
-        [(CODES >> first & piece) > 0 for first in range(0, _SECTORS_A_LINE, sectors_a_piece)],
-        axis=0,
-        dtype=np.int64,
-    )
+    firsts = np.arange(0, _SECTORS_A_LINE, sectors_a_piece)[:, None]
+    pieces: records.Int64Array = np.count_nonzero(CODES >> firsts & piece, axis=0)
     return pieces
 
 

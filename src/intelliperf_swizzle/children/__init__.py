@@ -16,11 +16,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeVar
 
 from intelliperf_swizzle import stopping
 from intelliperf_swizzle.disk import remove_temporary, temporary_folder
@@ -472,3 +473,12 @@ RETURNED, RAISED = "returned", "raised"
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+Result = TypeVar("Result")
+
+
+def on_all_cores(work: Callable[..., Result], *items: Iterable[Any]) -> list[Result]:
+    """What a function returns for each of some items, as `map` has them; a thread for each core."""
+    with ThreadPoolExecutor(cores()) as pool:
+        return list(pool.map(work, *items))

@@ -174,16 +174,10 @@ def _lower(
     """From what the kernel has (`expressions` by input name) to the program ids that it reads."""
     expressions = {**expressions, **{_own(text).name: text for text in factors}}
     if axes == 1:
-        expressions = {
-            "pid": expressions["pid_0"],
-            "num_pids": expressions["grid_0"],
-            **expressions,
-        }
-    known = {
-        **constants,
-        **dict.fromkeys(syntax.AXES[axes:], 0),
-        **dict.fromkeys(syntax.GRID[axes:], 1),
-    }
+        whole = {"pid": expressions["pid_0"], "num_pids": expressions["grid_0"]}
+        expressions = {**whole, **expressions}
+    unused = {**dict.fromkeys(syntax.AXES[axes:], 0), **dict.fromkeys(syntax.GRID[axes:], 1)}
+    known = {**constants, **unused}
     known |= {name: int(text) for name, text in expressions.items() if text.isdecimal()}
     before = [step for step in _linear_inputs(axes) if step.target not in expressions]
     linear = swizzle.outputs == ("pid",)
@@ -213,30 +207,25 @@ def _lower(
     )
 
 
+_PID = tuple(map(syntax.Name, syntax.AXES))
+_EXTENT = tuple(map(syntax.Name, syntax.GRID))
+
+
 def _linear_inputs(axes: int) -> tuple[syntax.Assignment, ...]:
     """What counts all programs, from the axes; what is not needed is dropped later."""
     pid, programs = _linear(0, axes)
-    return (
-        syntax.Assignment("program", pid),
-        syntax.Assignment("num_programs", programs),
-        syntax.Assignment("pid", pid),
-        syntax.Assignment("num_pids", programs),
-    )
+    values = {"program": pid, "num_programs": programs, "pid": pid, "num_pids": programs}
+    return tuple(syntax.Assignment(name, value) for name, value in values.items())
 
 
 def _linear(first: int, axes: int) -> tuple[syntax.Expression, syntax.Expression]:
     """The launch index over the axes from the first one on, and the number of its values."""
-    pid: syntax.Expression = syntax.Name(syntax.AXES[axes - 1])
-    programs: syntax.Expression = syntax.Name(syntax.GRID[axes - 1])
+    pid: syntax.Expression = _PID[axes - 1]
+    programs: syntax.Expression = _EXTENT[axes - 1]
     for axis in reversed(range(first, axes - 1)):
-        pid = syntax.Operation(
-            "+",
-            (
-                syntax.Name(syntax.AXES[axis]),
-                syntax.Operation("*", (syntax.Name(syntax.GRID[axis]), pid)),
-            ),
-        )
-        programs = syntax.Operation("*", (syntax.Name(syntax.GRID[axis]), programs))
+        rows = syntax.Operation("*", (_EXTENT[axis], pid))
+        pid = syntax.Operation("+", (_PID[axis], rows))
+        programs = syntax.Operation("*", (_EXTENT[axis], programs))
     return pid, programs
 
 
@@ -303,11 +292,10 @@ def _quotients(axes: int) -> dict[syntax.Expression, syntax.Expression]:
     index: syntax.Expression = syntax.Name("pid")
     count: syntax.Expression = syntax.Name("num_pids")
     for axis in range(axes - 1):
-        extent = syntax.Name(syntax.GRID[axis])
-        forms[syntax.Operation("%", (index, extent))] = syntax.Name(syntax.AXES[axis])
         above, programs = _linear(axis + 1, axes)
-        forms[syntax.Operation("//", (index, extent))] = above
-        forms[syntax.Operation("//", (count, extent))] = programs
+        forms[syntax.Operation("%", (index, _EXTENT[axis]))] = _PID[axis]
+        forms[syntax.Operation("//", (index, _EXTENT[axis]))] = above
+        forms[syntax.Operation("//", (count, _EXTENT[axis]))] = programs
         index, count = above, programs
     return forms
 
@@ -318,9 +306,9 @@ def _axes_of_pid(axes: int) -> tuple[syntax.Assignment, ...]:
     split = []
     for axis in range(axes):
         inner = axis < axes - 1
-        along = syntax.Operation("%", (rest, syntax.Name(syntax.GRID[axis]))) if inner else rest
+        along = syntax.Operation("%", (rest, _EXTENT[axis])) if inner else rest
         split.append(syntax.Assignment(syntax.AXES[axis], along))
-        rest = syntax.Operation("//", (rest, syntax.Name(syntax.GRID[axis])))
+        rest = syntax.Operation("//", (rest, _EXTENT[axis]))
     return tuple(split)
 
 

@@ -207,10 +207,7 @@ class _Evaluation:
         return _fits(value, expression) if expression.operator in _MAY_OVERFLOW else value
 
     def _truth(self, expression: syntax.Expression) -> Truth:
-        if (
-            not isinstance(expression, syntax.Operation)
-            or expression.operator not in syntax.CONDITIONS
-        ):
+        if not syntax.is_condition(expression):
             return self._number(expression) != 0
         if expression.operator == "not":
             truth = self._truth(expression.operands[0])
@@ -412,12 +409,9 @@ def _choice(
 
 
 def _binary(name: str, left: syntax.Expression, right: syntax.Expression) -> syntax.Expression:
-    if (
-        isinstance(left, syntax.Number)
-        and isinstance(right, syntax.Number)
-        and _foldable(name, left, right)
-    ):
-        return syntax.Number(int(_FOLD[name](left.value, right.value)))
+    match left, right:
+        case syntax.Number(a), syntax.Number(b) if _foldable(name, a, b):
+            return syntax.Number(int(_FOLD[name](a, b)))
     if isinstance(right, syntax.Number) and _NEUTRAL_RIGHT.get(name) == right.value:
         return left
     if isinstance(left, syntax.Number) and _NEUTRAL_LEFT.get(name) == left.value:
@@ -427,18 +421,18 @@ def _binary(name: str, left: syntax.Expression, right: syntax.Expression) -> syn
     return syntax.Operation(name, (left, right))
 
 
-def _foldable(name: str, left: syntax.Number, right: syntax.Number) -> bool:
+def _foldable(name: str, left: int, right: int) -> bool:
     """Whether two constants have a value that every target agrees on."""
-    if name in ("//", "%") and (left.value < 0 or right.value < 1):
+    if name in ("//", "%") and (left < 0 or right < 1):
         return False
-    if name in ("<<", ">>") and (left.value < 0 or not 0 <= right.value <= LARGEST_SHIFT):
+    if name in ("<<", ">>") and (left < 0 or not 0 <= right <= LARGEST_SHIFT):
         return False
-    return abs(_FOLD[name](left.value, right.value)) <= LARGEST
+    return abs(_FOLD[name](left, right)) <= LARGEST
 
 
 def _truth(expression: syntax.Expression, known: Mapping[str, int]) -> syntax.Expression:
     """The expression where a condition is wanted: `TRUE`, `FALSE` or a condition."""
-    if not isinstance(expression, syntax.Operation) or expression.operator not in syntax.CONDITIONS:
+    if not syntax.is_condition(expression):
         return _is_not_zero(_number(expression, known))
     if expression.operator in syntax.COMPARISONS:
         left, right = (_number(operand, known) for operand in expression.operands)
@@ -450,12 +444,9 @@ def _truth(expression: syntax.Expression, known: Mapping[str, int]) -> syntax.Ex
 
 
 def _is_not_zero(number: syntax.Expression) -> syntax.Expression:
-    if (
-        isinstance(number, syntax.Operation)
-        and number.operator == "where"
-        and number.operands[1:] == (TRUE, FALSE)
-    ):
-        return number.operands[0]
+    match number:
+        case syntax.Operation("where", (truth, yes, no)) if (yes, no) == (TRUE, FALSE):
+            return truth
     return _binary("!=", number, FALSE)
 
 

@@ -462,20 +462,15 @@ def _operation(
 
 def _is_truth_value(expression: syntax.Expression) -> bool:
     """Whether Python, too, would answer True or False here."""
-    if not isinstance(expression, syntax.Operation):
+    if not syntax.is_condition(expression):
         return False
-    if expression.operator in ("and", "or"):
-        return all(_is_truth_value(operand) for operand in expression.operands)
-    return expression.operator in syntax.CONDITIONS
+    joins = expression.operator in ("and", "or")
+    return not joins or all(map(_is_truth_value, expression.operands))
 
 
 def _used_as_number(expression: syntax.Expression) -> syntax.Expression:
     """Refuse `a and b` of numbers where its value counts: Python answers a or b, a GPU 1 or 0."""
-    if (
-        isinstance(expression, syntax.Operation)
-        and expression.operator in syntax.LOGIC
-        and not _is_truth_value(expression)
-    ):
+    if syntax.is_condition(expression) and not _is_truth_value(expression):
         raise _refused(
             expression.place,
             f"the value of `{expression.operator}` between numbers is ambiguous",

@@ -11,7 +11,7 @@ import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 AXES = ("pid_0", "pid_1", "pid_2")
 """The program id along each axis of the grid; as outputs, the alternative to `pid`."""
@@ -134,6 +134,11 @@ class Family:
     def text(self, values: Mapping[str, int]) -> str:
         """The swizzle with these values: an assignment for each parameter, then the body."""
         return "\n".join(f"{name} = {value}" for name, value in values.items()) + self.body
+
+
+def is_condition(expression: Expression) -> TypeGuard[Operation]:
+    """Whether it is true or false, and no number."""
+    return isinstance(expression, Operation) and expression.operator in CONDITIONS
 
 
 def reads(expression: Expression) -> Iterator[Name]:
@@ -294,8 +299,7 @@ def _node(graph: Graph, expression: Expression, variables: dict[str, int]) -> in
     if isinstance(expression, Number):
         return graph.add("number", (expression.value,))
     if isinstance(expression, Name):
-        if expression.name in variables:
-            return variables[expression.name]
-        return graph.input(expression.name)
+        known = variables.get(expression.name)
+        return graph.input(expression.name) if known is None else known
     operands = [_node(graph, operand, variables) for operand in expression.operands]
     return graph.add(expression.operator, operands)

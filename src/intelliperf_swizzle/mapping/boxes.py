@@ -245,16 +245,15 @@ class _Values:
         quotient, rest = left.over(right)
         holds = self._case.holds
         for _ in range(MOST_STEPS):
+            more = rest - right
             if not self._decide(rest):
                 if not holds(rest + right) and rest.over(right)[0] == ZERO:
                     self._split_small(rest + right)
                 quotient, rest = quotient - 1, rest + right
             elif holds(right - 1 - rest):
                 return quotient, rest
-            elif holds(rest - right) or (
-                holds(right * 2 - 1 - rest) and self._decide(rest - right)
-            ):
-                quotient, rest = quotient + 1, rest - right
+            elif holds(more) or (holds(right - 1 - more) and self._decide(more)):
+                quotient, rest = quotient + 1, more
             else:
                 break
         if holds(rest):

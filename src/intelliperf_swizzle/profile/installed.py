@@ -99,7 +99,8 @@ def find_tool(name: ToolName, machine: Machine = HERE) -> Tool:
         return Tool(name, path, problem=said)
     found = re.search(kind.version, said)
     version = found[1] if found else None
-    return Tool(name, path, version, no_permission(kind.backend, machine.root))
+    refused = {"cuda": _no_nvidia_access, "hip": _no_amd_access}[kind.backend](machine.root)
+    return Tool(name, path, version, problem=refused)
 
 
 def _elsewhere(patterns: Sequence[str], root: Path) -> str | None:
@@ -165,11 +166,6 @@ AMD_ACCESS = "sudo usermod -aG render,video $USER"
 
 _SYS_ADMIN = 21
 """The bit of CAP_SYS_ADMIN in a set of capabilities."""
-
-
-def no_permission(backend: Backend, root: Path = Path("/")) -> Obstacle | None:
-    """Why this process may not read counters, as far as the driver says it; None if it may."""
-    return _no_nvidia_access(root) if backend == "cuda" else _no_amd_access(root)
 
 
 def _no_nvidia_access(root: Path) -> Obstacle | None:

@@ -60,9 +60,8 @@ def _reading(row: Mapping[str, str]) -> profiled.Reading:
     counters = {name: number for name, number in numbers if number is not None}
     grid = _triple(row.get("Grid Size", ""))
     block = _triple(row.get("Block Size", ""))
-    shared = [
-        counters.get(f"launch__shared_mem_per_block_{kind}") for kind in ("dynamic", "static")
-    ]
+    memory = "launch__shared_mem_per_block_{}".format
+    shared = [counters.get(memory(kind)) for kind in ("dynamic", "static")]
     return profiled.Reading(
         kernel=profiled.plain_name(row["Kernel Name"]),
         grid=grid,

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import TypeAlias
 
 from intelliperf_swizzle import profile
@@ -115,14 +116,13 @@ def totals(
     ]
     names = set.intersection(*(set(one.counters) for _, own in weighted for one in own))
     times = [one.time_ns for _, own in weighted for one in own]
+    whole = sum(count * fmean(one.time_ns or 0.0 for one in own) for count, own in weighted)
     return Totals(
         counters={
-            name: sum(count * _mean([one.counters[name] for one in own]) for count, own in weighted)
+            name: sum(count * fmean(one.counters[name] for one in own) for count, own in weighted)
             for name in sorted(names)
         },
-        time_ns=None
-        if None in times
-        else sum(count * _mean([one.time_ns or 0.0 for one in own]) for count, own in weighted),
+        time_ns=None if None in times else whole,
         launches=len(times),
     )
 
@@ -274,10 +274,6 @@ def _by_variant(readings: Sequence[Reading], variants: int) -> list[Sequence[Rea
     `REPEATS` times."""
     rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
     return [[one for row in rows[at::variants] for one in row] for at in range(variants)]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _of_launch(

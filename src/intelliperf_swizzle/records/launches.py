@@ -68,6 +68,11 @@ class KernelSource:
         """The kernel itself."""
         return self.functions[self.kernel]
 
+    @property
+    def file(self) -> str:
+        """The file that holds it; none if `torch.compile` has written it, which does not last."""
+        return "" if self.identity.get("module") == "torch._inductor" else self.entry.file
+
 
 @dataclass(frozen=True)
 class Storage:
@@ -304,7 +309,7 @@ class Launch:
         Of a kernel that `torch.compile` generated, what it computes, and of which tensors.
         """
         entry = self.source.entry
-        if self.source.identity.get("module") == "torch._inductor":
+        if not self.source.file:
             operation = re.sub(r"^triton_\w+?_fused_|_\d+$", "", self.kernel)
             return f"{operation}: {', '.join(one.words for _, one in self.tensors())}"
         _, packages, inside = entry.file.rpartition("-packages/")
@@ -354,9 +359,8 @@ class Launch:
     def constants(self) -> dict[str, int]:
         """The integer arguments and constexprs by name, as the swizzle language sees them; a truth
         value is 0 or 1."""
-        return {
-            name: int(value) for name, value in self.arguments.items() if isinstance(value, int)
-        }
+        given = self.arguments.items()
+        return {name: int(value) for name, value in given if isinstance(value, int)}
 
 
 NOT_RECORDED = "a launch of it could not be recorded"

@@ -62,16 +62,10 @@ def placement(run: Run) -> list[str]:
     if picture is None or picture.domains == 1:
         return []
     of = (picture.domains, run.domain_name)
-    told = [
-        locality.placement(
-            tensor.names,
-            [each.domains_per_line for each in (tensor.before, tensor.after) if each],
-            run.grid,
-            of,
-        )
-        for tensor in picture.tensors
-        if tensor.tiles_per_line >= SHARED
-    ]
+    told = []
+    for tensor in (one for one in picture.tensors if one.tiles_per_line >= SHARED):
+        domains = [each.domains_per_line for each in (tensor.before, tensor.after) if each]
+        told.append(locality.placement(tensor.names, domains, run.grid, of))
     return [f"Placement: {'; '.join(told)}."] if told else []
 
 
@@ -94,14 +88,15 @@ def why_it_helps(run: Run) -> str | None:
         return None
     gone = {name: count - total(after)[name] for name, count in total(before).items()}
     cause = max(gone, key=lambda name: gone[name])
-    left = {one.names: getattr(one, cause) for one in after}
-    by_tensor = {one.names: getattr(one, cause) - left.get(one.names, 0) for one in before}
+    left = {misses.names: getattr(misses, cause) for misses in after}
+    by_tensor = {
+        misses.names: getattr(misses, cause) - left.get(misses.names, 0) for misses in before
+    }
     if gone[cause] <= 0:
         return None
     names = max(by_tensor, key=lambda one: by_tensor[one])
-    tensor = None
-    if run.picture:
-        tensor = next((one for one in run.picture.tensors if one.names == names), None)
+    tensors = run.picture.tensors if run.picture else ()
+    tensor = next((tensor for tensor in tensors if tensor.names == names), None)
     what = ", ".join(names)
     if cause == "other_domain":
         return _together(run.picture, tensor, what, run.domain_name)
@@ -122,13 +117,8 @@ def _together(
     """Who shares a tensor and now runs on one domain."""
     shown = picture.tiles[0] if picture and picture.tiles else None
     if tensor and shown and shown.after:
-        pairs = zip(
-            tensor.shared,
-            shown.before.neighbours_together,
-            shown.after.neighbours_together,
-            ("row", "column"),
-            strict=True,
-        )
+        was, now = shown.before.neighbours_together, shown.after.neighbours_together
+        pairs = zip(tensor.shared, was, now, ("row", "column"), strict=True)
         closer = [
             (shared, before, after, name)
             for shared, before, after, name in pairs

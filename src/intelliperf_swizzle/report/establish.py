@@ -127,9 +127,8 @@ def headline(change: records.Change | None) -> str:
     ratio = change.after_ms / change.before_ms - 1
     bound = f"bound by {change.bound_by} after" if change.bound_by else ""
     how = ", ".join(filter(None, (f"{100 * ratio:+.1f} %", bound)))
-    return (
-        f"time {milliseconds(change.before_ms)} → {milliseconds(change.after_ms)} ({how}), {rates}"
-    )
+    times = f"{milliseconds(change.before_ms)} → {milliseconds(change.after_ms)}"
+    return f"time {times} ({how}), {rates}"
 
 
 def permutation(known: records.Certificate | None) -> str:
@@ -163,8 +162,8 @@ def validation(seen: records.Validation | None) -> str:
         return "not validated"
     if not seen.same_bits:
         return f"differs: {seen.difference}"
-    return _work(_equal_work(seen), _same_bytes(seen)) + (
-        f"; `{seen.unit_test}` passed" if seen.unit_test else "")  # fmt: skip
+    test = f"; `{seen.unit_test}` passed" if seen.unit_test else ""
+    return _work(_equal_work(seen), _same_bytes(seen)) + test
 
 
 def _work(work: records.EqualWork | None, same: records.SameBytes | None) -> str:

@@ -254,19 +254,17 @@ class Finished:
     Attributes:
         run: what was tried and what came of it.
         edit: carries the best swizzle; None if there is none.
-        file: the user's file that holds the kernel.
-        initial: its text.
+        initial: the text of the user's file that holds the kernel.
     """
 
     run: records.Run
     edit: Edit | None
-    file: str
     initial: str
 
     @property
     def optimized(self) -> str | None:
         """The file's text with the best swizzle."""
-        return self.edit.files.get(self.file, self.initial) if self.edit else None
+        return self.edit.files.get(self.run.file, self.initial) if self.edit else None
 
 
 def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
@@ -309,17 +307,14 @@ def write_files(
         output_file: another place for the result, by its ending; `-` is JSON on stdout.
         attempts_directory: also write the diff of each validated attempt here.
     """
-    run = finished.run
+    run, edit = finished.run, finished.edit
     fields = result(run, initial=finished.initial, optimized=finished.optimized)
-    patch, written = folder / "best.patch", dict[str, Path]()
-    if run.best and run.best.diff:  # before the result, which speaks of it
-        written["patch"] = write(patch, run.best.diff)
-    else:
-        patch.unlink(missing_ok=True)
+    # before the result, which speaks of it
+    written = _put(folder / "best.patch", "patch", run.best.diff if run.best else None)
     written["report"] = write(folder / "report.html", render(run))
     written["report for a pull request"] = write(folder / "report.md", markdown(run))
     written["history"] = Path(run.history)
-    written |= _write_swizzles(finished.edit, folder)
+    written |= _put(folder / "swizzles.json", _SWIZZLES, edit.swizzles if edit else None)
     if output_file == STDOUT:
         sys.stdout.write(_render(fields, ".json"))
     else:
@@ -334,11 +329,13 @@ def write_files(
     return [f"{what}: {path}" for what, path in written.items()]
 
 
-def _write_swizzles(edit: Edit | None, folder: Path) -> dict[str, Path]:
-    """The file for `apply`, if there are swizzles to apply."""
-    path = folder / "swizzles.json"
-    if edit and edit.swizzles:
-        return {"swizzles for `apply`": write(path, edit.swizzles)}
+_SWIZZLES = "swizzles for `apply`"
+
+
+def _put(path: Path, what: str, text: str | None) -> dict[str, Path]:
+    """The file and what it is, if there is something to write; else none is left there."""
+    if text:
+        return {what: write(path, text)}
     path.unlink(missing_ok=True)
     return {}
 
@@ -350,11 +347,9 @@ def write_application(folder: Path, edit: Edit | None) -> list[str]:
         folder: for `best.patch` and `swizzles.json`.
         edit: of all kernels, of which patches may carry none; None if nothing is to be changed.
     """
-    written, patch = _write_swizzles(edit, folder), folder / "best.patch"
-    if edit and edit.diff:
-        written = {"patch for all kernels": write(patch, edit.diff), **written}
-    else:
-        patch.unlink(missing_ok=True)
+    diff, swizzles = (edit.diff, edit.swizzles) if edit else (None, None)
+    written = _put(folder / "best.patch", "patch for all kernels", diff)
+    written |= _put(folder / "swizzles.json", _SWIZZLES, swizzles)
     return [f"{what}: {path}" for what, path in written.items()]
 
 

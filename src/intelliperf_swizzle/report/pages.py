@@ -51,11 +51,11 @@ MOST_LABELLED = 32
 
 def render(run: Run) -> str:
     """The whole page."""
-    return _template("page.html").render(**_view(run))
+    return _template().render(**_view(run))
 
 
 @functools.cache
-def _template(name: str) -> jinja2.Template:
+def _template() -> jinja2.Template:
     import jinja2
 
     environment = jinja2.Environment(
@@ -71,7 +71,7 @@ def _template(name: str) -> jinja2.Template:
         domains_image=domains_image, mixed=hexadecimal(MIXED), labels=_labels, version=__version__,
         causes=causes, sentences=sentences, permutation=permutation, validation=validation,
     )  # fmt: skip
-    return environment.get_template(name)
+    return environment.get_template("page.html")
 
 
 def _code(text: str) -> markupsafe.Markup:
@@ -84,16 +84,15 @@ def _code(text: str) -> markupsafe.Markup:
 
 def _view(run: Run) -> dict[str, Any]:
     """All that the templates show."""
-    rows = sentences.numbers(run)
-    picture = run.picture
+    picture, diff = run.picture, run.best.diff if run.best else None
     return {
         "run": run,
         "source": "modelled" if run.modelled else "measured",
         "style": (PAGE / "style.css").read_text(encoding="utf-8"),
-        "rows": rows,
+        "rows": sentences.numbers(run),
         "shown": _shown(picture) if picture else None,
         "bands": _bands(picture) if picture else None,
-        "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
+        "patch_link": _link("text/x-diff", diff.encode()) if diff else "",
         "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),
     }
 
@@ -135,18 +134,13 @@ def domains_image(placement: Placement, num_domains: int) -> str:
                 rows.append(bytes(4))
                 continue
             purity = (int(share, 36) / 35 - least) / (1 - least) if num_domains > 1 else 1.0
-            colour = _between(MIXED, domain_colour(int(domain, 36)), max(0.0, purity))
+            pairs = zip(MIXED, domain_colour(int(domain, 36)), strict=True)
+            colour = (round(grey + (own - grey) * max(0.0, purity)) for grey, own in pairs)
             rows.append(bytes((*colour, 255)))
     size = len(placement.domain[0]), len(placement.domain)
-    png = b"".join(
-        (
-            b"\x89PNG\r\n\x1a\n",
-            _chunk(b"IHDR", struct.pack(">IIBBBBB", *size, 8, 6, 0, 0, 0)),
-            _chunk(b"IDAT", zlib.compress(b"".join(rows), 9)),
-            _chunk(b"IEND", b""),
-        )
-    )
-    return "data:image/png;base64," + base64.b64encode(png).decode()
+    header = struct.pack(">IIBBBBB", *size, 8, 6, 0, 0, 0)
+    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b"")
+    return _link("image/png", b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*one) for one in chunks))
 
 
 def hexadecimal(colour: Colour) -> str:
@@ -163,18 +157,14 @@ def ink(colour: Colour) -> str:
     return "#000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#fff"
 
 
-def _between(one: Colour, other: Colour, place: float) -> Colour:
-    red, green, blue = (round(a + (b - a) * place) for a, b in zip(one, other, strict=True))
-    return red, green, blue
-
-
 def _chunk(kind: bytes, content: bytes) -> bytes:
-    return (
-        struct.pack(">I", len(content))
-        + kind
-        + content
-        + struct.pack(">I", zlib.crc32(kind + content))
-    )
+    body = kind + content
+    return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+
+def _link(kind: str, content: bytes) -> str:
+    """A file that is part of the page."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _labels(placement: Placement) -> Iterator[tuple[int, str, list[int], str]]:
@@ -190,10 +180,6 @@ def _labels(placement: Placement) -> Iterator[tuple[int, str, list[int], str]]:
                 by_ink.setdefault(colour, []).append(column)
         for colour, columns in by_ink.items():
             yield number, colour, columns, "".join(row[column] for column in columns)
-
-
-def _download(diff: str) -> str:
-    return "data:text/x-diff;base64," + base64.b64encode(diff.encode()).decode()
 
 
 _TEMPLATE = """\

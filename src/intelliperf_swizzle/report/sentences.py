@@ -217,9 +217,8 @@ def comparison(before: records.Measurement, after: records.Measurement | None) -
     counted: Source = "modelled" if before.profiler == "model" else "measured"
 
     def row(name: str, field: str, source: Source, show: Callable[[float | None], str]) -> Row:
-        return Row(
-            name, getattr(before, field), getattr(after, field) if after else None, source, show
-        )
+        found = getattr(after, field) if after else None
+        return Row(name, getattr(before, field), found, source, show)
 
     rows = [
         row("modelled time", "modelled_time_ms", "modelled", milliseconds),

@@ -7,11 +7,10 @@ to solve.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from intelliperf_swizzle import stopping
-from intelliperf_swizzle.children import cores
+from intelliperf_swizzle.children import on_all_cores
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.nest import row_lengths, uneven_work
@@ -44,7 +43,6 @@ class Attempts:
         self._subject = subject
         self._history = history
         self._rate_of = prepare_screen(subject.traced, setup.target)
-        self._pool = ThreadPoolExecutor(cores())
         self._screened: dict[str, stages.Screened] = {}
         self.baseline = self._rate_of(SAME)
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
@@ -103,7 +101,7 @@ class Attempts:
 
     def prove(self, candidates: Sequence[Candidate]) -> list[stages.Proved | Verdict]:
         """Proves candidates on all cores."""
-        return list(self._pool.map(self._prove, candidates))
+        return on_all_cores(self._prove, candidates)
 
     def screen(
         self, candidates: Sequence[Candidate], proved: Sequence[stages.Proved | Verdict]
@@ -149,7 +147,7 @@ class Attempts:
                 return None
             return self._rate_of(one.swizzle)
 
-        return list(self._pool.map(rate, proved))
+        return on_all_cores(rate, proved)
 
     def _attempt(
         self,

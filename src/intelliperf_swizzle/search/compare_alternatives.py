@@ -9,14 +9,13 @@ changes what the application passes to the kernel, not the kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple, get_args
 
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.children import cores
+from intelliperf_swizzle.children import on_all_cores
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
@@ -87,9 +86,8 @@ def find_parameters(case: WhatIf, subject: Subject) -> Iterator[Alternative]:
             for value, one in zip(values, traces, strict=True)
             if one is not None and _renumbers(tiles, _work(one))
         }
-        with ThreadPoolExecutor(cores()) as pool:
-            for value, measured in zip(same, pool.map(case.replay, same.values()), strict=True):
-                yield _alternative("parameter", measured, arguments={name: value})
+        for value, measured in zip(same, on_all_cores(case.replay, same.values()), strict=True):
+            yield _alternative("parameter", measured, arguments={name: value})
 
 
 def _alternative(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.propose.nest import axis_choices, row_lengths
-from intelliperf_swizzle.records import Capture, Independence, Picture, Run
+from intelliperf_swizzle.records import Capture, Picture, Run
 from intelliperf_swizzle.search.evaluators import Evaluator
 from intelliperf_swizzle.search.loop import Found
 from intelliperf_swizzle.search.plan import is_promising
@@ -41,7 +41,6 @@ def conclude(
     hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
     notes = ("the unit test was not run, as `--compute never` forbids it",) if untested else ()
-    known = Independence(len(subject.launches), subject.has_dependences, contents=subject.deciding)
     anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     notes = (*notes, *found.effort.notes, *(best.edit.notes if best else ()))
     return Run(
@@ -52,10 +51,10 @@ def conclude(
         best=best.attempt if best else None, attempts=history.attempts, nothing_to_gain=hopeless,
         notes=(*anyway, *recorded.notes, *subject.notes, *notes), by_hand=found.by_hand,
         interrupted=found.interrupted is not None, usage=found.effort.usage,
-        history=str(history.path), invocation=setup.invocation, file=largest.source.entry.file,
+        history=str(history.path), invocation=setup.invocation, file=largest.source.file,
         predicted=evaluator.predicted if subject.is_traced else None, cautions=subject.cautions,
         domain_name=setup.target.domain_name, accuracy=subject.accuracy(setup.target),
-        independence=(found.independence or known) if subject.is_traced else None,
+        independence=(found.independence or subject.independence) if subject.is_traced else None,
     )  # fmt: skip
 
 

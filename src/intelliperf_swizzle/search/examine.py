@@ -239,10 +239,10 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
         return subject
     how = "the fastest" if setup.device else "the first that its pruning leaves; nothing is timed"
     if launch.tuned and not setup.device and subject.is_traced:
-        progress.phase(f"ranking {len(launch.tuned)} configurations of {subject.kernel} (model)")
         ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
-        long = len(launch.tuned) * subject.line_accesses > RANKING_LINES
-        for each in map(launch.with_config, () if long else launch.tuned):
+        if few := launch.tuned * (len(launch.tuned) * subject.line_accesses <= RANKING_LINES):
+            progress.phase(f"ranking {len(few)} configurations of {subject.kernel} (model)")
+        for each in map(launch.with_config, few):
             with suppress(errors.TraceError, errors.ProfileError):
                 if time.monotonic() < ends:
                     words = launch.in_words([each.config])

@@ -7,14 +7,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import TypeAlias
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.children import cores
+from intelliperf_swizzle.children import on_all_cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.frontends.resizing import other_values
@@ -133,8 +132,7 @@ class SizeGuard:
                  if not find_dependence(other.traced.trace, other.traced.launch))  # fmt: skip
         recorded = {one.numbers for one in subject.launches}
         sizes = tuple(one for one in dict.fromkeys((*apart, *self._looked)) if one not in recorded)
-        known = len(subject.launches), subject.has_dependences
-        return records.Independence(*known, sizes, tuple(sorted(varied)), subject.deciding)
+        return replace(subject.independence, sizes=sizes, varied=tuple(sorted(varied)))
 
     def _look(self, made: Sequence[Launch], seconds: float = 600) -> list[Trace | None]:
         """Traces of launches that are made up; None of what nobody would launch."""
@@ -283,9 +281,8 @@ class SizeGuard:
                 left -= case.traced.trace.line_accesses
                 cases.append(case)
         self._progress.phase(f"modelling {one.attempt.candidate.name} at {len(cases)} other sizes")
-        with ThreadPoolExecutor(cores()) as pool:
-            found = filter(None, pool.map(partial(compare_at, one.proved.swizzle), cases))
-            return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
+        found = filter(None, on_all_cores(partial(compare_at, one.proved.swizzle), cases))
+        return tuple(sorted(found, key=lambda other: math.prod(other.grid)))
 
 
 def _proofs(

@@ -59,4 +59,4 @@ def optimize_kernel(
         run = conclude(setting, recorded, plan.name_proposers(proposers), evaluator, history, found)
         run = replace(run, picture=picture, alternatives=alternatives)
         edit = found.best.edit if found.best else None
-        return Outcome(run, edit, subject.file, initial, folder, lock, found.interrupted)
+        return Outcome(run, edit, initial, folder, lock, found.interrupted)

@@ -180,7 +180,7 @@ def kernel_folder(folder: Path, setup: Setup, subject: Subject) -> Path:
 
 def _application(folder: Path, setup: Setup, subject: Subject) -> list[str]:
     """Whose kernel it is: its file and the script, seen from a folder that may move with them."""
-    files = (subject.launches[0].source.entry.file, setup.script)
+    files = (subject.launches[0].source.file, setup.script)
     return [os.path.relpath(file, folder.resolve()) if file else "" for file in files]
 
 

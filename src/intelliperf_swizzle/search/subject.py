@@ -17,7 +17,13 @@ from intelliperf_swizzle.cache.model import accuracy_of
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.locality import describe_causes, hardware_context
-from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
+from intelliperf_swizzle.dependence import (
+    Dependence,
+    find_dependence,
+    not_known,
+    safe_order,
+    touched,
+)
 from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
@@ -122,14 +128,9 @@ class Subject:
         """Headroom times traffic: L2 requests that could become hits."""
         return self.headroom * (self.baseline.l2_requests or 0)
 
-    @property
-    def file(self) -> str:
-        """The user's file that holds it."""
-        return self.launches[0].source.entry.file
-
     def read_file(self) -> str:
-        """The text of that file; empty where no swizzle can be put into it."""
-        return "" if self.refusal else read_exactly(Path(self.file))
+        """The text of the file that holds it; empty where no swizzle can be put into it."""
+        return "" if self.refusal else read_exactly(Path(self.launches[0].source.entry.file))
 
     @property
     def untraced_factor(self) -> float:
@@ -200,6 +201,29 @@ class Subject:
                  for name, _ in one.launch.tensors())  # fmt: skip
         found = dict.fromkeys(name for trace, name in named if name not in trace.immaterial)
         return (*found, *["device variables"] * any(one.trace.by_variables for one in self.traced))
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Tensors that are different parts of memory to which programs store."""
+        kinds = records.Access.WRITE, records.Access.ATOMIC
+        parts = (one.trace.segments if one.trace.unseen else touched(one.trace, *kinds)
+                 for one in self.traced)  # fmt: skip
+        stored = {name for some in parts for part in some for name in part.names}
+        found: dict[str, None] = {}
+        for launch in self.launches:
+            for number in launch.storages:
+                begins = {name: one.offset_bytes for name, one in launch.tensors()
+                          if one.storage == number}  # fmt: skip
+                if len(set(begins.values())) > 1 and stored & begins.keys():
+                    found |= dict.fromkeys(begins)
+        return tuple(found)
+
+    @property
+    def independence(self) -> records.Independence:
+        """What the recorded launches tell of programs that depend on each other."""
+        return records.Independence(
+            len(self.launches), self.has_dependences, contents=self.deciding, apart=self.apart
+        )
 
     @property
     def line_accesses(self) -> int:

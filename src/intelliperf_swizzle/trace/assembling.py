@@ -43,6 +43,7 @@ class TraceRecorder(Observer):
             a line once.
         loop: whose tiles are traced apart; `number` says when one begins.
         where: where in the source the access is that is being made.
+        inside: whether an access outside of every storage ends the trace.
         unresolved: where in the source something outside of every storage is accessed.
         atomics: the words that atomics update.
         site_outside: of the first access outside of every storage; None = there is none.
@@ -55,6 +56,7 @@ class TraceRecorder(Observer):
     wave_lanes: int = 0
     loop: TileLoop | None = None
     where: Callable[[], str] = lambda: ""
+    inside: bool = False
 
     def __post_init__(self) -> None:
         self.unresolved: dict[str, None] = {}
@@ -95,15 +97,10 @@ class TraceRecorder(Observer):
         """Keep the programs that were observed one by one."""
         for program, accesses in self._single.items():
             table = np.array(accesses, np.int64).reshape(-1, 2)
-            self._parts.append(
-                shapes.Part(
-                    np.array([program], np.int64),
-                    np.array([len(table)], np.int64),
-                    table[:, 0].astype(np.int32),
-                    table[:, 1].astype(np.int32),
-                    np.array([self._single_outside[program]], np.int64),
-                )
-            )
+            base, shape = (table[:, column].astype(np.int32) for column in (0, 1))
+            numbers = program, len(table), self._single_outside[program]
+            own, count, outside = (np.array([number], np.int64) for number in numbers)
+            self._parts.append(shapes.Part(own, count, base, shape, outside))
         self._single, self._single_outside = {}, Counter()
 
     # --- in batches ----------------------------------------------------------------------------
@@ -151,13 +148,11 @@ class TraceRecorder(Observer):
         if block.kind == Access.ATOMIC:
             self._note_words(block)
             self.atomics.note_update(*block.span())
-        selected = None if active.all() else np.flatnonzero(active)
-        count = len(active) if selected is None else len(selected)
+        chosen = np.flatnonzero(active)
+        selected = None if len(chosen) == len(active) else chosen
         grouped = [self._grouping.groups(term, selected) for term in block.addresses]
         if not all(groups.regular for groups in grouped):
-            first, shape = self._irregular(
-                block, np.arange(count) if selected is None else selected
-            )
+            first, shape = self._irregular(block, chosen)
         else:
             masks = [self._grouping.groups(term, selected) for term in block.mask]
             first, shape = self._by_groups(block, grouped, masks)
@@ -343,6 +338,8 @@ class TraceRecorder(Observer):
         first, shape = self._shapes.add(block.kind, *touched)
         outside = np.count_nonzero(active & ~inside, axis=1)
         if outside.any():
+            if self.inside:
+                raise TraceError(f"{self.where()} reaches outside of every tensor")
             self.unresolved[self.where()] = None
         return first, shape, outside
 

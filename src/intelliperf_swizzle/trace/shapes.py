@@ -396,9 +396,5 @@ class Grouping:
         return replace(found, patterns=self._number(patterns)) if found.regular else found
 
     def _number(self, patterns: Sequence[npt.NDArray[Any]]) -> tuple[int, ...]:
-        return tuple(
-            self._patterns.setdefault(
-                (pattern.shape, pattern.dtype.char, pattern.tobytes()), len(self._patterns)
-            )
-            for pattern in patterns
-        )
+        keys = ((one.shape, one.dtype.char, one.tobytes()) for one in patterns)
+        return tuple(self._patterns.setdefault(key, len(self._patterns)) for key in keys)

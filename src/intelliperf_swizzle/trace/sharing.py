@@ -232,9 +232,8 @@ def with_sharing(
         recorder: of the trace.
         run_again: runs the launch once more and reports its accesses.
     """
-    order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
-        trace, recorder.atomics.words
-    )
+    updates = bool((trace.shape_kind == Access.ATOMIC).any())
+    order_matters = updates and updates_collide(trace, recorder.atomics.words)
     ordered = recorder.atomics.ordered if order_matters else ()  # else each word has one program
     shared = shared_tensors(trace, ordered, run_again)
     return replace(trace, shared_writes=shared, order_matters=order_matters)
@@ -257,23 +256,17 @@ def shared_tensors(
     watched = [own for place, own in enumerate(contested) if place not in ordered]
     sectors = np.concatenate((np.zeros(0, np.int64), *watched))
     if 0 < len(sectors) <= MOST_SECTORS:
-        grain = _COARSE
-        watch = ByteWatch(sectors, grain)
+        watch = ByteWatch(sectors, _COARSE)
         run_again(watch)
-        while watch.finest < grain:
-            grain = watch.finest
-            watch = ByteWatch(sectors, grain)
+        while watch.finest < watch.grain:
+            watch = ByteWatch(sectors, watch.finest)
             run_again(watch)
         found = watch.shared()
         for place, own in enumerate(contested):
             if place not in ordered:
                 contested[place] = own[np.isin(own, found, assume_unique=True)]
-    return tuple(
-        name
-        for segment, own in zip(trace.segments, contested, strict=True)
-        if len(own)
-        for name in segment.names
-    )
+    both = zip(trace.segments, contested, strict=True)
+    return tuple(name for segment, own in both if len(own) for name in segment.names)
 
 
 class ByteWatch(Observer):
@@ -284,13 +277,13 @@ class ByteWatch(Observer):
         grain: bytes that are noted as one, a power of two.
 
     Attributes:
+        grain: as given.
         finest: the grain of which all accesses are multiples; if it is less than `grain`, nothing
             was found out.
     """
 
     def __init__(self, sectors: Int64Array, grain: int) -> None:
-        self.finest = grain
-        self._grain = grain
+        self.grain = self.finest = grain
         self._sectors = sectors
         gaps = np.diff(sectors) > 1
         begin = sectors[np.concatenate(([True], gaps))] * SECTOR_BYTES
@@ -314,7 +307,7 @@ class ByteWatch(Observer):
         if last == np.searchsorted(self._sectors, low // SECTOR_BYTES):
             return 0  # no lane comes near
         self._refine(block)
-        if self.finest < self._grain:
+        if self.finest < self.grain:
             return 0
         for own, lanes, covered in block.lanes():
             self._writers.note(block.kind, self._batch[own], lanes, covered, block.item_bytes)
@@ -336,7 +329,7 @@ class ByteWatch(Observer):
 
     def shared(self) -> Int64Array:
         """The sectors with a byte that one program writes and another one reads or stores."""
-        each = SECTOR_BYTES // self._grain
+        each = SECTOR_BYTES // self.grain
         clash = self._writers.clashes().reshape(-1, each).any(axis=1)
         found: Int64Array = self._sectors[clash]
         return found
@@ -391,12 +384,11 @@ class Writers:
         """
         if kind == Access.READ and not len(self._reader):
             self._reader = np.zeros_like(self.first)
-        return int(
-            _note(
-                programs, lanes, covered, item_bytes, int(kind), self._ranges, self.grain,
-                self.first, self._reader, self.state, self.clash,
-            )
+        inside = _note(
+            programs, lanes, covered, item_bytes, int(kind), self._ranges, self.grain,
+            self.first, self._reader, self.state, self.clash,
         )  # fmt: skip
+        return int(inside)
 
     def clashes(self) -> npt.NDArray[np.bool_]:
         """The elements that one program stores, or several update, and another one touches."""

@@ -201,8 +201,7 @@ def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> li
         tensor = launch.arguments.get(parameter.name)
         element, kind, fresh = 0, "-", 0
         if isinstance(tensor, TensorArgument):
-            digits = "".join(filter(str.isdigit, tensor.dtype))
-            element = max(1, int(digits or 8) // 8)
+            element = tensor.item_bytes
             kind = tensor.dtype if tensor.storage in summed and tensor.dtype in _FLOATS else "-"
             if tensor.storage in written - read:
                 fresh = launch.storages[tensor.storage].bytes

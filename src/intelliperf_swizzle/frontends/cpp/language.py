@@ -23,7 +23,9 @@ from intelliperf_swizzle.hardware import Backend, torch_build
 from intelliperf_swizzle.records import Capture
 
 CUDA_TEXT = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
-HIP_TEXT = re.compile(r"hip/hip_runtime|\bhip[A-Z]\w*\s*\(")
+HIP_TEXT = re.compile(r"hip/hip_runtime|\bhip[A-Z]\w*(?=\s*\()")
+ALIAS = re.compile(r"(?m)^[ \t]*#[ \t]*define[ \t]+(hip[A-Z]\w*)")
+"""A name of HIP's that a program itself gives a meaning."""
 
 
 class Cpp:
@@ -70,11 +72,11 @@ class Cpp:
 
         Where they include both, what the command calls.
         """
-        texts = [text for _, text in sources(project)]
-        cuda, hip = (any(map(one.search, texts)) for one in (CUDA_TEXT, HIP_TEXT))
-        is_cuda = cuda and (not hip or re.search(r"\b(?:nvcc|cuda)\b", command) is not None)
-        kind = backend or ("cuda" if is_cuda else "hip")
-        return kind == self.backend and any("__global__" in one for one in texts)
+        text = "\n".join(text for _, text in sources(project))
+        hip = {*HIP_TEXT.findall(text)}.difference(ALIAS.findall(text))
+        named = not hip or re.search(r"\b(?:nvcc|cuda)\b", command) is not None
+        kind = backend or ("cuda" if named and CUDA_TEXT.search(text) else "hip")
+        return kind == self.backend and "__global__" in text
 
     def has_kernel(self, kernel: str, project: Path) -> bool:
         """Whether a source of CUDA, or of HIP, alone has a kernel of that name."""

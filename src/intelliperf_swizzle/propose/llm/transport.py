@@ -105,7 +105,7 @@ def find_endpoint(
         model = INTERNAL_MODEL if model == DEFAULT_MODEL else model
     if "://" in provider:
         url = provider.rstrip("/")
-        if _is_amd(url):
+        if f".{urlsplit(url).hostname}".endswith(".amd.com"):
             url, header = f"{url}/engines/{model}", "Ocp-Apim-Subscription-Key"
             return Endpoint(f"openai/{model}", url, gateway_key, header) if gateway_key else None
         return Endpoint(f"openai/{model}", url, gateway_key)
@@ -128,11 +128,6 @@ def _url_named(provider: str, environment: Mapping[str, str]) -> str | None:
                 raise UsageError(f"{name} is no URL", hint="such as http://localhost:8000/v1")
             return url
     return None
-
-
-def _is_amd(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host == "amd.com" or host.endswith(".amd.com")
 
 
 @dataclass
@@ -196,14 +191,13 @@ class Model:
             "cache": False,
             "num_retries": 0,
             "timeout": seconds,
+            "api_key": self.endpoint.key or "none",
         }
         if self.endpoint.url is not None:
             settings["api_base"] = self.endpoint.url
         if self.endpoint.header is not None:
-            settings["api_key"] = "in-a-header"
-            settings["extra_headers"] = {self.endpoint.header: self.endpoint.key}
-        else:
-            settings["api_key"] = self.endpoint.key or "none"
+            headers = {self.endpoint.header: self.endpoint.key}
+            settings |= {"api_key": "in-a-header", "extra_headers": headers}
         if self.endpoint.model.startswith("openai/") and not reasoning:
             settings["seed"] = self.seed + sample
         if self.endpoint.model.startswith("openai/"):

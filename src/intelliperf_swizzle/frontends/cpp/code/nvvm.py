@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from intelliperf_swizzle.frontends.cpp.code.inline_ptx import declarations
 
 _FLOATS = (("f", "float", "f32"), ("ftz.f", "float", "f32"), ("d", "double", "f64"))
+_WIDER = {"float": ("double", "f64", "i32"), "double": ("fp128", "f128", "i64")}
+"""The float that holds what rounding loses, and the integer of the same size."""
 _SHUFFLES = {
     "down": ("add i32 %lane, %by", "sle"),
     "up": ("sub i32 %lane, %by", "sge"),
@@ -28,14 +30,18 @@ _DIRECTIONS = {
 }
 """When the nearest float is on the wrong side, and by how much its bits move if it is below zero or
 not."""
+_ATOMICS = {"i": {one: one for one in ("add", "and", "or", "xor")}, "f": {"add": "fadd"}}
+_ATOMICS["i"] |= {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}
+"""Of integers and of floats. Clang has one name for the largest of numbers with and without sign:
+these stay unknown."""
 _INTEGERS = (("i", "i32", "s"), ("ui", "i32", "u"), ("ll", "i64", "s"), ("ull", "i64", "u"))
 _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
 
 
 def definitions() -> str:
     """The definitions, for a module."""
-    parts = (_places, _blocks, _warps, _numbers, _bounded, _conversions, _halves, _short_floats)
-    text = "\n".join(text for part in parts for text in part())
+    parts = (_places, _blocks, _atomics, _warps, _numbers, _bounded, _conversions, _halves)
+    text = "\n".join(text for part in (*parts, _short_floats) for text in part())
     return text + declarations(text, "".join(re.findall(r"(?m)^define .*", text)))
 
 
@@ -57,17 +63,14 @@ def _places() -> Iterator[str]:
         for what, own in (("tid", "workitem"), ("ctaid", "workgroup")):
             name = f"read.ptx.sreg.{what}.{letter}"
             yield _define(name, "i32", "", f"%r = call i32 @llvm.amdgcn.{own}.id.{letter}()")
-        implicit = "%at = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()"
-        yield _define(
-            f"read.ptx.sreg.nctaid.{letter}", "i32", "", implicit,
-            f"%p = getelementptr i8, ptr addrspace(4) %at, i64 {4 * axis}",
-            "%r = load i32, ptr addrspace(4) %p",
-        )  # fmt: skip
-        yield _define(
-            f"read.ptx.sreg.ntid.{letter}", "i32", "", implicit,
-            f"%p = getelementptr i8, ptr addrspace(4) %at, i64 {12 + 2 * axis}",
-            "%short = load i16, ptr addrspace(4) %p", "%r = zext i16 %short to i32",
-        )  # fmt: skip
+        for what, kind, at in (("nctaid", "i32", 4 * axis), ("ntid", "i16", 12 + 2 * axis)):
+            yield _define(
+                f"read.ptx.sreg.{what}.{letter}", "i32", "",
+                "%implicit = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()",
+                f"%p = getelementptr i8, ptr addrspace(4) %implicit, i64 {at}",
+                f"%own = load {kind}, ptr addrspace(4) %p", f"%wide = zext {kind} %own to i64",
+                "%r = trunc i64 %wide to i32",
+            )  # fmt: skip
     yield _define("read.ptx.sreg.warpsize", "i32", "", "%r = add i32 0, 32")
     yield _define(
         "read.ptx.sreg.laneid", "i32", "",
@@ -101,6 +104,22 @@ def _blocks() -> Iterator[str]:
         yield _define(name, "void", "", "fence seq_cst")
     yield _define("nanosleep", "void", "i32 %time")
     yield _define("vprintf", "i32", "ptr %format, ptr %arguments", "%r = add i32 0, 0")
+
+
+def _atomics() -> Iterator[str]:
+    """Those that are atomic for a block's threads, or for all GPUs and the host (`sys`)."""
+    for scope, held in (("cta", 'syncscope("workgroup")'), ("sys", "")):
+        for short in ("i16", "i32", "i64", "f32", "f64"):
+            kind = {"f32": "float", "f64": "double"}.get(short, short)
+            end = f"gen.{short[0]}.{scope}.{short}.p0"
+            for name, how in _ATOMICS[short[0]].items():
+                update = f"%r = atomicrmw {how} ptr %p, {kind} %a {held} monotonic"
+                yield _define(f"atomic.{name}.{end}", kind, f"ptr %p, {kind} %a", update)
+            if short == kind:
+                given = f"ptr %p, {kind} %a, {kind} %b"
+                exchange = f"%x = cmpxchg {given} {held} monotonic monotonic"
+                answer = f"%r = extractvalue {{ {kind}, i1 }} %x, 0"
+                yield _define(f"atomic.cas.{end}", kind, given, exchange, answer)
 
 
 def _warps() -> Iterator[str]:
@@ -173,10 +192,8 @@ def _numbers() -> Iterator[str]:
 
 def _bounded() -> Iterator[str]:
     """Clamped to 0 and 1, or rounded in a direction, by wider numbers: close enough for values."""
-    single = ("float", "f32", "double", "f64", "i32")
-    for suffix, (kind, short, wide, long, bits) in (
-        ("f", single), ("ftz.f", single), ("d", ("double", "f64", "fp128", "f128", "i64")),
-    ):  # fmt: skip
+    for suffix, kind, short in _FLOATS:
+        wide, long, bits = _WIDER[kind]
         yield _define(
             f"saturate.{suffix}", kind, f"{kind} %a",
             f"%low = call {kind} @llvm.maxnum.{short}({kind} %a, {kind} 0.0)",
@@ -206,38 +223,49 @@ def _bounded() -> Iterator[str]:
 
 def _conversions() -> Iterator[str]:
     """Between floating-point numbers and integers."""
-    for letter, kind, short, suffixes in (
-        ("f", "float", "f32", ("", ".ftz")),
-        ("d", "double", "f64", ("",)),
-    ):
+    for suffix, kind, short in _FLOATS:
+        letter, flushed = suffix[-1], ".ftz" if suffix == "ftz.f" else ""
         for name, number, sign in _INTEGERS:
             for rounding, function in _ROUNDINGS.items():
-                for suffix in suffixes:
-                    yield _define(
-                        f"{letter}2{name}.{rounding}{suffix}", number, f"{kind} %a",
-                        f"%whole = call {kind} @llvm.{function}.{short}({kind} %a)",
-                        f"%r = fpto{sign}i {kind} %whole to {number}",
-                    )  # fmt: skip
-            yield _define(
-                f"{name}2{letter}.rn", kind, f"{number} %a",
-                f"%r = {sign}itofp {number} %a to {kind}",
-            )  # fmt: skip
+                yield _define(
+                    f"{letter}2{name}.{rounding}{flushed}", number, f"{kind} %a",
+                    f"%whole = call {kind} @llvm.{function}.{short}({kind} %a)",
+                    f"%r = fpto{sign}i {kind} %whole to {number}",
+                )  # fmt: skip
+            if not flushed:
+                near = f"%r = {sign}itofp {number} %a to {kind}"
+                yield _define(f"{name}2{letter}.rn", kind, f"{number} %a", near)
     yield _define("d2f.rn", "float", "double %a", "%r = fptrunc double %a to float")
     yield _define("d2f.rn.ftz", "float", "double %a", "%r = fptrunc double %a to float")
 
 
 def _halves() -> Iterator[str]:
-    """Of doubles and of products of integers."""
+    """Of doubles and of products of integers; bytes that are picked; distances."""
     for part, by in (("lo", 0), ("hi", 32)):
         yield _define(
             f"d2i.{part}", "i32", "double %a", "%bits = bitcast double %a to i64",
             f"%part = lshr i64 %bits, {by}", "%r = trunc i64 %part to i32",
         )  # fmt: skip
-    yield _define(
-        "lohi.i2d", "double", "i32 %a, i32 %b", "%low = zext i32 %a to i64",
-        "%wide = zext i32 %b to i64", "%high = shl i64 %wide, 32", "%bits = or i64 %low, %high",
-        "%r = bitcast i64 %bits to double",
+    joined = ("%low = zext i32 %a to i64", "%wide = zext i32 %b to i64",
+              "%high = shl i64 %wide, 32", "%bits = or i64 %low, %high")  # fmt: skip
+    value = "%r = bitcast i64 %bits to double"
+    yield _define("lohi.i2d", "double", "i32 %a, i32 %b", *joined, value)
+    yield _define(  # four bits for each byte: which it is, and whether its sign is meant
+        "prmt", "i32", "i32 %a, i32 %b, i32 %c", *joined, "%how = bitcast i32 %c to <8 x i4>",
+        "%from = trunc <8 x i4> %how to <8 x i3>", "%at = zext <8 x i3> %from to <8 x i64>",
+        "%by = shl <8 x i64> %at, splat (i64 3)",
+        "%one = insertelement <8 x i64> poison, i64 %bits, i32 0",
+        "%all = shufflevector <8 x i64> %one, <8 x i64> poison, <8 x i32> zeroinitializer",
+        "%moved = lshr <8 x i64> %all, %by", "%bytes = trunc <8 x i64> %moved to <8 x i8>",
+        "%is = icmp slt <8 x i4> %how, zeroinitializer",
+        "%signs = ashr <8 x i8> %bytes, splat (i8 7)",
+        "%picked = select <8 x i1> %is, <8 x i8> %signs, <8 x i8> %bytes",
+        "%long = bitcast <8 x i8> %picked to i64", "%r = trunc i64 %long to i32",
     )  # fmt: skip
+    for name, number, sign in _INTEGERS[:2]:
+        ends = (f"%{m} = call i32 @llvm.{sign}{m}.i32(i32 %a, i32 %b)" for m in ("max", "min"))
+        total = (*ends, "%far = sub i32 %max, %min", "%r = add i32 %far, %c")
+        yield _define(f"sad.{name}", number, "i32 %a, i32 %b, i32 %c", *total)
     for name, number, sign in _INTEGERS:
         extend, wide = "sext" if sign == "s" else "zext", "i64" if number == "i32" else "i128"
         yield _define(

@@ -191,7 +191,10 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     package = _install(wanted, name)
     deeper = toolchain.root.glob(f"include/*/{wanted}") if re.fullmatch(r"\w+\.h", wanted) else ()
     here = next((one.relative_to(toolchain.root / "include") for one in deeper), None)
-    if call:
+    managed = re.search(r"(\S+:\d+):\d+: note: host variable declared here\n.*__managed__", said)
+    if managed:
+        hint = f"{managed[1]}: clang knows no managed variables of CUDA; use cudaMallocManaged"
+    elif call:
         hint = f"launches are recorded on a stand-in for {name}'s runtime, which has no `{call[1]}`"
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{compiler}`"

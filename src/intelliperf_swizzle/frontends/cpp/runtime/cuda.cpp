@@ -9,6 +9,9 @@
 #define API(name) cuda##name
 #define REGISTER(name) __cuda##name
 #define ATTRIBUTE_OF(name) cudaDevAttr##name
+#define IN_CLUSTERS(attribute)                             \
+  (attribute->id == cudaLaunchAttributeClusterDimension && \
+   attribute->val.clusterDim.x * attribute->val.clusterDim.y * attribute->val.clusterDim.z > 1)
 #define cudaErrorOutOfMemory cudaErrorMemoryAllocation
 constexpr uint32_t kWave = 32;
 constexpr int kVersion = CUDART_VERSION;
@@ -20,27 +23,6 @@ constexpr int kVersion = CUDART_VERSION;
 EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
 EXPORT decltype(cudaLaunchKernel) __cudaLaunchKernel __attribute__((alias("cudaLaunchKernel")));
 EXPORT Error __cudaGetKernel(const void** kernel, const void* host) { return put(kernel, host); }
-CALL(LaunchCooperativeKernel)(const void*, dim3, dim3, void**, size_t, Stream) {
-  return refuse("a cooperative launch was refused: its workgroups wait for each other");
-}
-namespace {
-template <typename Attribute>
-const char* unfit(const Attribute* attributes, unsigned count) {
-  for (unsigned i = 0; i < count; i++) {
-    const auto& by = attributes[i].val.clusterDim;
-    if (attributes[i].id == cudaLaunchAttributeClusterDimension && by.x * by.y * by.z > 1)
-      return "a launch of clusters was refused: their workgroups stay together";
-    if (attributes[i].id == cudaLaunchAttributeCooperative && attributes[i].val.cooperative)
-      return "a cooperative launch was refused: its workgroups wait for each other";
-  }
-  return nullptr;
-}
-}  // namespace
-CALL(LaunchKernelExC)(const cudaLaunchConfig_t* how, const void* host, void** arguments) {
-  if (const char* why = unfit(how->attrs, how->numAttrs)) return refuse(why);
-  return cudaLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,
-                          how->stream);
-}
 CALL(GetFuncBySymbol)(cudaFunction_t* function, const void* host) {
   auto it = by_host_.find(host);
   auto kernel = it == by_host_.end() ? table_.end() : find(table_, it->second);
@@ -61,7 +43,7 @@ REFUSED(sw_graph, "a graph")
 // clang-format off
 SAME(CreateTextureObject, sw_texture); SAME(CreateSurfaceObject, sw_surface);
 SAME(MallocArray, sw_array); SAME(Malloc3DArray, sw_array); SAME(StreamBeginCapture, sw_graph);
-SAME(GraphCreate, sw_graph);
+SAME(GraphCreate, sw_graph); SAME(ProfilerStart, sw_nothing); SAME(ProfilerStop, sw_nothing);
 SAME(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cudaOccupancyMaxActiveBlocksPerMultiprocessor);
 // clang-format on
 EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
@@ -105,5 +87,3 @@ CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   out->devicePointer = out->hostPointer = (void*)at;
   return kSuccess;
 }
-CALL(ProfilerStart)() { return kSuccess; }
-CALL(ProfilerStop)() { return kSuccess; }

@@ -10,32 +10,25 @@
 #define API(name) hip##name
 #define REGISTER(name) __hip##name
 #define ATTRIBUTE_OF(name) hipDeviceAttribute##name
+#define IN_CLUSTERS(attribute) false
 constexpr uint32_t kWave = 64;
 constexpr int kVersion = HIP_VERSION;
 #include "standin.h"
 
 EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, const char* name,
                                     size_t bytes, unsigned) {
-  auto it = find(globals_, {name, (const Module*)module});
-  if (it != globals_.end())
-    *host = (void*)it->second;
-  else if (allocate(host, bytes) != kSuccess)
-    return;
+  if (allocate(host, bytes) != kSuccess) return;
   memcpy(*host, initial, bytes);
-}
-CALL(LaunchCooperativeKernel)(const void*, dim3, dim3, void**, unsigned, Stream) {
-  return refuse("a cooperative launch was refused: its workgroups wait for each other");
+  auto it = find(globals_, {name, (const Module*)module});  // where the GPU has its address
+  if (it != globals_.end()) memcpy((void*)it->second, host, sizeof *host);
 }
 // clang-format off
 SAME(ExtLaunchKernel, hipLaunchKernel); SAME(ExtMallocWithFlags, hipMalloc);
 SAME(HostMalloc, hipMalloc); SAME(HostFree, hipFree); SAME(MemcpyWithStream, hipMemcpy);
 SAME(MemcpyHtoD, hipMemcpy); SAME(MemcpyDtoH, hipMemcpy); SAME(MemcpyDtoD, hipMemcpy);
 SAME(Init, sw_nothing); SAME(CtxDestroy, sw_nothing); SAME(DeviceGet, hipGetDevice);
+SAME(CtxCreate, hipStreamCreate);
 // clang-format on
-CALL(LaunchKernelExC)(const hipLaunchConfig_t* how, const void* host, void** arguments) {
-  return hipLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,
-                         how->stream);
-}
 
 CALL(OccupancyMaxPotentialBlockSize)(int* grid, int* block, const void*, size_t, int limit) {
   *block = limit ? std::min(limit, 256) : 256;
@@ -65,4 +58,3 @@ CALL(DeviceGetAttribute)(int* value, hipDeviceAttribute_t which, int) {
   DEVICE(ATTRIBUTE)
   return put(value, which == hipDeviceAttributeWallClockRate ? 2100000 : 0);
 }
-CALL(CtxCreate)(hipCtx_t* context, unsigned, hipDevice_t) { return made(context); }

@@ -15,6 +15,7 @@ struct thread_block {
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
   }
   static __device__ dim3 group_index() { return blockIdx; }
+  static __device__ dim3 thread_index() { return threadIdx; }
 };
 
 template <unsigned N, typename Parent = thread_block>

@@ -27,8 +27,7 @@
 
 #define CALL(name) EXPORT Error API(name)
 // A call that does here what another function does, whatever more it is given.
-#define SAME(name, as) \
-  extern "C" __attribute__((visibility("default"), alias(QUOTED(as)))) decltype(API(name)) API(name)
+#define SAME(name, as) asm(".globl " QUOTED(API(name)) "\n.set " QUOTED(API(name)) ", " QUOTED(as))
 
 typedef API(Error_t) Error;
 typedef API(Stream_t) Stream;
@@ -291,17 +290,6 @@ Error refuse(const char* what) {
 template <typename T>
 Error fill(void* at, T value, size_t count) {
   std::fill_n((T*)at, count, value);
-  return kSuccess;
-}
-
-template <typename T>
-Error made(T* out) {  // streams, events and other handles
-  return put(out, (T)calloc(1, 8));
-}
-
-template <typename T>
-Error freed(T handle) {
-  free((void*)handle);
   return kSuccess;
 }
 

@@ -43,6 +43,18 @@ CALL(LaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, si
   if (it == by_host_.end()) return failed(API(ErrorInvalidDeviceFunction));
   return launch(it->second, {grid, block, shared, stream}, arguments);
 }
+EXPORT Error sw_cooperative() {
+  return refuse("a cooperative launch was refused: its workgroups wait for each other");
+}
+CALL(LaunchKernelExC)(const API(LaunchConfig_t) * how, const void* host, void** arguments) {
+  for (auto one = how->attrs; one < how->attrs + how->numAttrs; one++) {
+    if (one->id == API(LaunchAttributeCooperative) && one->val.cooperative) return sw_cooperative();
+    if (IN_CLUSTERS(one))
+      return refuse("a launch of clusters was refused: their workgroups stay together");
+  }
+  return API(LaunchKernel)(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,
+                           how->stream);
+}
 CALL(FuncGetAttributes)(API(FuncAttributes) * out, const void*) {
   memset(out, 0, sizeof *out);
   out->maxThreadsPerBlock = 1024;
@@ -68,16 +80,18 @@ SAME(StreamWaitEvent, sw_nothing); SAME(MallocManaged, API(Malloc)); SAME(HostAl
 SAME(MallocHost, API(Malloc)); SAME(FreeAsync, API(Free)); SAME(FreeHost, API(Free));
 SAME(MemcpyAsync, API(Memcpy)); SAME(Memcpy2DAsync, API(Memcpy2D)); SAME(MemsetAsync, API(Memset));
 SAME(StreamCreateWithFlags, API(StreamCreate)); SAME(StreamCreateWithPriority, API(StreamCreate));
-SAME(EventCreateWithFlags, API(EventCreate)); SAME(RuntimeGetVersion, API(DriverGetVersion));
+SAME(EventCreateWithFlags, API(StreamCreate)); SAME(RuntimeGetVersion, API(DriverGetVersion));
 SAME(Memset2DAsync, API(Memset2D)); SAME(DeviceCanAccessPeer, API(GetDevice));
-SAME(StreamAttachMemAsync, sw_nothing);
+SAME(StreamAttachMemAsync, sw_nothing); SAME(MallocAsync, API(Malloc));
+SAME(MemcpyToSymbolAsync, API(MemcpyToSymbol));
+SAME(MemcpyFromSymbolAsync, API(MemcpyFromSymbol)); SAME(EventDestroy, API(StreamDestroy));
+SAME(LaunchCooperativeKernel, sw_cooperative); SAME(EventCreate, API(StreamCreate));
 // clang-format on
 
 // --- memory: calls
 // ----------------------------------------------------------------------------------------------------
 
 CALL(Malloc)(void** out, size_t bytes) { return allocate(out, bytes); }
-CALL(MallocAsync)(void** out, size_t bytes, Stream) { return allocate(out, bytes); }
 CALL(MallocPitch)(void** out, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 255) / 256 * 256;
   return allocate(out, *pitch * height);
@@ -113,17 +127,9 @@ CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_
   auto at = (char*)address_of(variable);
   return at ? move(at + offset, from, bytes) : failed(API(ErrorInvalidSymbol));
 }
-CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset,
-                          Direction kind, Stream) {
-  return API(MemcpyToSymbol)(variable, from, bytes, offset, kind);
-}
 CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
   auto at = (char*)address_of(variable);
   return at ? move(to, at + offset, bytes) : failed(API(ErrorInvalidSymbol));
-}
-CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset,
-                            Direction kind, Stream) {
-  return API(MemcpyFromSymbol)(to, variable, bytes, offset, kind);
 }
 
 // --- the device
@@ -160,11 +166,7 @@ CALL(GetDeviceCount)(int* count) { return put(count, 1); }
 CALL(GetDevice)(int* device) { return put(device, 0); }
 CALL(SetDevice)(int device) { return device ? failed(API(ErrorInvalidDevice)) : kSuccess; }
 CALL(DriverGetVersion)(int* version) { return put(version, kVersion); }
-CALL(GetLastError)() {
-  Error error = last_;
-  last_ = kSuccess;
-  return error;
-}
+CALL(GetLastError)() { return std::exchange(last_, kSuccess); }
 CALL(PeekAtLastError)() { return last_; }
 EXPORT const char* API(GetErrorString)(Error error) {
   return error ? "an error of the stand-in" : "no error";
@@ -178,8 +180,11 @@ EXPORT const char* API(GetErrorName)(Error error) {
 // --- streams and events: everything is over when it returns
 // ------------------------------------------------------------------
 
-CALL(StreamCreate)(Stream* stream) { return made(stream); }
-CALL(StreamDestroy)(Stream stream) { return freed(stream); }
+CALL(StreamCreate)(Stream* stream) { return put(stream, (Stream)calloc(1, 8)); }
+CALL(StreamDestroy)(Stream stream) {
+  free((void*)stream);
+  return kSuccess;
+}
 CALL(StreamAddCallback)(Stream stream, API(StreamCallback_t) call, void* with, unsigned) {
   call(stream, kSuccess, with);
   return kSuccess;
@@ -189,6 +194,4 @@ CALL(LaunchHostFunc)(Stream, API(HostFn_t) call, void* with) {
   return kSuccess;
 }
 CALL(DeviceGetStreamPriorityRange)(int* least, int* greatest) { return put(least, *greatest = 0); }
-CALL(EventCreate)(Event* event) { return made(event); }
-CALL(EventDestroy)(Event event) { return freed(event); }
 CALL(EventElapsedTime)(float* ms, Event, Event) { return put(ms, 1.0f); }

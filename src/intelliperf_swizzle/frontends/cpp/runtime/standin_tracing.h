@@ -214,7 +214,6 @@ bool compared(const std::string& key, const Kernel& kernel, const Configuration&
   bool all = false;
   if (kCanCompute && original.entry && edited.entry && file) {
     fill_implicit(how);
-    pace = Pace();
     auto compare = [&](int64_t t, int64_t p, bool keep) {
       Changes expected;
       at = difference(original, edited, how, arguments, t, p, expected);

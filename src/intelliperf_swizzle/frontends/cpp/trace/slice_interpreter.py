@@ -51,6 +51,7 @@ class Interpreter:
         update: is told what atomics do.
         folds: as of `decoding.folds`.
         folded: which outcomes there are of these.
+        deciding: the instruction of each load whose value decided, in the order of their numbers.
         computed: int64[workgroups, 3]; `arithmetic.Counts` of those that were run last, for the
             lanes of each; 0 in slices that do not count.
     """
@@ -64,6 +65,7 @@ class Interpreter:
     update: CurrentUpdate
     folds: Mapping[int, decoding.Fold] = field(default_factory=dict)
     folded: set[tuple[int, int]] = field(default_factory=set)
+    deciding: list[str] = field(default_factory=list)
 
     def run(
         self, programs: Int64Array, recorder: Observer, *, most_steps: int = _MOST_STEPS
@@ -181,8 +183,9 @@ class Interpreter:
     def _load(self, step: decoding.Step, mask: Mask) -> decoding.Number:
         address = self._sum(step.operands[0])
         number = self._loaded.get(self._uncast(step.operands[0]))
-        if number is not None:
+        if number is not None and number not in self._value_loads:
             self._value_loads[number] = self.memory.all_places
+            self.deciding.append(step.text)
         parts = tuple(
             self._read(terms.add(address, Sum(lane * step.bytes)), step, mask)
             for lane in range(step.lanes or 1)

@@ -147,9 +147,10 @@ class _Tracing:
                 hint="allocate it with the runtime, or guard the access",
             )
         if self._reads_what_is_written(trace, recorder) and not self._reads_its_own():
+            place = self._place_of_written(trace, recorder)
             raise TraceError(
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
-                "launch itself writes"
+                f"launch itself writes{f' ({place})' if place else ''}"
             )
         every, unseen = conflicts(self._kernel.slice, self._kernel.code.symbol, recorder.sites)
         folds = self._folds()
@@ -197,6 +198,19 @@ class _Tracing:
                 trace, self._memory.all_places, recorder.value_loads
             )
         return sharing.writes_any(trace, self._runner.read)
+
+    def _place_of_written(self, trace: records.Trace, recorder: TraceRecorder) -> str | None:
+        """Where what the launch writes is read and decides; or, if executed, may be."""
+        sliced, runner = self._kernel.slice, self._runner
+        if not isinstance(runner, slice_interpreter.Interpreter):
+            return next(filter(None, (place_of_touch(sliced, n) for n in sliced.conflicting)), None)
+        loads: dict[str, list[tuple[int, records.Int64Array, records.Int32Array]]] = {}
+        for text, load in zip(runner.deciding, recorder.value_loads, strict=False):
+            loads.setdefault(text, []).append(load)
+        places = self._memory.all_places
+        read = (text for text, own in loads.items()
+                if sharing.reads_what_is_written(trace, places, own))  # fmt: skip
+        return next(filter(None, map(self._kernel.line_of, read)), None)
 
     def _reads_its_own(self) -> bool:
         """Whether no thread loads from where it has stored before, or another one stores."""

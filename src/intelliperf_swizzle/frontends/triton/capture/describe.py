@@ -87,14 +87,12 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
         source=source,
         grid=grid,
         arguments=arguments,
-        constexprs=tuple(
-            name for name in values if _is_constexpr(signature.parameters[name].annotation)
-        ),
+        constexprs=tuple(name for name in values if _is_constexpr(signature.parameters[name])),
         options={
-            name: sources.constant(value)
+            name: plain
             for name, value in kwargs.items()
             if name not in signature.parameters
-            and sources.constant(value) is not sources.NOT_A_CONSTANT
+            and (plain := sources.constant(value)) is not sources.NOT_A_CONSTANT
         },
         storages={
             number: records.Storage(
@@ -280,5 +278,6 @@ def _integers(extents: Iterable[object]) -> tuple[int, ...]:
     return tuple(int(unwrapped(extent)) for extent in extents)
 
 
-def _is_constexpr(annotation: object) -> bool:
-    return getattr(annotation, "__name__", str(annotation)).rpartition(".")[2] == "constexpr"
+def _is_constexpr(parameter: inspect.Parameter) -> bool:
+    kind = parameter.annotation
+    return getattr(kind, "__name__", str(kind)).rpartition(".")[2] == "constexpr"

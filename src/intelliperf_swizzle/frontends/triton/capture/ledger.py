@@ -219,14 +219,9 @@ class Identity:
             storage = one.untyped_storage()
             storages.append(storage.data_ptr())
             seen += (one.dtype, one.shape, one.stride(), one.storage_offset(), storage.nbytes())
-        return (
-            plan,
-            grid,
-            plan.numbers(values) if plan.numbers else None,
-            others,
-            tuple(seen),
-            tuple(map(storages.index, storages)),
-        )
+        numbers = plan.numbers(values) if plan.numbers else None
+        shared = tuple(map(storages.index, storages))
+        return plan, grid, numbers, others, tuple(seen), shared
 
 
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 import re
@@ -13,6 +14,7 @@ import symtable
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
@@ -22,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction
 from intelliperf_swizzle.frontends.triton.overlay.runtime import identity
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
-_INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_module_names)
+_INSTALLED = {"triton", "torch", "numpy", "intelliperf_swizzle"} | sys.stdlib_module_names
 """Top-level modules that are there wherever a kernel is interpreted; all others are the user's."""
 
 _Uses: TypeAlias = dict[str, "_Uses"]
@@ -79,17 +81,15 @@ def read_source(
     Raises:
         UnreadableKernelError: a text is not in a file (`exec`), or is a lambda.
     """
-    reader = _SourceReader(python_function(kernel))
-    entry = reader.key_of(kernel)
+    read = _SourceReader(python_function(kernel))
+    entry = read.key_of(kernel)
     for function in passed:
-        reader.key_of(function)
+        read.key_of(function)
     plain: Any = kernel
     while not hasattr(plain, "src"):  # an autotuner or heuristics around it
         plain = plain.fn
-    source = KernelSource(
-        entry, reader.functions, identity(plain), reader.aggregates, reader.computed
-    )
-    return source, reader.keys
+    source = KernelSource(entry, read.functions, identity(plain), read.aggregates, read.computed)
+    return source, read.keys
 
 
 class _SourceReader:
@@ -105,8 +105,7 @@ class _SourceReader:
         function = python_function(jit_function)
         if id(function) not in self.keys:
             file = Path(function.__code__.co_filename)  # in a spawned process modules differ
-            key = self._new_key(f"{file.stem}.{function.__qualname__}")
-            self.keys[id(function)] = key
+            key = self.keys[id(function)] = self._new_key(f"{file.stem}.{function.__qualname__}")
             self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
             self.functions[key] = self._read(function)
             self._note_computed(function, self.functions[key])
@@ -155,6 +154,8 @@ class _SourceReader:
         """Notes what a function reads that no text decides."""
         scope, code = function.__globals__, self.kernel.__code__
         file = str(scope.get("__file__") or read.file)
+        if function is not self.kernel and not is_decided(file, read.name, "function"):
+            self.computed[read.name] = [f"{read.file}:{read.first_line}"]
         for name, (kind, value) in _leaves(read.names):
             root = name.partition(".")[0]
             local = root in function.__code__.co_freevars
@@ -214,16 +215,15 @@ class _SourceReader:
 
 _LASTING = ("aggregate", "attribute", "module", "unknown")
 _CONSTANTS = ("constant", "constexpr")
-_NAMES = re.compile(r"""'[^']*'|"[^"]*"|#.*|triton\.language|(?<![\w.])([A-Za-z_]\w*)""")
-_PURE = {"tl", "constexpr", "math", "float", "int", "True", "False", "None"}
+_PURE = {"tl", "constexpr", "math", "float", "int"}
 """What a constant may be made of, beside numbers and words."""
 
 
 def is_decided(file: str, name: str, kind: str) -> bool:
     """Whether text alone decides what a global is: no environment, file or GPU.
 
-    Its module sets it once, to what is made of literals and of `_PURE`, or defines or imports it;
-    and no module of the user's sets an attribute of that name.
+    Its module sets it once, under no condition, to what is made of literals and of `_PURE`, or
+    defines or imports it; and no module of the user's sets an attribute of that name.
 
     Args:
         file: of the module.
@@ -234,15 +234,33 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     modules = [one for named, one in [*sys.modules.items()] if not _is_installed(named)]
     files = {str(getattr(one, "__file__", None)) for one in modules}
     own = (_text(one) for one in files if one.endswith(".py") and "-packages" not in one)
-    outside = rf"(?<!self)\.{last} *=[^=]|setattr\(.*\b{last}\b|globals\(\).*\b{last}\b"
-    bound = re.findall(rf"^(.*)\b{root} *(?::[^=\n]+)?=(?!=) *(.*)$", _text(file), re.M)
-    defined = re.findall(rf"^( *)def {root}\b", _text(file), re.M)
+    setters = r"(setattr|\bpatch(\.\w+)?)\(|globals\(\)|\bvars\(|__dict__"
+    outside = rf"(?<!self)\.{last} *([-+*/|&^%@]|//|<<|>>)?=[^=]|({setters}).*\b{last}\b"
     if any(re.search(outside, one) for one in own):
         return False
-    if [before for before, _ in bound] == [""]:
-        made, names = bound[0][1], {*_NAMES.findall(bound[0][1])} - {""}
-        return names <= _PURE and made.count("(") == made.count(")")
-    return kind not in _CONSTANTS and not bound and defined in ([], [""])
+    bound = [top for name, top in _bindings(file) if name == root]
+    if len(bound) == 1 and isinstance(bound[0], (ast.Assign, ast.AnnAssign)) and bound[0].value:
+        made = ast.parse(ast.unparse(bound[0].value).replace("triton.language.", "tl."))
+        return {node.id for node in ast.walk(made) if isinstance(node, ast.Name)} <= _PURE
+    defines = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return kind not in _CONSTANTS and len(bound) < 2 and all(isinstance(x, defines) for x in bound)
+
+
+@functools.cache
+def _bindings(file: str) -> list[tuple[str, ast.stmt]]:
+    """The globals that a module binds, with the statement that does: of its top level, if known."""
+    tree = ast.parse(_text(file))
+    inner = (node for node in ast.walk(tree) if isinstance(node, ast.Global))
+    bound: list[tuple[str, ast.stmt]] = [(name, node) for node in inner for name in node.names]
+    for top in tree.body:
+        local = isinstance(top, (ast.FunctionDef, ast.ClassDef))
+        for node in [top] if local else ast.walk(top):
+            match node:
+                case ast.Name(name, ast.Store()) | ast.FunctionDef(name) | ast.ClassDef(name):
+                    bound.append((name, top))
+                case ast.alias(name, other):
+                    bound.append(((other or name).partition(".")[0], top))
+    return bound
 
 
 def _text(file: str) -> str:
@@ -296,11 +314,9 @@ def _triton_meaning(value: Any) -> tuple[Any, ...] | None:
 
 def _installed_meaning(value: object) -> tuple[Any, ...] | None:
     """The place of an object of Triton, torch, NumPy or the standard library, if it has one."""
-    if is_jit_function(value):
-        value_module, name = python_function(value).__module__, python_function(value).__name__
-    else:
-        value_module = getattr(value, "__module__", None) or type(value).__module__
-        name = getattr(value, "__qualname__", None) or str(value).rpartition(".")[2]
+    plain = python_function(value) if is_jit_function(value) else value
+    value_module = getattr(plain, "__module__", None) or type(plain).__module__
+    name = getattr(plain, "__qualname__", None) or str(plain).rpartition(".")[2]
     if not isinstance(value_module, str) or not _is_installed(value_module):
         return None
     for place in (value_module, value_module.rpartition(".")[0], value_module.partition(".")[0]):
@@ -314,42 +330,29 @@ def _is_installed(module: str) -> bool:
 
 
 def _definition(name: str, text: str) -> ast.FunctionDef:
-    try:
-        body = ast.parse(text).body
-    except SyntaxError:
-        body = []
-    for node in body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            node.decorator_list = []
-            return node
+    with suppress(SyntaxError):
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                node.decorator_list = []
+                return node
     raise UnreadableKernelError(f"`{name}` is not written as a `def`")
 
 
 def _names_read(definition: ast.FunctionDef) -> set[str]:
     """Names that the function takes from outside: body, annotations, default values."""
-    (table,) = symtable.symtable(ast.unparse(definition), "<kernel>", "exec").get_children()[:1]
-    names: set[str] = set()
-    tables = [table]
-    while tables:
-        table = tables.pop()
-        names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    tables = [symtable.symtable(ast.unparse(definition), "<kernel>", "exec")]
+    for table in tables:
         tables += table.get_children()
-    outside = [definition.args, *([definition.returns] if definition.returns else [])]
-    for part in outside:
-        names |= {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
-    return names
+    symbols = (symbol for table in tables for symbol in table.get_symbols())
+    return {one.get_name() for one in symbols if one.is_global() and not one.is_assigned()}
 
 
 def _attributes_read(definition: ast.FunctionDef) -> _Uses:
     """For each name the attributes read below it, as a tree."""
     uses: _Uses = {}
     for node in ast.walk(definition):
-        path: list[str] = []
-        while isinstance(node, ast.Attribute):
-            path.append(node.attr)
-            node = node.value
-        if path and isinstance(node, ast.Name):
-            branch = uses.setdefault(node.id, {})
-            for attribute in reversed(path):
-                branch = branch.setdefault(attribute, {})
+        path = ast.unparse(node).split(".") if isinstance(node, ast.Attribute) else []
+        branch = uses
+        for name in path if all(map(str.isidentifier, path)) else ():
+            branch = branch.setdefault(name, {})
     return uses

@@ -185,8 +185,7 @@ def _back(one: Op | str, sources: Sources) -> Iterator[Op | str]:
         for inner in op.walk():
             yield inner
             yield from inner.results
-            yield from (arg for region in inner.regions for block in region
-                        for arg in block.args)  # fmt: skip
+            yield from (arg for block in inner.blocks() for arg in block.args)
     if around.name != "tt.func":
         yield around
     yield from sources.before(one)

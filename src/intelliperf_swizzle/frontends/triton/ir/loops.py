@@ -24,6 +24,7 @@ from intelliperf_swizzle.frontends.triton.ir.flow import asks_where_it_runs, of_
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, VALUE, Kernel, Op
 
 _LOOPS = ("scf.for", "scf.while")
+_TICKET = "which program takes a tile is decided by an atomic operation while it runs"
 _COUNTING = frozenset(
     "arith." + name for name in ("addi", "subi", "muli", "andi", "cmpi", "extsi", "index_cast")
 )
@@ -97,14 +98,9 @@ class _Judge:
     def __init__(self, kernel: Kernel, op: Op, own: set[str]) -> None:
         self._kernel, self._op, self._own = kernel, op, own
         self._linear = partial(linear, kernel)
-        self._inside = {
-            value
-            for inner in op.walk()
-            for value in (
-                *(inner.results if inner is not op else ()),
-                *(arg for region in inner.regions for block in region for arg in block.args),
-            )
-        }
+        blocks = [block for inner in op.walk() for block in inner.blocks()]
+        results = (value for block in blocks for made in block.ops for value in made.results)
+        self._inside = {*results, *(arg for block in blocks for arg in block.args)}
         self._body = op.regions[-1][0]
         self._end = op.last(len(op.regions) - 1)
         self._slots = list(self._carried())
@@ -143,10 +139,7 @@ class _Judge:
         for slot in self._slots:
             op = self._kernel.defs.get(slot.first)
             if slot.arg and op is not None and op.name.startswith("tt.atomic"):
-                reason = (
-                    "which program takes a tile is decided by an atomic operation while it runs"
-                )
-                return JudgedLoop(self._op, reasons=[reason])
+                return JudgedLoop(self._op, reasons=[_TICKET])
         return None
 
     # --- how it counts --------------------------------------------------------------------------
@@ -177,9 +170,7 @@ class _Judge:
         """The bound of `first + turn * step` for turns up to `cdiv(bound - first, step)`."""
         terms = self._linear(value)
         step = terms.pop(self._op.induction, 0)
-        if not step or not any(term in self._own for term in terms):
-            return ()
-        if any(term and (term in self._inside) for term in terms):
+        if not step or self._own.isdisjoint(terms) or not self._inside.isdisjoint(terms):
             return ()
         trips = self._kernel.defs.get(self._op.stop)
         if trips is None or trips.name != "arith.divsi":
@@ -202,9 +193,8 @@ class _Judge:
             step = self._step(slot)
             if step is None:
                 continue
-            for test in self._tests(condition):
-                if test.operands[0] != arg or not test.text.startswith(("slt", "sle")):
-                    continue
+            tests = self._tests(condition)
+            for test in (one for one in tests if self._is_end(one, arg)):
                 judged.counter, judged.first, judged.step = slot.arg, slot.first, step
                 judged.number, judged.stop = slot.arg, test.operands[1]
                 judged.ends = tuple(self._bounds(judged.stop))
@@ -212,7 +202,7 @@ class _Judge:
             if judged.number:
                 if any(op.name not in _COUNTING | {"scf.condition"} for op in before.ops):
                     judged.reasons.append("its condition does more than compare")
-                others = [t for t in self._tests(condition) if not self._is_end(t, arg)]
+                others = [test for test in tests if not self._is_end(test, arg)]
                 judged.base = self._base(judged, slot, others, arg)
                 return True
         return False
@@ -288,9 +278,8 @@ class _Judge:
             judged.reasons.append(f"{name} is carried from one tile to the next{place}")
         judged.same = tuple(same)
         for slot in self._slots:
-            readers = [
-                op for op in self._kernel.uses.get(slot.result, ()) if op.name != "scf.yield"
-            ]
+            uses = self._kernel.uses.get(slot.result, [])
+            readers = [op for op in uses if op.name != "scf.yield"]
             if readers and slot.arg != judged.number:
                 line = self._kernel.line(readers[0])
                 judged.reasons.append(f"{self._name(slot)} is read after the loop ({line})")

@@ -89,10 +89,13 @@ class Op:
     def walk(self) -> Iterator[Op]:
         """Itself and all operations in it, in the order of the text."""
         yield self
-        for region in self.regions:
-            for block in region:
-                for op in block.ops:
-                    yield from op.walk()
+        for block in self.blocks():
+            for op in block.ops:
+                yield from op.walk()
+
+    def blocks(self) -> Iterator[Block]:
+        """The basic blocks of its regions."""
+        return (block for region in self.regions for block in region)
 
     def parents(self) -> Iterator[Op]:
         """The operations around it, the nearest first; a function is the last."""
@@ -145,10 +148,9 @@ class Kernel:
     def _enter(self, op: Op) -> None:
         for value in op.operands:
             self.uses.setdefault(value, []).append(op)
-        for region in op.regions:
-            for block in region:
-                self.types.update(zip(block.args, block.arg_types, strict=True))
-                self.owner.update({arg: (op, i) for i, arg in enumerate(block.args)})
+        for block in op.blocks():
+            self.types.update(zip(block.args, block.arg_types, strict=True))
+            self.owner.update({arg: (op, i) for i, arg in enumerate(block.args)})
         self.defs.update(dict.fromkeys(op.results, op))
         kinds = _result_types(op)
         if len(kinds) != len(op.results):

@@ -31,29 +31,33 @@ def rules_of(
 ) -> tuple[Mapping[str, object], ...]:
     """A swizzle for the kernel of a launch, as an entry of a file of swizzles.
 
-    It is for the constexprs of `configs` alone, if there are some. A kernel whose loop takes tiles
-    by a number is compiled from its text with the swizzle in it: `runtime` renumbers programs.
+    It is for what `configs` say that is compiled in alone, if there are some. A kernel whose loop
+    takes tiles by a number is compiled from its text with the swizzle in it, as `runtime` renumbers
+    programs.
 
-    Empty if the kernel cannot be known again, or if there is no such text.
+    Empty if the kernel cannot be known again, if there is no such text, or if `configs` have values
+    that are not known yet when it is compiled.
     """
-    if not launch.source.identity or (launch.loop and not text):
+    named = {n for one in configs for n, v in one.items() if "[" in n or isinstance(v, float)}
+    late = named - {*launch.constexprs, *launch.source.computed}
+    if not launch.source.identity or (launch.loop and not text) or late:
         return ()
+    told = [
+        {n.replace(".dtype.", "."): getattr(v, "name", v) for n, v in c.items()} for c in configs
+    ]
     rule: dict[str, object] = {
         **launch.source.identity,
         "swizzle": swizzle.text,
         "target": target.name,
-        "configs": [{n: getattr(v, "name", v) for n, v in one.items()} for one in configs],
+        "configs": told,
     }
     if launch.loop:
         return ({**rule, "text": text[text.index("def ") :]},)
     axes = launched_axes(launch.grid)
     code = emit_triton(swizzle, range(axes), axes=axes, **target.inputs)
-    rule |= {
-        "lines": code.lines,
-        "outputs": {str(axis): expression for axis, expression in code.outputs.items()},
-        "reads": sorted(swizzle.names & launch.constants.keys()),
-    }
-    return (rule,)
+    outputs = {str(axis): expression for axis, expression in code.outputs.items()}
+    reads = sorted(swizzle.names & launch.constants.keys())
+    return ({**rule, "lines": code.lines, "outputs": outputs, "reads": reads},)
 
 
 def applying(swizzles: Path, environment: Mapping[str, str]) -> Mapping[str, str]:

@@ -31,6 +31,7 @@ VARIABLE = "INTELLIPERF_SWIZZLE_OVERLAY"  # names a file of swizzles to whoever 
 FORMAT = 1
 _FUNCTION = "swizzled_program_ids"
 _READ = re.compile(r"(%[\w$.-]+) = tt\.get_program_id ([xyz]) : i32(.*)")
+_ARGUMENT = re.compile(r'(%[\w$.-]+): (i32|i64)\b[^%]*?loc\("(\w+)"')  # an integer
 _GENERATED = "torch._inductor"  # whose kernels have other names and modules in each process
 _active: dict[str, list[dict[str, Any]]] = {}
 _warned: set[str] = set()
@@ -89,11 +90,10 @@ def source_digest(kernel: Any) -> str:
             texts.add(text)
             names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
             values = [*known.globals.values(), *known.nonlocals.values()]
-            modules = [value for value in values if inspect.ismodule(value)]
-            inner = [getattr(module, name, None) for module in modules for name in names]
-            classes = [value for value in (*values, *inner) if isinstance(value, type)]
-            inner += [method for one in classes for method in vars(one).get("hash_attrs", ())]
-            left += [v for v in (*values, *inner) if isinstance(v, ConstexprFunction | JITFunction)]
+            values += [getattr(m, n, None) for m in values if inspect.ismodule(m) for n in names]
+            classes = [value for value in values if isinstance(value, type)]
+            values += [method for one in classes for method in vars(one).get("hash_attrs", ())]
+            left += [v for v in values if isinstance(v, ConstexprFunction | JITFunction)]
     return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:32]
 
 
@@ -119,12 +119,26 @@ def _key(kernel: Any) -> str:
     return f"{_module(kernel)}:{source_digest(kernel) if generated else kernel.fn.__name__}"
 
 
+def _compiled_in(source: Any, name: str) -> Any:
+    """What a kernel is compiled with under a name: a constexpr, a pointer's type, a global."""
+    from triton.language import str_to_ty
+
+    kernel, function, (root, *inner) = source.fn, source.fn.fn, name.split(".")
+    scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    fixed = {kernel.arg_names[at[0]]: one for at, one in source.constants.items() if not at[1:]}
+    types = {n: str_to_ty(one, None) for n, one in source.signature.items() if one[:1] == "*"}
+    found = {**scope, **dict.fromkeys(kernel.arg_names, ...), **types, **fixed}.get(root, ...)
+    value = functools.reduce(lambda one, part: getattr(one, part, ...), inner, found)
+    value = getattr(value, "value", value)
+    return getattr(value, "name", value)
+
+
 def _rule_for(source: Any) -> Any:
-    """The first rule for the constexprs of an `ASTSource`, or its own: `swizzle_rule`."""
-    values = {name: source.constants.get((at,), ...) for at, name in enumerate(source.fn.arg_names)}
+    """The first rule for what an `ASTSource` is compiled with, or its own: `swizzle_rule`."""
     own = getattr(source.fn, "swizzle_rule", None)
     for rule in [own] if own else _active.get(_key(source.fn), ()) if _active else ():
-        if any(config.items() <= values.items() for config in rule.get("configs") or [{}]):
+        configs = rule.get("configs") or [{}]
+        if any(one == {name: _compiled_in(source, name) for name in one} for one in configs):
             changed = [name for name, value in identity(source.fn).items() if rule[name] != value]
             if own or changed in ([], ["kernel"]):  # the name of what is generated is not its own
                 return rule
@@ -177,66 +191,52 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
     manager = ir.pass_manager(context)
     passes.common.add_inliner(manager)
     manager.run(module, "inline")
-    entry = (text := module.str()).index("tt.func public")
-    head, _, rest = text[entry:].partition(") attributes")
+    head, _, rest = (text := module.str()).partition(" public ")[2].partition(") attributes")
     read = {"xyz".index(one[2]) for one in _READ.finditer(text)}
     if not (axes := sorted(read & set(map(int, rule["outputs"])))):
         return module
-    values = {name: _argument(source, name, head) for name in rule["reads"]}
-    if None in values.values():
+    arguments = {one[3]: (one[1], one[2]) for one in _ARGUMENT.finditer(head)}
+    values = {name: arguments.get(name) or _compiled_in(source, name) for name in rule["reads"]}
+    if not all(isinstance(value, int | tuple) for value in values.values()):
         return _warn(rule, "an argument that its swizzle reads is no integer") or module
     given = {name: value for name, value in values.items() if isinstance(value, tuple)}
     if given and len(_READ.findall(text)) > len(_READ.findall(rest[: rest.index("\n  }")])):
         return _warn(rule, "a function that is not inlined reads a program id") or module
-    function = _swizzle_function(rule, axes, values, plain)
+    function = _swizzle_function(rule, axes, values, given, plain)
     applied_to.append(rule["kernel"])
     body = _READ.sub(functools.partial(_call, axes, list(given.values())), text)
+    body = body.replace("  tt.func ", f"{function}  tt.func ", 1)
     with tempfile.TemporaryDirectory() as folder:
-        (file := Path(folder) / "swizzled.ttir").write_text(
-            body.replace("  tt.func ", f"{function}  tt.func ", 1), "utf-8"
-        )
+        (file := Path(folder) / "swizzled.ttir").write_text(body, "utf-8")
         module = ir.parse_mlir_module(str(file), context)
     module.context = context
     return module
 
 
-def _argument(source: Any, name: str, head: str) -> int | tuple[str, str] | None:
-    """An argument that is compiled in, or its value in the IR and its type; None if no integer."""
-    value = source.constants.get((source.fn.arg_names.index(name),))
-    if value is not None:
-        return int(value) if isinstance(value, int) else None
-    found = re.search(rf'(%[\w$.-]+): (i32|i64)\b[^%]*?loc\("{re.escape(name)}"', head)
-    return (found[1], found[2]) if found else None
-
-
 def _call(axes: Sequence[int], given: Sequence[tuple[str, str]], read: re.Match[str]) -> str:
-    name, axis, rest = read[1], "xyz".index(read[2]), read[3]
+    name, axis, rest, at = read[1], "xyz".index(read[2]), read[3], read.start()
     if axis not in axes:
         return read[0]
-    values, kinds = (", ".join(one[at] for one in given) for at in (0, 1))
-    types_ = f"({kinds}) -> ({', '.join(['i32'] * len(axes))})"
-    all_, zero = f"%swizzled_{read.start()}", f"%zero_{read.start()}"
-    called = f"{all_}:{len(axes)} = tt.call @{_FUNCTION}({values}) : {types_}{rest}"
+    values, kinds = (", ".join(one[part] for one in given) for part in (0, 1))
+    all_, zero, i32s = f"%swizzled_{at}", f"%zero_{at}", ", ".join(["i32"] * len(axes))
+    called = f"{all_}:{len(axes)} = tt.call @{_FUNCTION}({values}) : ({kinds}) -> ({i32s}){rest}"
     chosen = f"{name} = arith.addi {all_}#{axes.index(axis)}, {zero} : i32{rest}"
     return f"{called}\n    {zero} = arith.constant 0 : i32{rest}\n    {chosen}"
 
 
-def _swizzle_function(
-    rule: dict[str, Any], axes: Sequence[int], values: dict[str, Any], plain: Any
-) -> str:
+def _swizzle_function(rule: Any, axes: Sequence[int], values: Any, given: Any, plain: Any) -> str:
     """The swizzle as a function of the IR, compiled by Triton from the rule's lines."""
     from triton.compiler.compiler import ASTSource
 
-    given = {name: value for name, value in values.items() if isinstance(value, tuple)}
-    fixed = [f"{name} = {value}" for name, value in values.items() if name not in given]
+    fixed = [f"{name} = {int(value)}" for name, value in values.items() if name not in given]
     names = ", ".join(given)
     results = "".join(f"tl.cast({rule['outputs'][str(axis)]}, tl.int32), " for axis in axes)
     calls = "".join(f"    tl.store(out + {n}, got[{n}])\n" for n in range(len(axes)))
+    body = "\n    ".join((*fixed, *rule["lines"], f"return ({results})"))
     text = (
         f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef {_FUNCTION}({names}):\n"
-        + "".join(f"    {line}\n" for line in (*fixed, *rule["lines"]))
-        + f"    return ({results})\n\n\n@triton.jit\ndef caller(out, {names}):\n"
-        + f"    got = {_FUNCTION}({names})\n{calls}"
+        f"    {body}\n\n\n@triton.jit\n"
+        f"def caller(out, {names}):\n    got = {_FUNCTION}({names})\n{calls}"
     )
     with tempfile.TemporaryDirectory() as folder:  # Triton reads a function's text from its file
         (file := Path(folder) / f"swizzle_{hash(text)}.py").write_text(text, "utf-8")

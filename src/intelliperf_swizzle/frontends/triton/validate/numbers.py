@@ -119,14 +119,8 @@ def _wrong_program(one: EditedLaunch, edited: Kernel, number: Renumbered) -> str
     computed = Scalars(one.launch, edited).value(number.value, programs, entry=own)
     tile, axis = one.tile, number.number
     proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
-    wrong = np.flatnonzero(computed != proved)
-    if not len(wrong):
-        return None
-    at = int(wrong[0])
-    return (
-        f"the emitted code gives program {at} the program id {computed[at]} along axis {axis}, "
-        f"the proof {proved[at]} ({len(wrong)} programs differ)"
-    )
+    told = f"program {{}} the program id {{}} along axis {axis}"
+    return _first_wrong(computed, proved, told, "programs")
 
 
 def _wrong_tile(
@@ -149,11 +143,14 @@ def _wrong_tile(
     }
     programs = loop.program.astype(np.int64)
     computed = Scalars(one.launch, edited).value(number.value, programs, known)
-    wrong = np.flatnonzero(computed != tile)
+    return _first_wrong(computed, tile, "number {} the tile {}", "tiles")
+
+
+def _first_wrong(computed: Array, proved: Array, told: str, what: str) -> str | None:
+    """Where computed numbers are not those of the proof, in words."""
+    wrong = np.flatnonzero(computed != proved)
     if not len(wrong):
         return None
     at = int(wrong[0])
-    return (
-        f"the emitted code gives number {at} the tile {computed[at]}, the proof {tile[at]} "
-        f"({len(wrong)} tiles differ)"
-    )
+    given = f"the emitted code gives {told.format(at, computed[at])}, the proof {proved[at]}"
+    return f"{given} ({len(wrong)} {what} differ)"

@@ -111,7 +111,7 @@ class Plan:
         self.types: dict[str, operations.Type] = {
             v: tensor_of(text) for v, text in kernel.types.items()
         }
-        for block in (b for op in kernel.every() for region in op.regions for b in region):
+        for block in (block for op in kernel.every() for block in op.blocks()):
             self._prepare(block)
 
     def _prepare(self, block: BasicBlock) -> None:
