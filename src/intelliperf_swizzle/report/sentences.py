@@ -199,11 +199,8 @@ def numbers(run: records.Run) -> list[Row]:
     rows = comparison(run.baseline, run.best.measurement if run.best else None)
     if run.predicted is None:
         return rows
-    guessed = {
-        row.name: row
-        for row in comparison(run.predicted, run.best.predicted if run.best else None)
-        if row.source == "modelled"
-    }
+    predicted = comparison(run.predicted, run.best.predicted if run.best else None)
+    guessed = {row.name: row for row in predicted if row.source == "modelled"}
     beside: list[Row] = []
     for row in rows:
         beside.append(row)

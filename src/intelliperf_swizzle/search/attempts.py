@@ -55,10 +55,8 @@ class Attempts:
     @property
     def screened(self) -> list[stages.Screened]:
         """Every permutation so far with its attempt as it stands now, by number."""
-        current = [
-            replace(one, attempt=self._history.current(one.attempt))
-            for one in self._screened.values()
-        ]
+        known = self._screened.values()
+        current = [replace(each, attempt=self._history.current(each.attempt)) for each in known]
         return sorted(current, key=lambda one: one.attempt.number)
 
     def promising(self, attempts: Sequence[Attempt], least: float | None) -> list[stages.Screened]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -238,9 +239,7 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
     """A number for what each tile touches, in its order: int64[tiles], wrapping."""
     shapes = [
         hash((int(kind), trace.shape_line[a:b].tobytes(), trace.shape_sectors[a:b].tobytes()))
-        for kind, a, b in zip(
-            trace.shape_kind, trace.shape_offset[:-1], trace.shape_offset[1:], strict=True
-        )
+        for kind, (a, b) in zip(trace.shape_kind, pairwise(trace.shape_offset), strict=True)
     ]
     with np.errstate(over="ignore"):
         first = np.repeat(trace.tile_offset[:-1], np.diff(trace.tile_offset))

@@ -178,11 +178,9 @@ class OnModel:
 
     def _build(self, one: Edited) -> dict[str, Build]:
         """The edited kernel in each way in which it is launched; raises BuildError."""
-        setting = self._setting
-        return {
-            compiled_as(launch): self._setup.language.build(launch, self._setup.target, one.edit)
-            for launch in variants([traced.launch for traced in setting.subject.traced])
-        }
+        build, target = self._setup.language.build, self._setup.target
+        launches = variants([traced.launch for traced in self._setting.subject.traced])
+        return {compiled_as(launch): build(launch, target, one.edit) for launch in launches}
 
     def _evaluate(self, one: Edited, measured: Measurement | ProfileError) -> Evaluated:
         if isinstance(measured, ProfileError):
