@@ -227,8 +227,8 @@ def join(boxes: Sequence[Box]) -> Box | None:
     Raises:
         NotProvedError: they do not.
     """
-    names = sorted({one for box in boxes for part in (box.first, *sum(box.digits, ()))
-                    for one in part.symbols})  # fmt: skip
+    parts = (part for box in boxes for part in (box.first, *sum(box.digits, ())))
+    names = sorted({name for part in parts for name in part.symbols})
     sample = {name: 1009 + 131 * at for at, name in enumerate(names)}
     left = sorted(boxes, key=lambda box: box.first(sample))
     while len(left) > 1:

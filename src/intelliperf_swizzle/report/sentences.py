@@ -144,9 +144,9 @@ def _obstacle(run: records.Run) -> str:
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
         "not measured", "not validated",
     )  # fmt: skip
-    verdicts = [one.verdict for kinds in (stopped, ("no difference",)) for one in run.attempts
-                if one.verdict.kind in kinds]  # fmt: skip
-    first = next(iter(verdicts), None)
+    verdicts = [attempt.verdict for attempt in run.attempts]
+    alike = (verdict for verdict in verdicts if verdict.kind == "no difference")
+    first = next((verdict for verdict in verdicts if verdict.kind in stopped), next(alike, None))
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
 
 

@@ -82,11 +82,8 @@ def find_parameters(case: WhatIf, subject: Subject) -> Iterator[Alternative]:
     for name in _renumbering(language, launch, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
         traces = language.trace_each([_with_arguments(launch, {name: one}) for one in values])
-        same = {
-            value: one
-            for value, one in zip(values, traces, strict=True)
-            if one is not None and _renumbers(tiles, _work(one))
-        }
+        made = ((value, trace) for value, trace in zip(values, traces, strict=True) if trace)
+        same = {value: trace for value, trace in made if _renumbers(tiles, _work(trace))}
         for value, measured in zip(same, on_all_cores(case.replay, same.values()), strict=True):
             yield _alternative("parameter", measured, arguments={name: value})
 
