@@ -276,24 +276,30 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def could_still_win(
-    waiting: Sequence[Attempt], measured: Sequence[Attempt], rank: Sequence[str] = RANK
+    waiting: Sequence[Attempt],
+    measured: Sequence[Attempt],
+    rank: Sequence[str] = RANK,
+    needed: float | None = None,
 ) -> list[Attempt]:
     """Those of the screened attempts that can turn out better than all that are measured.
 
-    A replay may exceed the screened rate by as much as one has so far. All of them where none that
-    is measured is better than the baseline, or the hit rate does not come first.
+    A replay may exceed the screened rate by as much as one has so far. All of them where none is
+    measured, or the hit rate does not come first. Where none that is measured is better than the
+    baseline, those that can reach the hit rate that is `needed` for that; None = that is no matter
+    of the hit rate.
     """
     better = [
         one.measurement.l2_hit_rate for one in measured if one.measurement and one.verdict.gains
     ]
-    if not better or _criteria(_eligible(measured), rank)[0][0] != "l2_hit_rate":
+    by_hits = not better or _criteria(_eligible(measured), rank)[0][0] == "l2_hit_rate"
+    if not (measured and by_hits and (better or needed)):
         return list(waiting)
     excess = [
         one.measurement.l2_hit_rate - one.screened_l2_hit_rate
         for one in measured
         if one.measurement and one.screened_l2_hit_rate is not None
     ]
-    least = max(better) + NOISE_BAND - max(0.0, *excess)
+    least = (max(better) + NOISE_BAND if better else needed or 0.0) - max([0.0, *excess])
     return [one for one in waiting if (one.screened_l2_hit_rate or 0.0) >= least]
 
 

@@ -9,6 +9,7 @@ import enum
 import inspect
 import math
 import os
+import sys
 import types
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from intelliperf_swizzle.frontends.triton.capture.sources import (
     is_decided,
     read_source,
 )
+from intelliperf_swizzle.frontends.triton.ir import loops
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.frontends.triton.source.reads import find_reads
 
@@ -267,3 +269,10 @@ def test_what_is_defined_or_imported_under_no_condition_is_decided(
 ) -> None:
     (tmp_path / "module.py").write_text(f"{text}\n")
     assert is_decided(str(tmp_path / "module.py"), "NAME", "function") is decided
+
+
+def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> None:
+    """`ir.loops` sets an attribute `step`."""
+    assert loops.__name__ in sys.modules
+    (tmp_path / "module.py").write_text("def step(x): pass\n")
+    assert is_decided(str(tmp_path / "module.py"), "step", "function")

@@ -72,6 +72,8 @@ def test_what_cannot_win_any_more_is_out_of_reach() -> None:
     assert could_still_win(waiting, measured[:1]) == [], "none has exceeded it"
     worse = [replace(one, verdict=Verdict("slower", "")) for one in measured]
     assert could_still_win(waiting, worse) == waiting
+    assert [one.number for one in could_still_win(waiting, worse, needed=0.806)] == [3, 4]
+    assert could_still_win(waiting, [], needed=0.9) == waiting, "none is replayed yet"
     assert could_still_win(waiting, measured, ("time", "l2_hit_rate")) == waiting
 
 

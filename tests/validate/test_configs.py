@@ -139,6 +139,20 @@ def test_numbers_that_decide_are_tested_when_the_kernel_runs(tmp_path: Path) -> 
     assert TRITON.find_difference([(other, np.arange(20))], limited) is None
 
 
+def test_a_tensor_that_might_be_none_is_tested(tmp_path: Path) -> None:
+    """Where nobody looked at the kernel that is compiled without it."""
+    text = CHAINED.replace("w, n,", "w, mask, n,").replace("SPLIT > 1", "mask is None")
+    arguments = {"x": ("fp32", (320,)), "w": ("int32", (21,)), "mask": ("int32", (21,)), "n": 320}
+    path = write_kernel(tmp_path, text)
+    launch = launch_of(path, "chained", (20,), arguments, {"SPLIT": 1, "B": 16})
+    limited = edit(replace(launch, fixed=("mask",)))
+    assert "+    if mask is not None:" in limited.diff
+    assert limited.rules[0]["configs"] == [{"mask": "pointer<int32>"}]
+    assert TRITON.find_difference([(launch, np.arange(20)[::-1].copy())], limited) is None
+    without = replace(launch, arguments={**launch.arguments, "mask": None})
+    assert TRITON.find_difference([(without, np.arange(20))], limited) is None
+
+
 def test_tiles_of_a_loop_keep_their_order_too(tmp_path: Path) -> None:
     [launch], reasons = TRITON.with_loops([replace(tuned(tmp_path, LOOPED), grid=(4, 1, 1))], None)
     assert launch.loop, reasons

@@ -209,13 +209,38 @@ def test_recorded_addresses_lead_to_recorded_memory(tmp_path: Path) -> None:
 
 
 def test_an_address_that_leads_nowhere_is_told_with_its_line(tmp_path: Path) -> None:
-    found = trace_here(addressed(tmp_path, [(1 << 40) + 128, 1 << 41]), tmp_path)
-    assert found.unresolved[0].startswith("test_values.py:")
+    launch = addressed(tmp_path, [(1 << 40) + 128, 1 << 41])
+    assert trace_here(launch, tmp_path).unresolved[0].startswith("test_values.py:")
+    with pytest.raises(TraceError, match=r"test_values\.py:\d+ reaches outside of every tensor"):
+        trace_here(launch, tmp_path, inside=True)  # goes no further
 
 
 def test_addresses_that_were_not_recorded_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="contents of table were not recorded"):
         trace_here(addressed(tmp_path, [0], known=False), tmp_path)
+
+
+@triton.jit
+def assumes(o, stride, n):
+    pid = tl.program_id(0)
+    tl.assume(stride > 0)
+    tl.assume(pid >= 0)
+    tl.assume(pid < n)
+    if stride > 0:
+        tl.assume(pid > n)
+    tl.store(o + pid, pid)
+
+
+@pytest.mark.parametrize(("stride", "n", "false"), [(8, 4, []), (0, 3, [3, 5])])
+def test_a_false_assumption_is_told_with_its_line(
+    tmp_path: Path, stride: int, n: int, false: list[int]
+) -> None:
+    given = {"o": np.zeros(4, np.int32), "stride": stride, "n": n}
+    found = trace_here(record(Case(assumes, (4, 1, 1), given), tmp_path), tmp_path)
+    first = assumes.fn.__code__.co_firstlineno
+    assert [note.partition(": ")[0] for note in found.notes] == [
+        f"test_values.py:{first + line}" for line in false
+    ]
 
 
 def test_ends_of_a_sum_are_picked_without_the_sum() -> None:

@@ -46,8 +46,8 @@ def modelled(setting: EvaluationContext, one: Screened, *, causes: bool = False)
     return model_swizzle(one.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 20
-
+FEWEST_MODELLED = 8
+"""However long a replay takes."""
 
 WAVE = 4
 """Finalists that are replayed before it is asked which others can still win."""
@@ -111,8 +111,11 @@ class OnModel:
         """Those that can still win; all of them where a profiler decides."""
         if self._setup.profiler:
             return waiting
-        attempts = [one.attempt for one in done]
-        reach = rank.could_still_win(waiting, attempts, self._setup.formula.rank)
+        attempts, read = [one.attempt for one in done], self.baseline
+        tells_time = self._setting.subject.tells_time(self._setup.target)
+        by_hits = not tells_time and read.imbalance is None and read.modelled_time_ms
+        needed = read.l2_hit_rate + rank.MODEL_RATE_ERROR if by_hits else None
+        reach = rank.could_still_win(waiting, attempts, self._setup.formula.rank, needed)
         numbers = {one.number for one in reach} | self._always
         return [one for one in waiting if one.number in numbers]
 

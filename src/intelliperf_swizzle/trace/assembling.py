@@ -43,6 +43,7 @@ class TraceRecorder(Observer):
             a line once.
         loop: whose tiles are traced apart; `number` says when one begins.
         where: where in the source the access is that is being made.
+        inside: whether an access outside of every storage ends the trace.
         unresolved: where in the source something outside of every storage is accessed.
         atomics: the words that atomics update.
         site_outside: of the first access outside of every storage; None = there is none.
@@ -55,6 +56,7 @@ class TraceRecorder(Observer):
     wave_lanes: int = 0
     loop: TileLoop | None = None
     where: Callable[[], str] = lambda: ""
+    inside: bool = False
 
     def __post_init__(self) -> None:
         self.unresolved: dict[str, None] = {}
@@ -336,6 +338,8 @@ class TraceRecorder(Observer):
         first, shape = self._shapes.add(block.kind, *touched)
         outside = np.count_nonzero(active & ~inside, axis=1)
         if outside.any():
+            if self.inside:
+                raise TraceError(f"{self.where()} reaches outside of every tensor")
             self.unresolved[self.where()] = None
         return first, shape, outside
 

@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction
 from intelliperf_swizzle.frontends.triton.overlay.runtime import identity
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
-_INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_module_names)
+_INSTALLED = {"triton", "torch", "numpy", "intelliperf_swizzle"} | sys.stdlib_module_names
 """Top-level modules that are there wherever a kernel is interpreted; all others are the user's."""
 
 _Uses: TypeAlias = dict[str, "_Uses"]

@@ -16,7 +16,10 @@ from typing import Any
 
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.source.reads import definition, language_name, where
-from intelliperf_swizzle.records import DtypeArgument, Launch
+from intelliperf_swizzle.records import DtypeArgument, Launch, TensorArgument
+
+_POINTER = "pointer<"
+"""How Triton's names of the types of tensors begin; another value of such an argument is None."""
 
 
 def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
@@ -71,6 +74,8 @@ def _distinct(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _test(name: str, value: object, language: str | None) -> str:
+    if isinstance(value, DtypeArgument) and value.name.startswith(_POINTER):
+        return f"{name} is not None"
     if isinstance(value, DtypeArgument):
         bits = re.sub(r"^fp|^bf", lambda kind: {"fp": "float", "bf": "bfloat"}[kind[0]], value.name)
         return f"{name} == {language}.{bits}"
@@ -86,7 +91,10 @@ def _named_values(launch: Launch) -> dict[str, Any]:
     """What a launch was made with, by the names that the kernel has for it."""
     leaves = {_named(name): value for name, value in launch.leaves()}
     types = {f"{n}.dtype.element_ty": DtypeArgument(one.dtype) for n, one in launch.tensors()}
-    return {**launch.source.computed, **types, **leaves, **launch.arguments}
+    given = launch.arguments.items()
+    tensors = {n: one for n, one in given if isinstance(one, TensorArgument)}
+    pointers = {n: DtypeArgument(f"{_POINTER}{one.dtype}>") for n, one in tensors.items()}
+    return {**launch.source.computed, **types, **leaves, **launch.arguments, **pointers}
 
 
 def _chosen_by_heuristics(launch: Launch) -> set[str]:

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import TraceError
@@ -23,6 +26,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_one_by_one,
     run_together,
 )
+from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
@@ -30,10 +34,16 @@ from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
+_FALSE_NOTE = "{}: `tl.assume` is false, so a compiler may do with the kernel whatever it likes"
 
 
-def trace_here(launch: Launch, folder: Path) -> Trace:
+def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
     """Trace a launch in this process; see `trace.trace`.
+
+    Args:
+        launch: any.
+        folder: for what is written down.
+        inside: whether an access outside of every tensor ends it.
 
     Raises:
         TraceError: the kernel cannot be compiled, or what decides an access is not known.
@@ -43,7 +53,7 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
     if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
-        trace, recorder = record_accesses(launch, live)
+        trace, recorder = record_accesses(launch, live, inside=inside)
         return with_sharing(
             trace, recorder,
             lambda watch: run_together(make_live(launch, kernel, whole=False), watch),
@@ -57,27 +67,26 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
         )
     if launch.loop:
         raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
-    return _one_by_one(launch, kernel, f"traced program by program: {reason}")
+    return _one_by_one(launch, kernel, f"traced program by program: {reason}", inside)
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
-    """Trace made-up launches one after the other as `trace_here` does; None if it raises, and
-    where a launch reaches outside of every tensor, which nobody's would."""
+    """Trace made-up launches one after the other as `trace_here` does; None if it raises, or
+    reaches outside of every tensor, as nobody's would."""
     for launch in launches:
         try:
-            trace = trace_here(launch, folder)
-            yield None if trace.elements_outside else trace
+            yield trace_here(launch, folder, inside=True)
         except TraceError:
             yield None
 
 
-def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
+def record_accesses(launch: Launch, live: Live, *, inside: bool) -> tuple[Trace, TraceRecorder]:
     """Execute all programs in batches and note what they touch, not yet who else touches it.
 
     Raises:
         NotKnownError: what decides an access is not known, or the launch itself writes it.
     """
-    recorder = _recorder(launch, live)
+    recorder = _recorder(launch, live, inside)
     run = run_together(live, recorder)
     trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.waits)
     trace = replace(trace, immaterial=live.immaterial(launch, run.control))
@@ -86,10 +95,10 @@ def record_accesses(launch: Launch, live: Live) -> tuple[Trace, TraceRecorder]:
     return trace, recorder
 
 
-def _recorder(launch: Launch, live: Live) -> TraceRecorder:
+def _recorder(launch: Launch, live: Live, inside: bool) -> TraceRecorder:
     return TraceRecorder(
         live.memory.begin, live.memory.end, lambda: live.now.update, loop=launch.loop,
-        where=lambda: live.now.where(live.plan.kernel),
+        where=lambda: live.now.where(live.plan.kernel), inside=inside,
     )  # fmt: skip
 
 
@@ -99,7 +108,7 @@ def _trace(
 ) -> Trace:  # fmt: skip
     trace = recorder.trace(
         launch.grid, live.memory.segments, method=method, arithmetic=run.arithmetic,
-        notes=(note,) if note else (), waits=run.waits,
+        notes=(*((note,) if note else ()), *_false_assumptions(launch, live)), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
     places: dict[Op | tuple[Op, int], str] = {
@@ -123,9 +132,20 @@ def _trace(
     )  # fmt: skip
 
 
-def _one_by_one(launch: Launch, kernel: Kernel, note: str) -> Trace:
+def _false_assumptions(launch: Launch, live: Live) -> Iterator[str]:
+    """Of those which every program makes."""
+    kernel, programs = live.plan.kernel, np.arange(live.programs, dtype=np.int64)
+    scalars = Scalars(launch, kernel)
+    for op in kernel.entry.regions[0][0].ops:
+        if op.name == "llvm.intr.assume":
+            with suppress(NotComputableError):
+                if not scalars.value(op.operands[0], programs).all():
+                    yield _FALSE_NOTE.format(kernel.line(op))
+
+
+def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside: bool) -> Trace:
     live = make_live(launch, kernel, whole=True)
-    recorder = _recorder(launch, live)
+    recorder = _recorder(launch, live, inside)
     try:
         run = run_one_by_one(live, observer=recorder)
     except (NotKnownError, DeadlockError) as error:
