@@ -220,6 +220,29 @@ def test_addresses_that_were_not_recorded_are_refused_by_name(tmp_path: Path) ->
         trace_here(addressed(tmp_path, [0], known=False), tmp_path)
 
 
+@triton.jit
+def assumes(o, stride, n):
+    pid = tl.program_id(0)
+    tl.assume(stride > 0)
+    tl.assume(pid >= 0)
+    tl.assume(pid < n)
+    if stride > 0:
+        tl.assume(pid > n)
+    tl.store(o + pid, pid)
+
+
+@pytest.mark.parametrize(("stride", "n", "false"), [(8, 4, []), (0, 3, [3, 5])])
+def test_a_false_assumption_is_told_with_its_line(
+    tmp_path: Path, stride: int, n: int, false: list[int]
+) -> None:
+    given = {"o": np.zeros(4, np.int32), "stride": stride, "n": n}
+    found = trace_here(record(Case(assumes, (4, 1, 1), given), tmp_path), tmp_path)
+    first = assumes.fn.__code__.co_firstlineno
+    assert [note.partition(": ")[0] for note in found.notes] == [
+        f"test_values.py:{first + line}" for line in false
+    ]
+
+
 def test_ends_of_a_sum_are_picked_without_the_sum() -> None:
     """Sums of addresses are gigabytes where many programs of many lanes are walked at once."""
     rows, columns = np.arange(6).reshape(3, 2, 1) * 100, np.arange(5).reshape(1, 1, 5)

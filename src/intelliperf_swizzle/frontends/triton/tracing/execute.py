@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import TraceError
@@ -23,6 +26,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_one_by_one,
     run_together,
 )
+from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
@@ -30,6 +34,7 @@ from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
+_FALSE_NOTE = "{}: `tl.assume` is false, so a compiler may do with the kernel whatever it likes"
 
 
 def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
@@ -103,7 +108,7 @@ def _trace(
 ) -> Trace:  # fmt: skip
     trace = recorder.trace(
         launch.grid, live.memory.segments, method=method, arithmetic=run.arithmetic,
-        notes=(note,) if note else (), waits=run.waits,
+        notes=(*((note,) if note else ()), *_false_assumptions(launch, live)), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
     places: dict[Op | tuple[Op, int], str] = {
@@ -125,6 +130,17 @@ def _trace(
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
         uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip
+
+
+def _false_assumptions(launch: Launch, live: Live) -> Iterator[str]:
+    """Of those which every program makes."""
+    kernel, programs = live.plan.kernel, np.arange(live.programs, dtype=np.int64)
+    scalars = Scalars(launch, kernel)
+    for op in kernel.entry.regions[0][0].ops:
+        if op.name == "llvm.intr.assume":
+            with suppress(NotComputableError):
+                if not scalars.value(op.operands[0], programs).all():
+                    yield _FALSE_NOTE.format(kernel.line(op))
 
 
 def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside: bool) -> Trace:
