@@ -100,13 +100,13 @@ def _shrunk_alone(
     blocks = dict(_DIVISION.findall(launch.source.entry.text))
     made = []
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
-        names = [name for name, value in launch.constants.items()
-                 if value == factor.size and name not in launch.constexprs]  # fmt: skip
+        equal = (name for name, value in launch.constants.items() if value == factor.size)
+        names = [name for name in equal if name not in launch.constexprs]
         for name in names if len(names) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
-            fewer = [count for count in counts(factor.count)
-                     if count < factor.count and factor.count % count == 0]  # fmt: skip
+            smaller = (count for count in counts(factor.count) if count < factor.count)
+            fewer = [count for count in smaller if factor.count % count == 0]
             for axis, count in itertools.product(range(3), fewer):
                 if factor in explained[axis]:
                     grid = [*launch.grid]
@@ -203,11 +203,8 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
     sized = {name for name, value in launch.constants.items() if value == size}
     free = sized - set(launch.constexprs) or sized
     blocks = {one.block for axis in explained for one in axis}
-    kept = {
-        name
-        for name in launch.constexprs
-        if name not in free and (name in sized or launch.constants.get(name) in blocks)
-    }
+    bound = [name for name in launch.constexprs if name not in free]
+    kept = {name for name in bound if name in sized or launch.constants.get(name) in blocks}
     arguments = {
         name: argument if name in kept else _renewed(argument, numbers, views)
         for name, argument in launch.arguments.items()
