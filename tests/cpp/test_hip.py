@@ -117,6 +117,7 @@ def test_native_execution_sees_a_wrong_address(recorded: Recorded) -> None:
     [
         ("ticket", "the result of an atomic", "atomicAdd(counter, 1)"),
         ("calling", "a function that is not inlined", "put(out, blockIdx.x"),
+        ("by_table", "a function that is not inlined", "table[threadIdx.x % 2]"),
     ],
 )
 def test_what_cannot_be_followed_is_refused_by_line(

@@ -156,6 +156,8 @@ __device__ __attribute__((noinline)) void put(int* out, int at) {
   out[at] = 1;
   put(out, at / 3);
 }
+__device__ void (*table[])(int*, int) = {put, put};
+__global__ void by_table(int* out) { table[threadIdx.x % 2](out, threadIdx.x); }
 __global__ void calling(int* out) { put(out, blockIdx.x * 64 + threadIdx.x); }
 
 __global__ void ticket(int* counter, int* out) {
@@ -220,6 +222,7 @@ int main() {
   in_step<<<1, 128>>>(mixed, places);
   racing<<<1, 128>>>(mixed, places);
   calling<<<2, 64>>>(places);
+  by_table<<<2, 64>>>(places);
   rewritten<<<2, 128>>>(mixed);
   float one = 1, found = 0;
   (void)hipMemcpyToSymbol(HIP_SYMBOL(mark), &one, sizeof one);

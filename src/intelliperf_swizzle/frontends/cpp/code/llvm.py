@@ -128,6 +128,12 @@ def head(function: Function) -> str:
     return next(line for line in str(function).splitlines() if line.startswith("define"))
 
 
+def signature(function: Function) -> str:
+    """Result, name and types of parameters, as a declaration has them."""
+    result, _, parameters = str(function.global_value_type).partition(" (")
+    return f'{result} @"{function.name}"({parameters}'
+
+
 def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Instruction | None]]:
     """The printed lines of a function, each with the instruction that begins there."""
     left = iter(instructions)

@@ -29,6 +29,8 @@ _ASSEMBLY = re.compile(
 )
 """Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
 _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
+_ADDRESS = re.compile(r'(?m)^@llvm\.[^\n]*|@([\w.$]+|"[^"]+")(?![\w.$(])')
+"""Of a variable or a function, as in tables of functions: neither calls nor what LLVM keeps."""
 _DEFINED = re.compile(r'(?m)^(define [^\n]*? @([\w.$]+|"[^"]+")\([^\n]*) (#\d+)(?=[^#\n]*\{$)')
 _COMMUTING = (
     "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
@@ -138,8 +140,15 @@ def _slice(
     counting: bool = False,
 ) -> AddressSlice:
     draft = _Draft(kernel, debug, executed, counting)
+    others = {one.name: f"inttoptr (i64 {256 * number} to ptr)"
+              for number, one in enumerate(kernel.module.functions, 1)
+              if not one.is_declaration and one.name != kernel.name}  # fmt: skip
+    declared = (f"declare {llvm.signature(one)}" for one in kernel.module.functions
+                if one.name in others)  # fmt: skip
     no_functions = re.sub(r"(?ms)^define .*?^\}\n", "", text)
-    sliced = llvm.parse("\n".join((no_functions, *draft.edited(), *draft.declarations())))
+    lines = "\n".join((no_functions, *draft.edited(), *draft.declarations()))
+    rest = _ADDRESS.sub(lambda one: others.get((one[1] or "").strip('"'), one[0]), lines)
+    sliced = llvm.parse("\n".join((rest, *declared)))
     machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
     left = sliced.get_function(kernel.name)

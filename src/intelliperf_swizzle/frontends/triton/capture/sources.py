@@ -208,11 +208,8 @@ class _SourceReader:
         return ("aggregate", self._classes[id(value)])
 
     def _namespace(self, value: object, uses: _Uses) -> tuple[Any, ...] | None:
-        inner = {
-            name: self._meaning(getattr(value, name), deeper)
-            for name, deeper in uses.items()
-            if hasattr(value, name)
-        }
+        there = (name for name in uses if hasattr(value, name))
+        inner = {name: self._meaning(getattr(value, name), uses[name]) for name in there}
         return ("namespace", inner) if inner else None
 
 
