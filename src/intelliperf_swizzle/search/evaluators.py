@@ -46,7 +46,7 @@ def modelled(setting: EvaluationContext, one: Screened, *, causes: bool = False)
     return model_swizzle(one.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 8
+FEWEST_MODELLED = 12
 """However long a replay takes."""
 
 WAVE = 4
@@ -181,11 +181,9 @@ class OnModel:
 
     def _build(self, one: Edited) -> dict[str, Build]:
         """The edited kernel in each way in which it is launched; raises BuildError."""
-        setting = self._setting
-        return {
-            compiled_as(launch): self._setup.language.build(launch, self._setup.target, one.edit)
-            for launch in variants([traced.launch for traced in setting.subject.traced])
-        }
+        build, target = self._setup.language.build, self._setup.target
+        launches = variants([traced.launch for traced in self._setting.subject.traced])
+        return {compiled_as(launch): build(launch, target, one.edit) for launch in launches}
 
     def _evaluate(self, one: Edited, measured: Measurement | ProfileError) -> Evaluated:
         if isinstance(measured, ProfileError):
