@@ -244,6 +244,14 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
         if failed
         else "No command ended because of one of them"
     )
+    left = {name: one["kernels"] - len(one["not_traced"]) for name, one in sorted(records.items())
+            if one["searched"] is None}  # fmt: skip
+    unsearched = (
+        f"Nothing was searched in {', '.join(left)}: of their {sum(left.values())} traced kernels "
+        "this page does not say how many gain. "
+        if left
+        else ""
+    )
     commits = ", ".join(sorted({one["commit"] for one in records.values()}))
     header = ["package", "launches", "recorded", "not recorded", "traced", "searched", "gained",
               "seconds", "CPU seconds"]  # fmt: skip
@@ -254,8 +262,8 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
         f"{len(records)} packages, without a GPU: of {recorded + refused} distinct kernels "
         f"{recorded} were recorded, {good} traced ({100 * good / (recorded + refused):.1f} % of "
         f"all, {100 * good / recorded:.1f} % of those recorded), {searched} searched, and for "
-        f"{len(found)} a swizzle was found. {ended}. Code of commit {commits}. Options: {how}. A "
-        "dash: that was not looked at in this run. The versions are "
+        f"{len(found)} a swizzle was found. {unsearched}{ended}. Code of commit {commits}. "
+        f"Options: {how}. A dash: that was not looked at in this run. The versions are "
         "those of the table, the scripts in `benchmarks/packages/`; of one that was run in parts, "
         "each with some of its calls, what all parts launch is counted in each, and seconds are "
         "the longest part's; "

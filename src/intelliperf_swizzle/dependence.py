@@ -76,9 +76,11 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
     found = _found(trace)
-    if trace.program is not None and len(found.chains):
+    if launch.loop is None or not len(found.chains):
+        return found
+    if not trace.waits or (found.chains < launch.loop.tiles).any():
         return not_known("tiles that programs take in a loop depend on each other")
-    return found
+    return replace(found, chains=NO_PAIRS)  # after the loop, where programs stay as they are
 
 
 def safe_order(dependence: Dependence, tile: records.Int64Array) -> str | None:

@@ -313,6 +313,6 @@ def _row_bytes(launch: records.Launch, segment: records.Segment) -> int | None:
     tensor = _tensor(launch, segment)
     if tensor is None:
         return None
-    strides = sorted({stride for stride, size in zip(tensor.strides, tensor.shape, strict=True)
-                      if size > 1 and stride > 1})  # fmt: skip
+    axes = zip(tensor.strides, tensor.shape, strict=True)
+    strides = sorted({stride for stride, size in axes if size > 1 and stride > 1})
     return strides[0] * tensor.item_bytes if strides else None

@@ -13,13 +13,14 @@ import sys
 import types
 from pathlib import Path
 
+import conditional
 import numpy as np
 import pytest
 import torch
 import triton
 import triton.language as tl
 from aggregates import doubled, planned
-from conditional import hands_on
+from conditional import hands_on, made_by_a_function, one_of_two
 from triton.language import load as read
 from triton.language.standard import zeros_like
 
@@ -197,6 +198,21 @@ def calls(x):
 
 
 @triton.jit
+def calls_one_of_two(x):
+    one_of_two(x)
+
+
+@triton.jit
+def calls_through_its_module(x):
+    conditional.one_of_two(x)
+
+
+@triton.jit
+def calls_what_a_function_made(x):
+    made_by_a_function(x)
+
+
+@triton.jit
 def chained(x):
     tl.store(x + WRAPPED, CHAIN)
     tl.store(x + put(1), TWICE)
@@ -219,11 +235,17 @@ def test_what_no_text_decides_is_known_with_its_value() -> None:
     assert read_source(made(tl.constexpr(3)))[0].computed == {"BLOCK": 3}
 
 
-def test_a_helper_that_is_defined_under_a_condition_is_named() -> None:
-    """Though the kernel imports it under none."""
-    source, _ = read_source(calls)
-    (helper,) = (one for one in source.functions.values() if one.name == "hands_on")
-    assert source.computed == {"hands_on": [f"{helper.file}:{helper.first_line}"]}
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        (calls, "hands_on"),
+        (calls_one_of_two, "one_of_two"),
+        (calls_through_its_module, "conditional.one_of_two"),
+        (calls_what_a_function_made, "inner"),
+    ],
+)
+def test_a_helper_that_a_module_on_the_way_chooses_is_named(kernel: object, name: str) -> None:
+    assert name in read_source(kernel)[0].computed
 
 
 @pytest.mark.parametrize(

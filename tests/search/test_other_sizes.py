@@ -478,12 +478,48 @@ def test_parts_of_one_allocation_are_named_if_one_is_stored_to(tmp_path: Path) -
     assert "independence where x and y overlap in another way" in message(run)
 
 
+def test_an_extent_at_which_tiles_meet_is_tested_by_itself(tmp_path: Path) -> None:
+    """Heads of a row: more would reach into the next row, at any number of rows."""
+    effect = "tl.store(w + pid * 4 + tl.arange(0, S), pid)"
+    text = TURNED.replace("EFFECT", effect).replace("320, 2,", "320, 4,")
+    run = optimized(text.replace("N, S,", "N, S: tl.constexpr,"), tmp_path)
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert run.best.proof.extent != "the recorded sizes"
+    assert "S == 4" in (run.best.proof.condition or "")
+
+
+def test_what_runs_over_the_end_of_a_tensor_reaches_no_other(tmp_path: Path) -> None:
+    """In a launch that is made up it would make programs depend on each other."""
+    application = tmp_path / "application.py"
+    application.write_text(
+        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
+        "    p = tl.program_id(0)\n    tl.store(y + p, tl.load(x + p + 4096) + 1)\n\n"
+        "x, y = (torch.zeros(4096, dtype=torch.int32, device='cuda') for _ in range(2))\n"
+        "kernel[(64,)](x, y)\n"
+    )
+    [launch] = launches_of(application)
+    traced = trace(launch)
+    assert traced.elements_outside == 64
+    assert not find_dependence(traced, launch).chains.size
+
+
+@pytest.mark.parametrize("parameter", ["S", "S: tl.constexpr"])
+@pytest.mark.parametrize(
+    "effect",
+    [
+        "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)",
+        "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)",
+    ],
+    ids=["sum", "loop"],
+)
 def test_an_argument_that_keeps_programs_apart_limits_the_patch_to_the_recorded_values(
-    tmp_path: Path,
+    tmp_path: Path, effect: str, parameter: str
 ) -> None:
-    """It is large enough at no size that is looked at, and would not be at others."""
-    effect = "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)"
-    run = optimized(TURNED.replace("EFFECT", effect).replace("320, 2,", "320, 128,"), tmp_path)
+    """It is large enough at all sizes that are looked at, and would not be at others."""
+    text = TURNED.replace("EFFECT", effect).replace("320, 2,", "320, 128,")
+    text = text.replace("5000", "1 << 20").replace("N, S,", f"N, {parameter},")
+    run = optimized(text, tmp_path)
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "the recorded sizes"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Where a remap holds besides the recorded grid: other sizes of a launch, and grids of a call."""
 
+import math
 import re
 import subprocess
 import sys
@@ -130,6 +131,32 @@ def test_an_extent_of_a_tensor_explains_the_grid_before_a_quotient_of_two_argume
     made = scale_launch(replace(launch, grid=(512, 8, 1), arguments=given), lambda n: [2 * n])
     sizes = {(one.grid, one.arguments["c"].shape) for one in made}
     assert sizes == {((1024, 8, 1), (8, 16384, 64)), ((512, 16, 1), (16, 8192, 64))}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape", "grid", "larger"),
+    [
+        ((512, 8, 64), (1, 512, 8, 64), (256, 1, 1), ((1024, 8), (512, 1, 1))),
+        ((64, 1024, 4), (2, 8, 1024, 64), (16, 16, 1), ((64, 2048), (32, 16, 1))),
+    ],
+    ids=["one size is not divided twice", "blocks are constexpr"],
+)
+def test_sizes_explain_the_grid_with_which_a_tensor_grows(
+    launches: dict[str, Launch],
+    sizes: tuple[int, int, int],
+    shape: tuple[int, ...],
+    grid: tuple[int, int, int],
+    larger: tuple[tuple[int, int], tuple[int, int, int]],
+) -> None:
+    """Attention: positions by blocks, times heads; not the positions by one block and another."""
+    launch = launches["tiles_by_eight"]
+    tensor = launch.arguments["c"]
+    assert isinstance(tensor, TensorArgument)
+    strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(4))
+    given = {**launch.arguments, **dict(zip(("M", "N", "stride"), sizes, strict=True)), "BN": 64}
+    given["c"] = given["x"] = replace(tensor, shape=shape, strides=strides)
+    made = scale_launch(replace(launch, grid=grid, arguments=given), lambda n: [2 * n])
+    assert larger in [((one.constants["M"], one.constants["N"]), one.grid) for one in made]
 
 
 def test_a_tensor_with_an_element_a_program_follows_the_grid(launches: dict[str, Launch]) -> None:

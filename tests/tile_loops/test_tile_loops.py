@@ -15,6 +15,7 @@ from loops_by_hand import COLUMNS, KEPT, PROGRAMS, READ, TAKEN, loop_launch
 
 from intelliperf_swizzle.cache import Screen, ceiling, replay
 from intelliperf_swizzle.children import call_each
+from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
@@ -266,3 +267,22 @@ def test_other_changes_of_the_text_are_refused(
     )
     placed = [(launch, mapping(launch, TURNED))]
     assert reason in (TRITON.find_difference(placed, wrong) or "")
+
+
+@pytest.mark.parametrize(("told", "reason"), [
+    ("    tl.store(sizes + pid, 1)\n", None),
+    ("        tl.store(sizes + tile, 1)\n", "not checked: tiles that programs take in a loop"),
+])  # fmt: skip
+def test_tiles_are_free_if_programs_wait_for_each_other_after_them(
+    told: str, reason: str | None, tmp_path: Path
+) -> None:
+    """Stream-K shares the last tiles, step by step. A tile that others wait for is not free."""
+    waits = "    if pid > 0:\n        while tl.load(sizes + pid - 1, volatile=True) != 1:\n"
+    body = TAKEN["for"] + told + waits + "            pass\n"
+    (launch,), _ = TRITON.with_loops([loop_launch(tmp_path, body)], None)
+    trace = TRITON.trace(launch)
+    assert launch.loop
+    assert trace.waits
+    turned = np.append(np.arange(TILES)[::-1], np.arange(TILES, trace.tiles))
+    found = safe_order(find_dependence(trace, launch), turned)
+    assert (found and found.partition(" depend")[0]) == reason

@@ -129,11 +129,8 @@ def _causes(
     """Those of each tensor that has requests, the most misses first; None if nobody asked."""
     if not names:
         return None
-    rows = [
-        records.MissCauses(one, *row)
-        for one, row in zip(names, total.causes.tolist(), strict=True)
-        if row[0]
-    ]
+    counts = zip(names, total.causes.tolist(), strict=True)
+    rows = [records.MissCauses(tensor, *row) for tensor, row in counts if row[0]]
     return tuple(sorted(rows, key=lambda one: (-one.misses, one.names)))
 
 
@@ -164,10 +161,8 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> reco
     fill_bytes = total.fill_lines * records.LINE_BYTES
     below_l2 = fill_bytes + total.written_bytes
     memory = below_l2 - total.llc_hit_lines * records.LINE_BYTES
-    per_domain = tuple(
-        1 - m / r if r else 0.0
-        for m, r in zip(total.misses.tolist(), total.requests.tolist(), strict=True)
-    )
+    counts = zip(total.misses.tolist(), total.requests.tolist(), strict=True)
+    per_domain = tuple(1 - missed / asked if asked else 0.0 for missed, asked in counts)
     return records.Measurement(
         profiler="model",
         device=target.name,

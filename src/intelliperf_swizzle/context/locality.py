@@ -148,10 +148,8 @@ def _tensors(order: _Order) -> tuple[context.TensorUse, ...]:
     trace, stream = order.trace, stream_of(order.trace)
     shared = [shared_lines(trace, _neighbours(trace, axis)) for axis in range(len(trace.grid))]
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
-    used = [
-        _tensor(order, shared, number, segment_of == number)
-        for number in np.unique(segment_of[order.touches.unit]).tolist()
-    ]
+    touched = np.unique(segment_of[order.touches.unit]).tolist()
+    used = [_tensor(order, shared, number, segment_of == number) for number in touched]
     return tuple(sorted(used, key=lambda one: (-one.traffic_share, one.names)))
 
 

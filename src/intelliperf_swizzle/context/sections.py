@@ -14,7 +14,7 @@ import numpy as np
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
-from intelliperf_swizzle.hardware import BitRule, load_target, targets
+from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.target import FOLDER
 from intelliperf_swizzle.readers import count, factor, milliseconds, percent, points, size
 from intelliperf_swizzle.records import LINE_BYTES, Access, Int64Array, Launch, Measurement, Trace
@@ -159,24 +159,23 @@ def _source(context: HardwareContext) -> str:
     return "\n\n".join(text.rstrip() for text in [source.entry.text, *others])
 
 
+def _fields(record: Measurement | Target) -> str:
+    return "\n".join(f"{name} = {value}" for name, value in asdict(record).items())
+
+
 def _everything(context: HardwareContext) -> str:
     """All there is, unfiltered: every counter, every tile, every GPU."""
-    counters = [f"{name} = {value}" for name, value in asdict(context.baseline).items()]
     counts = _tile_accesses(context.trace)
     tiles = [
         f"{tile} {_tile(context.launch, tile)}: {reads} {writes} {atomics}"
         for tile, (reads, writes, atomics) in enumerate(counts)
     ]
-    gpus = [
-        "\n".join(f"{name} = {value}" for name, value in asdict(load_target(gpu)).items())
-        for gpu in targets()
-    ]
     return "\n\n".join(
         [
-            "Counters:\n" + "\n".join(counters),
+            "Counters:\n" + _fields(context.baseline),
             "Tile: line reads, line writes, line atomics:\n" + "\n".join(tiles),
             "Tile: access, kind, lines, first line:\n" + "\n".join(_accesses(context.trace)),
-            *gpus,
+            *(_fields(load_target(gpu)) for gpu in targets()),
             *(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yaml"))),
         ]
     )

@@ -88,10 +88,8 @@ def emit_cpp(
         **{name: f"gridDim.{letter}" for name, letter in zip(syntax.GRID, "xyz", strict=True)},
     }
     body = _lower(swizzle, axes_read, axes, gpu, {**usual, **(inputs or {})})
-    lines = [
-        f"int {prefix}{name} = static_cast<int>({expression});"
-        for name, expression in body.bindings.items()
-    ]
+    read = body.bindings.items()
+    lines = [f"int {prefix}{name} = static_cast<int>({value});" for name, value in read]
     extremes = {name: _call(f"{prefix}{name}({{}}, {{}})", 2) for name in ("min", "max")}
     printer = _Printer({**_CPP, **extremes}, {}, prefix)
     own = list(printer.cpp(body.statements, set(body.bindings)))
@@ -182,10 +180,8 @@ def _lower(
     before = [step for step in _linear_inputs(axes) if step.target not in expressions]
     linear = swizzle.outputs == ("pid",)
     after = _axes_of_pid(axes) if linear and axes > 1 else ()
-    results = {
-        axis: "pid" if linear and axes == 1 and axis == 0 else syntax.AXES[axis]
-        for axis in sorted(axes_read)
-    }
+    names = ("pid", *syntax.AXES[1:]) if linear and axes == 1 else syntax.AXES
+    results = {axis: names[axis] for axis in sorted(axes_read)}
     own = (*swizzle.statements, *after)
     if linear and "pid" not in expressions:
         own = _undivided(own, _quotients(axes))
@@ -372,10 +368,8 @@ class _Printer:
         if isinstance(expression, syntax.Name):
             return self.symbols.get(expression.name, self.prefix + expression.name)
         form = self.forms[expression.operator]
-        operands = [
-            self.expression(operand, needed)
-            for operand, needed in zip(expression.operands, form.operands, strict=True)
-        ]
+        pairs = zip(expression.operands, form.operands, strict=True)
+        operands = [self.expression(operand, needed) for operand, needed in pairs]
         text = form.template.format(*operands)
         return text if form.level >= level else f"({text})"
 

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from intelliperf_swizzle.records import (
 
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 """What a kernel's text says of its tiles, `cdiv(M, BLOCK_M)`."""
+_MOST_WAYS = 32  # in which an extent of a grid may follow from sizes
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class _Factor:
     def resized(self, count: int) -> int:
         """The size with so many blocks, whose last one is as full as before."""
         return self.block * (count - self.count) + self.size
+
+
+_Axis: TypeAlias = tuple[_Factor, ...]  # whose counts multiply to an extent of a grid
 
 
 def scale_launch(
@@ -65,12 +70,11 @@ def scale_launch(
             replace(one, grid=launch.grid, loop=replace(loop, program=taken, turn=taken))
             for one, taken in unknown if one.programs > launch.programs
         )  # fmt: skip
-    factors = [_explain(launch, extent, blocks) for extent in launch.grid]
-    sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
+    explained = _explain(launch, blocks) or ()
+    sizes = dict.fromkeys(factor for axis in explained for factor in axis if factor.count > 1)
     pointers = any(storage.address is not None for storage in launch.storages.values())
-    if None in factors or not sizes or pointers:
+    if not sizes or pointers:
         return ()
-    explained = [axis or () for axis in factors]
     made = [
         _scaled(launch, explained, factor.size, size)
         for factor in sizes
@@ -86,7 +90,7 @@ def scale_launch(
 
 
 def _shrunk_alone(
-    launch: Launch, explained: Sequence[tuple[_Factor, ...]], counts: Callable[[int], Iterable[int]]
+    launch: Launch, explained: Sequence[_Axis], counts: Callable[[int], Iterable[int]]
 ) -> list[Launch]:
     """The launch with one of several equal sizes made a part of itself: M alone, where M = N.
 
@@ -96,13 +100,13 @@ def _shrunk_alone(
     blocks = dict(_DIVISION.findall(launch.source.entry.text))
     made = []
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
-        names = [name for name, value in launch.constants.items()
-                 if value == factor.size and name not in launch.constexprs]  # fmt: skip
+        equal = (name for name, value in launch.constants.items() if value == factor.size)
+        names = [name for name in equal if name not in launch.constexprs]
         for name in names if len(names) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
-            fewer = [count for count in counts(factor.count)
-                     if count < factor.count and factor.count % count == 0]  # fmt: skip
+            smaller = (count for count in counts(factor.count) if count < factor.count)
+            fewer = [count for count in smaller if factor.count % count == 0]
             for axis, count in itertools.product(range(3), fewer):
                 if factor in explained[axis]:
                     grid = [*launch.grid]
@@ -113,45 +117,60 @@ def _shrunk_alone(
     return made
 
 
-def _explain(launch: Launch, extent: int, known: Sequence[int] = ()) -> tuple[_Factor, ...] | None:
-    """Sizes and blocks whose counts multiply to an extent of the grid; None if there are none.
+def _explain(launch: Launch, known: Sequence[int]) -> tuple[_Axis, ...] | None:
+    """Sizes and blocks whose counts multiply to the grid, by axis; None if there are none.
+
+    The first ones with whose sizes some tensor grows as the grid does; else, and where all tensors
+    are flat, the very first.
+    """
+    shapes = [view.shape for _, view in launch.tensors() if len(view.shape) > 1]
+
+    def grows(axes: tuple[_Axis, ...]) -> bool:
+        sizes = [factor.size for axis in axes for factor in axis]
+        return all(any(shape.count(n) >= sizes.count(n) for shape in shapes) for n in sizes)
+
+    each = (itertools.islice(_explain_extent(launch, n, known), _MOST_WAYS) for n in launch.grid)
+    ways = [*itertools.product(*each)]
+    first = ways[0] if ways else None
+    return next(filter(grows, ways), first) if shapes else first
+
+
+def _explain_extent(launch: Launch, extent: int, known: Sequence[int]) -> Iterator[_Axis]:
+    """What may explain an extent of the grid, the likeliest first.
 
     Several divisions of the kernel's own text come first: one of the other sizes, K, may be equal
-    to the extent. Arguments come before constexprs, these before extents of tensors; blocks that
-    are constexpr before others, and before an extent of a tensor that is no argument (heads).
+    to the extent. Blocks that are constexpr, and extents of a tensor (heads), come before other
+    blocks; arguments before constexprs, these before extents of tensors.
     """
-    if extent == 1:
-        return ()
     constants = launch.constants
     divided = [
         _Factor(constants[size], constants[block])
         for size, block in dict.fromkeys(_DIVISION.findall(launch.source.entry.text))
         if size in constants and constants.get(block, 0) > 0
     ]
-    for number in (2, 3):
-        for chosen in itertools.combinations(divided, number):
-            if math.prod(factor.count for factor in chosen) == extent:
-                return chosen
-    passed = sorted(
-        {(name not in launch.constexprs, value) for name, value in constants.items() if value > 1}
-    )
-    blocks = [*known, *(value for _, value in passed)]
+    named = {value for name, value in constants.items() if name in launch.constexprs}
+    named |= {factor.block for factor in divided}
+    passed = sorted({value for value in constants.values() if value > 1})
     plain = [value for name, value in constants.items() if name not in launch.constexprs]
     sizes = [*plain, *(constants[name] for name in launch.constexprs if name in constants)]
     dims = [dim for _, view in launch.tensors() for dim in view.shape]
-    tiles = _factors(plain, [*known, *(n for passes, n in passed if not passes)], extent)
-    if extent in {*dims} - {*constants.values()} and extent not in {one.count for one in tiles}:
-        return (_Factor(extent, 1),)
-    for candidates in (plain, sizes, [*sizes, *dims]):
-        if extent in candidates:
-            return (_Factor(extent, 1),)
-        factors = list(_factors(candidates, blocks, extent))
-        factors.sort(key=lambda one: blocks.index(one.block) if one.block in known else len(blocks))
-        for number in (1, 2, 3):
-            for chosen in itertools.combinations_with_replacement(factors, number):
-                if math.prod(factor.count for factor in chosen) == extent:
-                    return chosen
-    return None
+    blocks = [*known, *(value for value in passed if value in named)]
+
+    def likely(one: _Factor) -> int:
+        return known.index(one.block) if one.block in known else len(known)
+
+    def ways() -> Iterator[Iterable[_Axis]]:
+        yield from (itertools.combinations(divided, number) for number in (0, 2, 3))
+        for by in (blocks, [*blocks, *passed]):
+            for candidates in (plain, sizes, [*sizes, *dims]):
+                yield [(_Factor(extent, 1),)] * (extent in candidates)
+                factors = sorted(_factors(candidates, by, extent), key=likely)
+                for number in (1, 2, 3):
+                    yield itertools.combinations_with_replacement(factors, number)
+
+    for way in itertools.chain.from_iterable(ways()):
+        if math.prod(factor.count for factor in way) == extent:
+            yield way
 
 
 def _factors(sizes: list[int], blocks: list[int], extent: int) -> Iterator[_Factor]:
@@ -165,10 +184,10 @@ def _factors(sizes: list[int], blocks: list[int], extent: int) -> Iterator[_Fact
                 yield factor
 
 
-def _scaled(launch: Launch, explained: list[tuple[_Factor, ...]], size: int, other: int) -> Launch:
+def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -> Launch:
     """The launch with another size wherever that size stands."""
 
-    def extent_of(axis: tuple[_Factor, ...]) -> int:
+    def extent_of(axis: _Axis) -> int:
         resized = (replace(one, size=other) if one.size == size else one for one in axis)
         return math.prod(one.count for one in resized)
 
@@ -184,11 +203,8 @@ def _scaled(launch: Launch, explained: list[tuple[_Factor, ...]], size: int, oth
     sized = {name for name, value in launch.constants.items() if value == size}
     free = sized - set(launch.constexprs) or sized
     blocks = {one.block for axis in explained for one in axis}
-    kept = {
-        name
-        for name in launch.constexprs
-        if name not in free and (name in sized or launch.constants.get(name) in blocks)
-    }
+    bound = [name for name in launch.constexprs if name not in free]
+    kept = {name for name in bound if name in sized or launch.constants.get(name) in blocks}
     arguments = {
         name: argument if name in kept else _renewed(argument, numbers, views)
         for name, argument in launch.arguments.items()

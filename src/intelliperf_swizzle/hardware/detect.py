@@ -160,11 +160,9 @@ def _amd(root: Path, environment: Mapping[str, str]) -> list[Device]:
     present = [_amd_device(node, root / "sys/class/drm", driver) for node in nodes]
     unique = [f"GPU-{node.get('unique_id', 0):016x}" for node in nodes]
     for_rocr = _visible(present, unique, environment.get("ROCR_VISIBLE_DEVICES"))
-    numbered = [
-        replace(device, environment={"HIP_VISIBLE_DEVICES": str(number)})
-        for number, device in enumerate(for_rocr)
-    ]
-    for_hip = environment.get("HIP_VISIBLE_DEVICES", environment.get("CUDA_VISIBLE_DEVICES"))
+    hip = "HIP_VISIBLE_DEVICES"
+    numbered = [replace(gpu, environment={hip: str(at)}) for at, gpu in enumerate(for_rocr)]
+    for_hip = environment.get(hip, environment.get("CUDA_VISIBLE_DEVICES"))
     return _visible(numbered, [""] * len(numbered), for_hip)
 
 

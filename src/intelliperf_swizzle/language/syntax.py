@@ -264,8 +264,8 @@ class Graph:
     def cuts(self, root: int, leaf: int) -> list[int]:
         """The nodes through each of which alone a leaf reaches the root, first ones first."""
         mine = [one for one in self.below([root]) if self.leaves(leaf) <= self.leaves(one)]
-        return [one for one in mine if one not in (root, leaf)
-                and leaf not in self.below([root], one)]  # fmt: skip
+        between = [number for number in mine if number not in (root, leaf)]
+        return [number for number in between if leaf not in self.below([root], number)]
 
     def renamed(self, root: int, old: int, new: int) -> int:
         """The root with one node for another one."""

@@ -7,6 +7,7 @@ Also sets of numbers that are sums of weighted digits, several of them as one, a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -49,11 +50,8 @@ class Polynomial:
         return self + -_as(other)
 
     def __mul__(self, other: Polynomial | int) -> Polynomial:
-        return _sum(
-            (tuple(sorted(one + two)), a * b)
-            for one, a in self.terms
-            for two, b in _as(other).terms
-        )
+        pairs = itertools.product(self.terms, _as(other).terms)
+        return _sum((tuple(sorted(left + right)), a * b) for (left, a), (right, b) in pairs)
 
     def linear(self, symbol: str) -> tuple[Polynomial, Polynomial] | None:
         """`(a, b)` of `a * symbol + b`; None if it is squared."""
@@ -229,8 +227,8 @@ def join(boxes: Sequence[Box]) -> Box | None:
     Raises:
         NotProvedError: they do not.
     """
-    names = sorted({one for box in boxes for part in (box.first, *sum(box.digits, ()))
-                    for one in part.symbols})  # fmt: skip
+    parts = (part for box in boxes for part in (box.first, *sum(box.digits, ())))
+    names = sorted({name for part in parts for name in part.symbols})
     sample = {name: 1009 + 131 * at for at, name in enumerate(names)}
     left = sorted(boxes, key=lambda box: box.first(sample))
     while len(left) > 1:

@@ -196,8 +196,8 @@ class _Proof:
             else:
                 places[node] = graph.add(operator, [places[operand] for operand in operands])
         root = places[graph.root]
-        self.opaque = {name: self.opaque[name] for name in sorted(graph.leaves(root))
-                       if name in self.opaque}  # fmt: skip
+        read = sorted(graph.leaves(root))
+        self.opaque = {name: self.opaque[name] for name in read if name in self.opaque}
         return root
 
     def _name(self, node: int, text: str) -> int:

@@ -59,10 +59,8 @@ def add_swizzle_time(
 ) -> Measurement:
     """A measurement of launches, with the time of the swizzle's own divisions."""
     divisions = divisions_of(swizzle, launches[0].launch, target)
-    resident = [launch.occupancy * target.cus for launch in launches]
     rounds = sum(
-        one.launch.tiles * one.launch.count / at_once
-        for one, at_once in zip(launches, resident, strict=True)
+        one.launch.tiles * one.launch.count / (one.occupancy * target.cus) for one in launches
     )
     return cache.add_division_time(measured, divisions, rounds, target)
 

@@ -101,8 +101,8 @@ def totals(
     Raises:
         ProfileError: a launch is not among the readings, or which ones are its cannot be told.
     """
-    named = {one.launch.kernel: [each for each in readings if each.kernel == one.launch.kernel]
-             for one in launches}  # fmt: skip
+    kernels = dict.fromkeys(one.launch.kernel for one in launches)
+    named = {name: [reading for reading in readings if reading.kernel == name] for name in kernels}
     for kernel in (name for name, own in named.items() if not own):
         seen = ", ".join(sorted({reading.kernel for reading in readings})) or "no kernel"
         raise ProfileError(f"the profile does not show `{kernel}`", details=(f"it shows: {seen}",))

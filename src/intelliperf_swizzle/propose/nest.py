@@ -68,6 +68,10 @@ class Nest:
         """Number of tiles."""
         return prod(axis.extent for axis in self.axes)
 
+    def places(self, axis: int) -> list[int]:
+        """Where the digits of an axis are, slow to fast."""
+        return [place for place, digit in enumerate(self.digits) if digit.axis == axis]
+
     def name(self) -> str:
         """Short and unambiguous: `nest 0:8 1:64 0:8 chunk 32`, `nest 1:8 0:64 share down 0`."""
         digits = " ".join(f"{d.axis}:{d.radix}{'r' if d.reverse else ''}" for d in self.digits)
@@ -173,11 +177,7 @@ def _tile_lines(nest: Nest) -> list[str]:
     """Statements that put the digits of each axis together and set the outputs."""
     coordinates = []
     for axis in range(len(nest.axes)):
-        own = [
-            (f"d{place}", str(digit.radix))
-            for place, digit in enumerate(nest.digits)
-            if digit.axis == axis
-        ]
+        own = [(f"d{place}", str(nest.digits[place].radix)) for place in nest.places(axis)]
         from_end = f"{_operand(nest.axes[axis].expression)} - 1 - "
         value = _horner(own)
         coordinates.append(from_end + _operand(value) if axis == nest.down else value)
@@ -217,11 +217,7 @@ def _split(nest: Nest, rng: random.Random) -> Nest | None:
 
 
 def _merge(nest: Nest, rng: random.Random) -> Nest | None:
-    of_axis = [
-        [place for place, digit in enumerate(nest.digits) if digit.axis == axis]
-        for axis in range(len(nest.axes))
-    ]
-    split = [places for places in of_axis if len(places) > 1]
+    split = [places for places in map(nest.places, range(len(nest.axes))) if len(places) > 1]
     if not split:
         return None
     places = rng.choice(split)
@@ -403,13 +399,9 @@ def axis_choices(
         lengths: the `row_lengths` of the largest one, if it was traced.
     """
     launch = max(launches, key=lambda one: one.tiles)
-    own = tuple(
-        Axis(f"grid_{axis}", extent)
-        for axis, extent in reversed(list(enumerate(launch.numbers)))
-        if extent > 1
-    )
+    own = [Axis(f"grid_{axis}", size) for axis, size in enumerate(launch.numbers) if size > 1]
     if len(own) > 1:
-        return [own]
+        return [tuple(reversed(own))]
     flat = (Axis("num_pids", launch.tiles),)
     return [*_guesses(launch, lengths), flat]
 

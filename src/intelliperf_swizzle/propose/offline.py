@@ -118,11 +118,8 @@ class OfflineProposer:
         """The nests that are permutations with their screened hit rates, best first."""
         batch = CandidateBatch([Candidate(nest.text(), nest.name(), "search") for nest in nests])
         yield from self._offer(batch)
-        scored = [
-            (attempt.screened_l2_hit_rate, nest)
-            for attempt, nest in zip(batch.outcomes, nests, strict=True)
-            if attempt.screened_l2_hit_rate is not None
-        ]
+        rates = (attempt.screened_l2_hit_rate for attempt in batch.outcomes)
+        scored = [(rate, nest) for rate, nest in zip(rates, nests, strict=True) if rate is not None]
         return sorted(scored, key=lambda item: (-item[0], item[1].name()))
 
     def _offer(self, batch: CandidateBatch) -> Iterator[CandidateBatch]:
@@ -133,10 +130,8 @@ class OfflineProposer:
 def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
     """Every pattern at every choice of its parameters: all first choices, all second ones, …."""
     columns = nests.column_expressions(problem.launches, problem.row_lengths)[:MOST_COLUMNS]
-    bindings = [
-        [(pattern, bound) for bound in _bindings(pattern, [axis.expression for axis in columns])]
-        for pattern in patterns()
-    ]
+    sizes = [axis.expression for axis in columns]
+    bindings = [[(pattern, bound) for bound in _bindings(pattern, sizes)] for pattern in patterns()]
     for choices in itertools.zip_longest(*bindings):
         for pattern, bound in filter(None, choices):
             name = " ".join([pattern.name, *(f"{key}={value}" for key, value in bound.items())])

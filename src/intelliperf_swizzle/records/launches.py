@@ -435,11 +435,9 @@ def _with_paths(launch: Launch, move: Callable[[str], str]) -> Launch:
 
 def as_text(launch: Launch) -> str:
     """All of a launch that decides what its programs do, contents by their digests."""
-    digests = {
-        number: storage.contents and _digest(storage.contents)
-        for number, storage in launch.storages.items()
-    }
-    storages = {number: replace(one, contents=None) for number, one in launch.storages.items()}
+    held = launch.storages.items()
+    digests = {number: one.contents and _digest(one.contents) for number, one in held}
+    storages = {number: replace(one, contents=None) for number, one in held}
     alike = replace(
         launch, storages=storages, count=1, computed=False, ordinal=0, ttir=None, loop=None
     )

@@ -26,9 +26,8 @@ TOGETHER = 0.1
 def lines(run: Run) -> list[str]:
     """Why requests miss, a sentence before and one after, and why the swizzle helps, if it does."""
     before, after = _causes(run)
-    said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
-        ("Why it misses", before), ("With the swizzle", after)
-    ) if causes]  # fmt: skip
+    both = (("Why it misses", before), ("With the swizzle", after))
+    said = [f"{title}: {describe_causes(one, run.domain_name)}." for title, one in both if one]
     told = [why_it_helps(run), requests(run)]
     if not run.nothing_to_gain:  # else the verdict says so
         told.append(bound_by_arithmetic(run.predicted or run.baseline))

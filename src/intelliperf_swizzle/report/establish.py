@@ -81,8 +81,14 @@ def _same_bytes(seen: records.Validation) -> records.SameBytes | None:
         return None
     tolerance = seen.tolerance if seen.rule == "tolerance" else None
     launches = seen.distinct_launches or seen.launches
-    return records.SameBytes(seen.tiles_compared, seen.tiles, seen.launches, launches,
-                     "GPU" if seen.method.startswith("gpu") else "CPU", tolerance)  # fmt: skip
+    return records.SameBytes(
+        tiles=seen.tiles_compared,
+        of=seen.tiles,
+        launches=seen.launches,
+        of_launches=launches,
+        where="GPU" if seen.method.startswith("gpu") else "CPU",
+        tolerance=tolerance,
+    )
 
 
 def _change(run: records.Run) -> records.Change | None:

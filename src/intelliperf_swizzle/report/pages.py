@@ -114,8 +114,8 @@ def _bands(picture: Picture) -> Placement | None:
 
 def _tells(placement: Placement) -> bool:
     """Whether some cell is mostly one domain's; else the picture is grey all over."""
-    return any(digit != "." and int(digit, 36) > 35 * MOSTLY for row in placement.share
-               for digit in row)  # fmt: skip
+    shares = (digit for row in placement.share for digit in row if digit != ".")
+    return any(int(share, 36) > 35 * MOSTLY for share in shares)
 
 
 def domain_colour(domain: int) -> Colour:

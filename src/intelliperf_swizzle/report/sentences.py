@@ -144,9 +144,9 @@ def _obstacle(run: records.Run) -> str:
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
         "not measured", "not validated",
     )  # fmt: skip
-    verdicts = [one.verdict for kinds in (stopped, ("no difference",)) for one in run.attempts
-                if one.verdict.kind in kinds]  # fmt: skip
-    first = next(iter(verdicts), None)
+    verdicts = [attempt.verdict for attempt in run.attempts]
+    alike = (verdict for verdict in verdicts if verdict.kind == "no difference")
+    first = next((verdict for verdict in verdicts if verdict.kind in stopped), next(alike, None))
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
 
 
@@ -199,11 +199,8 @@ def numbers(run: records.Run) -> list[Row]:
     rows = comparison(run.baseline, run.best.measurement if run.best else None)
     if run.predicted is None:
         return rows
-    guessed = {
-        row.name: row
-        for row in comparison(run.predicted, run.best.predicted if run.best else None)
-        if row.source == "modelled"
-    }
+    predicted = comparison(run.predicted, run.best.predicted if run.best else None)
+    guessed = {row.name: row for row in predicted if row.source == "modelled"}
     beside: list[Row] = []
     for row in rows:
         beside.append(row)

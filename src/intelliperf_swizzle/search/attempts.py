@@ -55,10 +55,8 @@ class Attempts:
     @property
     def screened(self) -> list[stages.Screened]:
         """Every permutation so far with its attempt as it stands now, by number."""
-        current = [
-            replace(one, attempt=self._history.current(one.attempt))
-            for one in self._screened.values()
-        ]
+        known = self._screened.values()
+        current = [replace(each, attempt=self._history.current(each.attempt)) for each in known]
         return sorted(current, key=lambda one: one.attempt.number)
 
     def promising(self, attempts: Sequence[Attempt], least: float | None) -> list[stages.Screened]:
@@ -234,6 +232,12 @@ def screen_candidate(
     """The candidate as an attempt, ranked by the fast model alone until it is evaluated."""
     reason = f"{points(baseline, rate)} by the screen, a quick model; not evaluated"
     reason = reason if proved.subject.is_traced else "not tried"
-    verdict, mark = Verdict("screened out", reason), proved.fingerprint
-    attempt = Attempt(number, proved.candidate, verdict, mark, Certificate(), rate)
+    attempt = Attempt(
+        number=number,
+        candidate=proved.candidate,
+        verdict=Verdict("screened out", reason),
+        fingerprint=proved.fingerprint,
+        proof=Certificate(),
+        screened_l2_hit_rate=rate,
+    )
     return stages.Screened(proved, attempt)

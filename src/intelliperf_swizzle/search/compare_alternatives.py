@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -81,11 +82,8 @@ def find_parameters(case: WhatIf, subject: Subject) -> Iterator[Alternative]:
     for name in _renumbering(language, launch, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
         traces = language.trace_each([_with_arguments(launch, {name: one}) for one in values])
-        same = {
-            value: one
-            for value, one in zip(values, traces, strict=True)
-            if one is not None and _renumbers(tiles, _work(one))
-        }
+        made = ((value, trace) for value, trace in zip(values, traces, strict=True) if trace)
+        same = {value: trace for value, trace in made if _renumbers(tiles, _work(trace))}
         for value, measured in zip(same, on_all_cores(case.replay, same.values()), strict=True):
             yield _alternative("parameter", measured, arguments={name: value})
 
@@ -238,9 +236,7 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
     """A number for what each tile touches, in its order: int64[tiles], wrapping."""
     shapes = [
         hash((int(kind), trace.shape_line[a:b].tobytes(), trace.shape_sectors[a:b].tobytes()))
-        for kind, a, b in zip(
-            trace.shape_kind, trace.shape_offset[:-1], trace.shape_offset[1:], strict=True
-        )
+        for kind, (a, b) in zip(trace.shape_kind, pairwise(trace.shape_offset), strict=True)
     ]
     with np.errstate(over="ignore"):
         first = np.repeat(trace.tile_offset[:-1], np.diff(trace.tile_offset))

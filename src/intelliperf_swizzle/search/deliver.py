@@ -84,10 +84,8 @@ def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[Kern
     if len(times) < len(results):
         times = [subject.time_ms for subject, _ in results]
     whole = sum(times)
-    return [
-        kernel_row(subject, result, ms / whole if whole else None, setup)
-        for (subject, result), ms in zip(results, times, strict=True)
-    ]
+    timed = zip(results, times, strict=True)
+    return [kernel_row(*found, ms / whole if whole else None, setup) for found, ms in timed]
 
 
 def kernel_row(

@@ -46,7 +46,7 @@ def modelled(setting: EvaluationContext, one: Screened, *, causes: bool = False)
     return model_swizzle(one.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 8
+FEWEST_MODELLED = 12
 """However long a replay takes."""
 
 WAVE = 4
@@ -97,8 +97,8 @@ class OnModel:
         known = [one for one in edited if one.attempt.measurement is not None]
         done = [Evaluated(one.proved, one.attempt, one.edit) for one in known]
         while (waiting := self._could_still_win(waiting, done)) and not (done and spent(0.6)):
-            size = sum(one.number not in self._always for one in waiting[:WAVE]) or WAVE
-            wave, waiting = [by_number[one.number] for one in waiting[:size]], waiting[size:]
+            wave = [by_number[one.number] for one in waiting[:WAVE]]
+            waiting = waiting[WAVE:]
             with ThreadPoolExecutor(1 if self._setup.profiler else cores()) as pool:
                 for edit, read in zip(wave, pool.map(self._measure, wave), strict=True):
                     done.append(self._evaluate(edit, read))
@@ -108,24 +108,16 @@ class OnModel:
         return done
 
     def _could_still_win(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
-        """Those that can still win, and, where one has won so far, what people use by hand, last;
-        all of them where a profiler decides."""
+        """Those that can still win; all of them where a profiler decides."""
         if self._setup.profiler:
             return waiting
         attempts, read = [one.attempt for one in done], self.baseline
-        by_hits = (
-            not self._setting.subject.tells_time(self._setup.target) and read.imbalance is None
-        )
-        needed = (
-            read.l2_hit_rate + rank.MODEL_RATE_ERROR if by_hits and read.modelled_time_ms else None
-        )
+        tells_time = self._setting.subject.tells_time(self._setup.target)
+        by_hits = not tells_time and read.imbalance is None and read.modelled_time_ms
+        needed = read.l2_hit_rate + rank.MODEL_RATE_ERROR if by_hits else None
         reach = rank.could_still_win(waiting, attempts, self._setup.formula.rank, needed)
-        wins = not done or any(one.verdict.gains for one in attempts)
-        numbers = {one.number for one in reach} | (self._always if wins else set())
-        return sorted(
-            (one for one in waiting if one.number in numbers),
-            key=lambda one: one.number in self._always,
-        )
+        numbers = {one.number for one in reach} | self._always
+        return [one for one in waiting if one.number in numbers]
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
@@ -189,11 +181,9 @@ class OnModel:
 
     def _build(self, one: Edited) -> dict[str, Build]:
         """The edited kernel in each way in which it is launched; raises BuildError."""
-        setting = self._setting
-        return {
-            compiled_as(launch): self._setup.language.build(launch, self._setup.target, one.edit)
-            for launch in variants([traced.launch for traced in setting.subject.traced])
-        }
+        build, target = self._setup.language.build, self._setup.target
+        launches = variants([traced.launch for traced in self._setting.subject.traced])
+        return {compiled_as(launch): build(launch, target, one.edit) for launch in launches}
 
     def _evaluate(self, one: Edited, measured: Measurement | ProfileError) -> Evaluated:
         if isinstance(measured, ProfileError):

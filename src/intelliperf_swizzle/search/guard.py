@@ -128,8 +128,8 @@ class SizeGuard:
         subject = self._subject
         varied = {name for names, *_ in self._varied for name in names}
         varied -= {*self._held, *self._fixed}
-        apart = (other.traced.launch.numbers for other in self._others
-                 if not find_dependence(other.traced.trace, other.traced.launch))  # fmt: skip
+        others = (other.traced for other in self._others)
+        apart = (one.launch.numbers for one in others if not find_dependence(one.trace, one.launch))
         recorded = {one.numbers for one in subject.launches}
         sizes = tuple(one for one in dict.fromkeys((*apart, *self._looked)) if one not in recorded)
         return replace(subject.independence, sizes=sizes, varied=tuple(sorted(varied)))
@@ -145,9 +145,9 @@ class SizeGuard:
     def _small(self) -> TracedLaunch:
         """The smallest launch of enough tiles that are independent; else a recorded one."""
         first = self._subject.traced[0]  # as large as its memory is, whatever that follows from
-        apart = (one for one in (first, *(other.traced for other in self._others))
-                 if one.launch.tiles >= ENOUGH_TILES
-                 and not find_dependence(one.trace, one.launch))  # fmt: skip
+        every = (first, *(other.traced for other in self._others))
+        large = (one for one in every if one.launch.tiles >= ENOUGH_TILES)
+        apart = (one for one in large if not find_dependence(one.trace, one.launch))
         return min(apart, key=lambda one: one.launch.tiles, default=first)
 
     @cached_property
@@ -229,10 +229,12 @@ class SizeGuard:
         )
 
     def _is_bound(self, name: str, launch: Launch) -> bool:
-        """Whether an argument may say how many programs are apart: it is no flag and no stride."""
+        """Whether an argument may say how many programs are apart: it is no flag, no stride, and no
+        extent of a tile; of a constexpr, whether it is too small there and not too large."""
         strides = (view.strides for _, view in launch.tensors())
-        recorded = self._subject.traced[0].launch.constants[name]
-        return launch.constants[name] > 1 and recorded > 1 and recorded not in chain(*strides)
+        recorded, value = self._subject.traced[0].launch.constants[name], launch.constants[name]
+        less = value < recorded if name in launch.constexprs else value > 1
+        return less and recorded > 1 and recorded not in chain(*strides)
 
     def _misses(self, traces: Sequence[Trace]) -> bool:
         """Whether something that may bring programs together is done at no size: not in these, nor

@@ -271,7 +271,7 @@ def invocation(
     program: str, arguments: Sequence[str], environment: Mapping[str, str] = os.environ
 ) -> str:
     """Shell text that starts the same run again: directory, our variables, command line."""
-    ours = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items())
-            if name.startswith(PREFIX)]  # fmt: skip
+    names = (name for name in sorted(environment) if name.startswith(PREFIX))
+    ours = [f"{name}={shlex.quote(environment[name])}" for name in names]
     line = " ".join((*ours, shlex.join((program, *arguments))))
     return f"cd {shlex.quote(str(Path.cwd()))} && {line}"

@@ -62,10 +62,8 @@ class Proved:
 
     def mapped(self) -> list[records.MappedLaunch]:
         """The traced launches with their tiles."""
-        return [
-            records.MappedLaunch(one.launch, one.trace, tile)
-            for one, tile in zip(self.subject.traced, self.tiles(), strict=True)
-        ]
+        mapped = zip(self.subject.traced, self.tiles(), strict=True)
+        return [records.MappedLaunch(one.launch, one.trace, tile) for one, tile in mapped]
 
     def certify(self) -> records.Certificate:
         """The proof with the sizes for which it holds; as of `mapping.certify`."""

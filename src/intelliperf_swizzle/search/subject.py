@@ -197,8 +197,8 @@ class Subject:
     @property
     def deciding(self) -> tuple[str, ...]:
         """Tensors whose contents decide what programs access, and device variables if theirs do."""
-        named = ((one.trace, name) for one in self.traced if one.trace.placed
-                 for name, _ in one.launch.tensors())  # fmt: skip
+        placed = (one for one in self.traced if one.trace.placed)
+        named = ((one.trace, name) for one in placed for name, _ in one.launch.tensors())
         found = dict.fromkeys(name for trace, name in named if name not in trace.immaterial)
         return (*found, *["device variables"] * any(one.trace.by_variables for one in self.traced))
 

@@ -249,10 +249,8 @@ def shared_tensors(
         ordered: places of the segments where it shows in what order atomics update.
         run_again: as of `with_sharing`.
     """
-    contested = [
-        contested_sectors(trace, segment, ordered=place in ordered)
-        for place, segment in enumerate(trace.segments)
-    ]
+    placed = enumerate(trace.segments)
+    contested = [contested_sectors(trace, one, ordered=place in ordered) for place, one in placed]
     watched = [own for place, own in enumerate(contested) if place not in ordered]
     sectors = np.concatenate((np.zeros(0, np.int64), *watched))
     if 0 < len(sectors) <= MOST_SECTORS:

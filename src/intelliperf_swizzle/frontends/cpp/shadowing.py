@@ -71,8 +71,8 @@ def splice(
     program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
     text = _read_as_recorded(kernel.entry, recording)
     instances = [one for _, one in program if same_place(one, kernel)]
-    functions = {name: function for instance in instances if instance.source
-                 for name, function in instance.source.functions.items()}  # fmt: skip
+    read = (instance.source.functions for instance in instances if instance.source)
+    functions = {name: function for own in read for name, function in own.items()}
     kernels = {one.source.entry.name for one in instances if one.source}
     readers = _readers(kernel, [one for _, one in program], functions)
     elsewhere = {one.file: functions[one.name] for one in readers if one.file != file}
@@ -87,8 +87,8 @@ def splice(
         (str(path), code_alone(text)) for path, text in texts
     )))  # fmt: skip
     bodies = {one: _body(code[one.file], one) for one in readers if one.name.isidentifier()}
-    changed = {one if one in bodies else _around(one, code[one.file], bodies)
-               for one in readers if one.reads}  # fmt: skip
+    reading = (reader for reader in readers if reader.reads)
+    changed = {one if one in bodies else _around(one, code[one.file], bodies) for one in reading}
     only = recorded_alone(launches, program)
     quiet = _QUIET if _warns_of_shadows(recipe.project, str(recipe.build_command)) else ("{}",)
     words = edits.headline(name, target.name), "".join(before.values())

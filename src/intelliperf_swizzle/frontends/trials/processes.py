@@ -276,9 +276,15 @@ def timing(
     ratios = [median_interval([c / o for o, c in rounds]) for rounds in rounds_by_task]
     weights = [one.median * count for one, count in zip(originals, counts, strict=True)]
     share = [weight / sum(weights) for weight in weights]
-    in_ms, rounds = [count / 1e6 for count in counts], min(map(len, rounds_by_task))
-    before, after = _sum(originals, in_ms), _sum(candidates, in_ms)
-    return Timing(device, before, after, _sum(ratios, share), rounds, tuple(ratios))
+    in_ms = [count / 1e6 for count in counts]
+    return Timing(
+        device=device,
+        original_ms=_sum(originals, in_ms),
+        time_ms=_sum(candidates, in_ms),
+        ratio=_sum(ratios, share),
+        rounds=min(map(len, rounds_by_task)),
+        ratios=tuple(ratios),
+    )
 
 
 def _sum(intervals: Sequence[Interval], weights: Sequence[float]) -> Interval:
@@ -310,8 +316,14 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
         return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
     compared = [tiles[task] for task in trial.checks]
     loose = any(check.loose for check in trial.checks.values())
-    counts, found = (len(compared), sum(compared), sum(tiles)), trial.difference
-    validation = Validation("gpu", *counts, found is None, difference=found)
+    validation = Validation(
+        method="gpu",
+        launches=len(compared),
+        tiles_compared=sum(compared),
+        tiles=sum(tiles),
+        same_bits=trial.difference is None,
+        difference=trial.difference,
+    )
     if loose:
         validation = replace(validation, rule="tolerance", tolerance=tolerance)
     if not validation.same_bits:

@@ -137,8 +137,8 @@ def read_fat_binaries(file: Path) -> list[bytes]:
     if ".nv_fatbin" in parts:
         return list(_fat_binaries(parts[".nv_fatbin"]))
     data = parts.get(".hip_fatbin", b"")
-    begins = [at for at in range(0, len(data), _BUNDLE_ALIGNMENT)
-              if data.startswith((BUNDLE, COMPRESSED), at)]  # fmt: skip
+    aligned = range(0, len(data), _BUNDLE_ALIGNMENT)
+    begins = [at for at in aligned if data.startswith((BUNDLE, COMPRESSED), at)]
     return [data[at:end] for at, end in pairwise([*begins, len(data)])]
 
 

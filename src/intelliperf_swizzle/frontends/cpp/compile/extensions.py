@@ -75,9 +75,8 @@ def read_build_files(copy: Path, project: Path, command: str) -> dict[str, str]:
     Raises:
         CaptureError: there are none.
     """
-    texts = {
-        one.relative_to(copy): one.read_text("utf-8") for one in sorted(copy.rglob(BUILD_FILE))
-    }
+    files = sorted(copy.rglob(BUILD_FILE))
+    texts = {file.relative_to(copy): file.read_text("utf-8") for file in files}
     root = str(copy)
     found = {
         str(one): text.replace(root, _HERE) for one, text in texts.items() if any(_own(text, root))
@@ -200,9 +199,8 @@ def compile_cuda(
             continue
         file.parent.mkdir(parents=True, exist_ok=True)
         if nvcc is not None:
-            text = re.sub(
-                r"(?m)^nvcc = .*$", f"nvcc = {nvcc}", text.replace("-c $in", "-fatbin $in")
-            )
+            text = text.replace("-c $in", "-fatbin $in")
+            text = re.sub(r"(?m)^nvcc = .*$", f"nvcc = {nvcc}", text)
         file.write_text(text.replace(_HERE, str(copy)), "utf-8")
         wanted = (one.replace(_HERE, str(copy)) for one in _own(text, _HERE))
         run_build(shlex.join(["ninja", "-C", str(file.parent), *wanted]), copy, environment)

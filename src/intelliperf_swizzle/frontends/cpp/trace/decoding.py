@@ -211,8 +211,8 @@ def _deciding(program: Program) -> dict[int, list[Number | int]]:
         begin = set.intersection(*around) if around else set()
         over[block] = {block} | begin
         inside = reached(ways[block], lambda one: () if one in begin else ways[one])  # noqa: B023
-        asked = [steps[-1].operands[0] for steps in map(program.steps.__getitem__, inside)
-                 if len(steps[-1].targets) > 1]  # fmt: skip
+        ends = [program.steps[block][-1] for block in inside]
+        asked = [end.operands[0] for end in ends if len(end.targets) > 1]
         found |= {one.id: asked for one in program.steps[block] if one.opcode == "phi"}
     return found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import importlib.util
 import inspect
 import linecache
 import re
@@ -154,12 +155,16 @@ class _SourceReader:
         """Notes what a function reads that no text decides."""
         scope, code = function.__globals__, self.kernel.__code__
         file = str(scope.get("__file__") or read.file)
-        if function is not self.kernel and not is_decided(file, read.name, "function"):
+        made = "<locals>" in function.__qualname__ or not is_decided(file, read.name, "function")
+        if function is not self.kernel and made:
             self.computed[read.name] = [f"{read.file}:{read.first_line}"]
         for name, (kind, value) in _leaves(read.names):
             root = name.partition(".")[0]
             local = root in function.__code__.co_freevars
-            if kind in _LASTING or (not local and is_decided(file, name, kind)):
+            places = [(file, name)]
+            if isinstance(module := scope.get(root), types.ModuleType):
+                places.append((str(module.__file__), name.partition(".")[2]))
+            if kind in _LASTING or (not local and all(is_decided(*at, kind) for at in places)):
                 continue
             same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
             said = same and root not in code.co_varnames and kind in _CONSTANTS
@@ -203,11 +208,8 @@ class _SourceReader:
         return ("aggregate", self._classes[id(value)])
 
     def _namespace(self, value: object, uses: _Uses) -> tuple[Any, ...] | None:
-        inner = {
-            name: self._meaning(getattr(value, name), deeper)
-            for name, deeper in uses.items()
-            if hasattr(value, name)
-        }
+        there = (name for name in uses if hasattr(value, name))
+        inner = {name: self._meaning(getattr(value, name), uses[name]) for name in there}
         return ("namespace", inner) if inner else None
 
 
@@ -242,8 +244,22 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     if len(bound) == 1 and isinstance(bound[0], (ast.Assign, ast.AnnAssign)) and bound[0].value:
         made = ast.parse(ast.unparse(bound[0].value).replace("triton.language.", "tl."))
         return {node.id for node in ast.walk(made) if isinstance(node, ast.Name)} <= _PURE
+    if kind == "function" and len(bound) == 1 and isinstance(bound[0], ast.ImportFrom):
+        return all(is_decided(*at, kind) for at in _origin(file, root, bound[0], modules))
     defines = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     return kind not in _CONSTANTS and len(bound) < 2 and all(isinstance(x, defines) for x in bound)
+
+
+def _origin(
+    file: str, name: str, top: ast.ImportFrom, modules: Iterable[types.ModuleType]
+) -> Iterator[tuple[str, str]]:
+    """The file of the user's from which a module imports a name, and what it is called there."""
+    package = next((one.__package__ for one in modules if one.__dict__.get("__file__") == file), "")
+    with suppress(ImportError):
+        named = importlib.util.resolve_name("." * top.level + (top.module or ""), package)
+        found = sys.modules.get(named)
+        if found is not None and found.__file__ and not _is_installed(named):
+            yield from ((found.__file__, a.name) for a in top.names if name in (a.asname, a.name))
 
 
 @functools.cache

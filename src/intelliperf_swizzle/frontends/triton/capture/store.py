@@ -81,11 +81,8 @@ class Store:
         if further:
             self._further_bytes += sum(contents.nbytes for contents in integers.values())
             integers = integers if self._further_bytes <= FURTHER_BYTES else {}
-        kept = {
-            number: self._keep(contents)
-            for number, contents in integers.items()
-            if not unknown.is_unknown(live.spans[number])
-        }
+        known = (number for number in integers if not unknown.is_unknown(live.spans[number]))
+        kept = {number: self._keep(integers[number]) for number in known}
         if not further and digests is not None:
             kept |= self._keep_floats(live)
         self._save(launch, name, kept, bound)

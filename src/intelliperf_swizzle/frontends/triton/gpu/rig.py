@@ -75,10 +75,17 @@ class Rig:
         """
 
         def start_process(known: processes.Known) -> processes.Begun:
-            times = race_seconds, self.run_seconds
-            sizes = self.cache_bytes, tolerance
             folder, child = begun.pop() if begun else self.begin()
-            save_order(Order(tuple(tasks), candidates, known, *times, *sizes), folder)
+            order = Order(
+                tasks=tuple(tasks),
+                candidates=candidates,
+                known=known,
+                race_seconds=race_seconds,
+                run_seconds=self.run_seconds,
+                cache_bytes=self.cache_bytes,
+                tolerance=tolerance,
+            )
+            save_order(order, folder)
             return folder, child
 
         counts = [task.launch.count for task in tasks]

@@ -413,15 +413,11 @@ def is_number_too(kernel: Kernel, judged: JudgedLoop, value: str) -> bool:
         own = (op for op in kernel.made(values) if judged.op in op.parents())
         return [op for op in own if op.name in _COUNTING]
 
-    chain = {*reached([made], lambda one: counts(one.operands))}
+    chain = {*reached([made], lambda op: counts(op.operands))}
     inner = [result for op in chain - {made} for result in op.results]
-    users = [
-        use
-        for one in (judged.number, *inner)
-        for use in kernel.uses.get(one, ())
-        if MARK not in use.text and use.name != "scf.yield"
-    ]
-    return not judged.same and bool(users) and all(use in chain for use in users)
+    uses = [use for number in (judged.number, *inner) for use in kernel.uses.get(number, ())]
+    readers = {use for use in uses if MARK not in use.text and use.name != "scf.yield"}
+    return not judged.same and bool(readers) and readers <= chain
 
 
 def same_integer(kernel: Kernel, a: str, b: str) -> bool:

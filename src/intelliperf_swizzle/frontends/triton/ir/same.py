@@ -260,14 +260,12 @@ class _Pair:
         )
         self._original = _Numbering(original, table, self._leaf)
         self._raw = _Numbering(edited, table)
+        self._home: dict[str, Op] = {}
         for function in edited.functions.values():
             self._raw.body(function)
-        self._home = {
-            value: function
-            for function in edited.functions.values()
-            for op in function.walk()
-            for value in (*op.results, *(arg for r in op.regions for b in r for arg in b.args))
-        }
+            for op in function.walk():
+                arguments = (argument for block in op.blocks() for argument in block.args)
+                self._home |= dict.fromkeys((*op.results, *arguments), function)
         self._stands: dict[tuple[int, int], Renumbered] = {}
         self._edited = self._number_edited()
 

@@ -26,10 +26,7 @@ def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     """The constexprs of each configuration that none of a kernel's launches has."""
     first, recorded = launches[0], [one.arguments.items() for one in launches]
     own = [{n: v for n, v in config.items() if n in first.constexprs} for config in first.configs]
-    return [
-        one for at, one in enumerate(own)
-        if one not in own[:at] and not any(one.items() <= items for items in recorded)
-    ]  # fmt: skip
+    return [one for one in _distinct(own) if not any(one.items() <= items for items in recorded)]
 
 
 def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:

@@ -106,9 +106,8 @@ def find_reads(
     """
     tree = definition(function)
     local = bound_names(tree)
-    known = function.names.items()
-    bare = {name for name, (kind, *of) in known
-            if kind == "attribute" and of[1].split(".")[-1] == "program_id"} - local  # fmt: skip
+    objects = {name: of for name, (kind, *of) in function.names.items() if kind == "attribute"}
+    bare = {name for name, of in objects.items() if of[1].split(".")[-1] == "program_id"} - local
     reads: list[Read] = []
     for index, statement in enumerate(tree.body):
         calls = {id(n.func): n for n in ast.walk(statement) if isinstance(n, ast.Call)}

@@ -331,12 +331,9 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             f"# {edits.headline(request.name, request.target.name)}",
             *under(request.condition, lines, {output: counter.name}),
         )
-        replacements += [
-            (texts.place(function.text, node), output)
-            for statement in scope
-            for node in texts.names_in(statement)
-            if node.id == counter.name
-        ]
+        names = (name for statement in scope for name in texts.names_in(statement))
+        read = (name for name in names if name.id == counter.name)
+        replacements += [(texts.place(function.text, name), output) for name in read]
     return _Change(
         tuple(sorted(replacements, key=lambda one: (one[0].line, one[0].column))), insertions
     )

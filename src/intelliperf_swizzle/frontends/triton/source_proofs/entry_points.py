@@ -86,11 +86,8 @@ def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) 
     ]
     if not made:
         return SizesTried(not_tried="the grid does not follow from the sizes that are passed")
-    found = [
-        _verdict(one, sight)
-        for one, sight in zip(made, _observe(made, timeout_seconds), strict=True)
-        if isinstance(sight, Observation)
-    ]
+    sights = zip(made, _observe(made, timeout_seconds), strict=True)
+    found = [_verdict(other, sight) for other, sight in sights if isinstance(sight, Observation)]
     same = [one.kind for one in found if one.grid == launch.grid]
     if same != [_verdict(launch, seen).kind]:
         return SizesTried(not_tried="the launch cannot be made anew from its sizes")

@@ -136,18 +136,12 @@ def _printable(launch: Launch, prints: Sequence[_Print]) -> list[_Print]:
     try:
         kernel = Kernel.parse(ttir_of(launch, general=True, raw=True, marks=_marks(prints)))
     except Exception:  # a name that is not there yet, or of nothing that can be printed
+        if len(prints) < 2:
+            return []
         half = len(prints) // 2
-        return [
-            one
-            for part in (prints[:half], prints[half:] if half else ())
-            if part
-            for one in _printable(launch, part)
-        ]
-    return [
-        prints[number]
-        for number, value in sorted(_printed(kernel).items())
-        if kernel.types[value][0] == "i"
-    ]
+        return _printable(launch, prints[:half]) + _printable(launch, prints[half:])
+    found = sorted(_printed(kernel).items())
+    return [prints[number] for number, value in found if kernel.types[value][0] == "i"]
 
 
 def _printed(kernel: Kernel) -> dict[int, str]:

@@ -136,11 +136,8 @@ def _wrong_tile(
     starts = np.array([*loop.starts, loop.tiles] if loop.read_from else [0, loop.tiles])
     run = np.searchsorted(starts, tiles, side="right") - 1
     given: Sequence[Array] = (tiles, (starts[1:] - starts[:-1])[run], starts[run])
-    known = {
-        found.partners[value]: numbers
-        for value, numbers in zip(printed[1:], given, strict=True)
-        if value in found.partners
-    }
+    pairs = zip(printed[1:], given, strict=True)
+    known = {found.partners[value]: own for value, own in pairs if value in found.partners}
     programs = loop.program.astype(np.int64)
     computed = Scalars(one.launch, edited).value(number.value, programs, known)
     return _first_wrong(computed, tile, "number {} the tile {}", "tiles")

@@ -39,13 +39,15 @@ _LARGE_BYTES = 1 << 20
 _LARGE_ALIGNMENT = 2 << 20
 _SMALL_ALIGNMENT = 512
 _FIRST_ADDRESS = _LARGE_ALIGNMENT
+_APART = 64 << 20  # a multiple of both; what runs over the end of one reaches no other
 
 
 class Memory:
     """Storages of a launch: laid out at once, allocated one by one when first touched.
 
     The layout follows the order of the arguments: storages of a mebibyte or more begin at
-    multiples of 2 MiB, smaller ones at multiples of 512 bytes, as GPU allocators place them.
+    multiples of 2 MiB, smaller ones at multiples of 512 bytes, as GPU allocators place them, but
+    `_APART` from each other.
 
     Args:
         launch: whose storages.
@@ -238,7 +240,7 @@ def _layout(
         alignment = _LARGE_ALIGNMENT if large else _SMALL_ALIGNMENT
         address = -(-address // alignment) * alignment
         base[number] = address
-        address += storages[number].bytes
+        address += storages[number].bytes + _APART
     return base
 
 

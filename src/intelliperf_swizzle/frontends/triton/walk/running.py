@@ -149,11 +149,8 @@ def _number(kernel: Kernel, loop: Op, name: str, read_from: int) -> str | None:
     for value in body.args:
         if re.fullmatch(rf"%{re.escape(name)}(_\d+|'\d+)*", value):
             return value
-    made = [
-        op.results[0]
-        for op in body.ops
-        if op.results and kernel.name(op) == name and (kernel.place(op) or ("", 0))[1] < read_from
-    ]
+    named = (op for op in body.ops if op.results and kernel.name(op) == name)
+    made = [op.results[0] for op in named if (kernel.place(op) or ("", 0))[1] < read_from]
     return made[-1] if made else None
 
 

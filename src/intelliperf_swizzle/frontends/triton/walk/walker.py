@@ -228,10 +228,7 @@ class Walker:
     ) -> list[Block | None]:
         if old is None:
             return list(new)
-        return [
-            None if a is None or b is None else self._chosen(active, a, b)
-            for a, b in zip(new, old, strict=True)
-        ]
+        return [a and b and self._chosen(active, a, b) for a, b in zip(new, old, strict=True)]
 
     def _chosen(self, active: Active, new: Block, old: Block) -> Block:
         if new is not old and new.known and old.known:
