@@ -434,7 +434,8 @@ def slow_kernel(x, turns):
 
 def test_what_writes_integers_is_computed_beyond_the_budget(tmp_path: Path) -> None:
     """Programs that read what others write run one by one; 4000 would exceed the time limit. Bytes
-    that floats were rounded to are no integers that later launches compute addresses of."""
+    that floats were rounded to, or products cut to, are none that later launches compute addresses
+    of."""
     text = """
 @triton.jit
 def rounding_kernel(x, y, turns):
@@ -444,11 +445,21 @@ def rounding_kernel(x, y, turns):
         value = value * 0.5 + turn
     tl.store(y + at, value.to(tl.int8))
 
+@triton.jit
+def product_kernel(x, y, turns):
+    at = tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    total = tl.zeros((32, 32), tl.int32)
+    for turn in range(turns):
+        total = tl.dot(tl.load(x + at), tl.load(x + at), total)
+    tl.store(y + tl.program_id(0) * 1024 + at, total.to(tl.int8))
+
 integers = torch.zeros(4000, device="cuda", dtype=torch.int32)
 slow_kernel[8,](integers, 3000)
 slow_kernel[8,](integers.float(), 3000)
 slow_kernel[4000,](integers, 3000)
 rounding_kernel[8,](integers.float(), integers.to(torch.int8), 40000)
+wide = torch.zeros(8192, device="cuda", dtype=torch.int8)
+product_kernel[8,](integers.to(torch.int8), wide, 40000)
 print(integers[:10].tolist())
 """
     application(tmp_path, SLOW + text)
@@ -459,8 +470,8 @@ print(integers[:10].tolist())
         compute_budget_seconds=0,
     )
     computed = [launch.computed for launch in run.launches]
-    assert computed == [True, False, False, False], run.last_lines
-    told = "`slow_kernel`, `rounding_kernel` were recorded but not computed (about "
+    assert computed == [True, False, False, False, False], run.last_lines
+    told = "`slow_kernel`, `rounding_kernel`, `product_kernel` were recorded but not computed"
     assert told in " ".join(run.notes)
 
 

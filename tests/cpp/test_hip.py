@@ -320,6 +320,18 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "LD_LIBRARY_PATH" in str(refused.value.hint)
 
 
+def test_a_library_that_works_on_a_gpu_alone_is_named(tmp_path: Path) -> None:
+    text = tools.PROBE.replace("int main() {", "extern \"C\" int rocblas_any();\nint main() {\n"
+                               "  if (rocblas_any()) return 2;")  # fmt: skip
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    (tmp_path / "blas.c").write_text("int rocblas_any() { return 1; }\n", encoding="utf-8")
+    library = "cc -shared -fPIC blas.c -o librocblas.so.4 -Wl,-soname,librocblas.so.4"
+    build = f"{library} && hipcc probe.hip -o probe librocblas.so.4 -Wl,-rpath,."
+    with pytest.raises(CaptureError, match="no HIP launch was recorded") as refused:
+        record(tmp_path, tmp_path / "records", ["./probe"], build)
+    assert "it calls rocblas, which needs a GPU" in str(refused.value.hint)
+
+
 def test_a_compiler_that_keeps_no_bitcode_is_named(
     toolchain: tools.Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

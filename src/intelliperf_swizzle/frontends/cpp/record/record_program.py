@@ -69,7 +69,9 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> nouns.Capture:
     kernels = device_code.read_kernels(folder)
     launches = tuple(_launches(journal, kernels, folder, ending.exit_code == 0))
     if not launches:
-        raise _no_launch(tools, journal, ending)
+        files = programs_of(program.command, program.folder, tools.language)
+        called = {name.decode() for one in files for name in _OF_GPU.findall(one.read_bytes())}
+        raise _no_launch(tools, journal, ending, sorted(called))
     return nouns.Capture(
         launches=launches,
         ended_by=ending.ended_by,
@@ -322,7 +324,13 @@ _MISSING = (
 )
 
 
-def _no_launch(tools: type[Toolchain], journal: _LaunchJournal, ending: Ending) -> CaptureError:
+_OF_GPU = re.compile(rb"\0lib((?:cu|hip|roc)(?:blas|dnn|fft|rand|solver|sparse))[\w.]*\.so")
+"""Libraries of the vendors' in which nothing works without a GPU."""
+
+
+def _no_launch(
+    tools: type[Toolchain], journal: _LaunchJournal, ending: Ending, called: Sequence[str]
+) -> CaptureError:
     for pattern, fact, remedy in _MISSING:
         found = re.search(pattern, "\n".join(ending.last_lines))
         if found:
@@ -338,6 +346,8 @@ def _no_launch(tools: type[Toolchain], journal: _LaunchJournal, ending: Ending) 
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code == -signal.SIGKILL:
         hint = "this machine's memory may not suffice for it: give it smaller inputs"
+    elif ending.exit_code and called:
+        hint = f"it calls {', '.join(called)}, which needs a GPU: run it so that none is called"
     elif ending.exit_code:
         hint = "it failed before its first launch; its last lines are above"
     return CaptureError(

@@ -31,7 +31,7 @@ from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 PROBE_SECONDS = 0.5
 """A launch runs this long before it is asked whether the budget suffices."""
-_ROUNDED = re.compile(r"arith\.fpto[su]i .*[x ]i8\b")
+_ROUNDED = re.compile(r"arith\.fpto[su]i .*[x ]i8\b|tt\.dot .*-> tensor<[\dx]+xi32>")
 MOST_PROBES = 4
 """A kernel that was stopped so often on a grid is not begun again there, unless it may write
 integers: each launch of a long loop may have a seed of its own."""
@@ -169,7 +169,7 @@ class Budget:
         """Run all programs, unless that would take too long.
 
         One that writes integers has another budget: later launches may compute addresses of them,
-        but for bytes that floats were rounded to.
+        but for bytes that floats were rounded to, or a product of matrices cut to.
         """
         kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
