@@ -38,8 +38,8 @@ It is *harmless* if both compute the same in all of these. It is *undefined* if 
 depends on the order of its programs (or is a race) and the patched one computes the same in launch
 order. It is *unwritable* if the text reads an argument that the function which reads the program id
 does not know. It is *told* if it is harmful only where a tensor holds something else than in the
-recorded run, or overlaps another one, and the accepting verdict names that tensor: of other contents,
-or if it overlaps, nothing is known.
+recorded run, or overlaps another one, and the accepting verdict names that tensor: of other
+contents, or if it overlaps, nothing is known.
 
 {both}
 

@@ -141,6 +141,22 @@ def ring(x):
     assert {op.name for op in folds(Kernel.parse(*compiled([launch])))} == {"arith.remsi"}
 
 
+def test_a_sum_of_numbers_keeps_apart_what_their_common_divisor_does(tmp_path: Path) -> None:
+    """A sum that is a multiple of 24 and of 36 is one of 12; what constants bound needs none."""
+    text = """
+@triton.jit
+def placed(x, y):
+    p = tl.program_id(0) * 24 + tl.program_id(1) * 36
+    tl.store(x + (p + tl.program_id(2)), 1)
+    tl.store(y + (p + tl.program_id(2) % 8), 1)
+"""
+    given = {"x": ("int32", (4096,)), "y": ("int32", (4096,))}
+    launch = launch_of(write_kernel(tmp_path, text), "placed", (4, 4, 4), given)
+    found = folds(Kernel.parse(*compiled([launch])))
+    sums = sorted(sides for op, sides in found.items() if op.name == "arith.addi")
+    assert sums == [(0, 0), (12, 0), (24, 36)]
+
+
 def test_types_agree_wherever_the_text_tells_them_twice(texts: Sequence[str]) -> None:
     compared = 0
     for text in texts:

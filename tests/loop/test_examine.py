@@ -173,6 +173,17 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     assert not progress.phase.called, "nor said to be"
 
 
+def test_a_tuner_leaves_what_its_own_model_of_times_ranks_first(tmp_path: Path) -> None:
+    begin, end = TUNED.index("    prune_configs_by"), TUNED.index(")\n@triton.heuristics")
+    asked = '    prune_configs_by={"perf_model": lambda B, **given: abs(B - 300), "top_k": 2},\n'
+    (tmp_path / "app.py").write_text(TUNED[:begin] + asked + TUNED[end:])
+    command = [sys.executable, "app.py"]
+    captured = capture(RecordRequest(command, folder=tmp_path / "records", cwd=tmp_path))
+    (launch,) = captured.launches
+    assert [one["B"] for one in launch.configs] == [16, 256, 1000000, 512]
+    assert [one["B"] for one in launch.tuned] == [256, 512]
+
+
 def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(
     tmp_path: Path, mocker: MockerFixture
 ) -> None:

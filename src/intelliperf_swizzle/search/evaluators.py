@@ -46,7 +46,7 @@ def modelled(setting: EvaluationContext, one: Screened, *, causes: bool = False)
     return model_swizzle(one.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 12
+FEWEST_MODELLED = 20
 """However long a replay takes."""
 
 WAVE = 4
