@@ -54,10 +54,11 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
         trace, recorder = record_accesses(launch, live, inside=inside)
-        return with_sharing(
+        shared = with_sharing(
             trace, recorder,
             lambda watch: run_together(make_live(launch, kernel, whole=False), watch),
         )  # fmt: skip
+        return live.memory.side_by_side(shared)
     except NotKnownError as error:
         reason = str(error)
     if "were not recorded" in reason:
@@ -67,7 +68,8 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
         )
     if launch.loop:
         raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
-    return _one_by_one(launch, kernel, f"traced program by program: {reason}", inside)
+    told = f"traced program by program: {reason}"
+    return live.memory.side_by_side(_one_by_one(launch, kernel, told, inside))
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import EllipsisType
 from typing import TypeAlias
 
@@ -28,6 +29,7 @@ from intelliperf_swizzle.records import (
     Segment,
     Storage,
     TensorArgument,
+    Trace,
     UInt8Array,
 )
 
@@ -47,7 +49,7 @@ class Memory:
 
     The layout follows the order of the arguments: storages of a mebibyte or more begin at
     multiples of 2 MiB, smaller ones at multiples of 512 bytes, as GPU allocators place them, but
-    `_APART` from each other.
+    `_APART` from each other; `side_by_side` takes that out of a trace.
 
     Args:
         launch: whose storages.
@@ -59,7 +61,7 @@ class Memory:
         self._storages = dict(launch.storages)
         self._fill = fill
         self._names = _names_of_storages(launch)
-        self.base: dict[int, int] = _layout(self._names, self._storages)
+        self.base: dict[int, int] = _layout(self._names, self._storages, _APART)
         self.numbers = tuple(self.base)
         self.begin: Int64Array = np.array(list(self.base.values()), np.int64)
         sizes = [self._storages[number].bytes for number in self.numbers]
@@ -76,6 +78,22 @@ class Memory:
         return tuple(
             Segment(self._names[n], self.base[n] // LINE_BYTES, self._storages[n].bytes)
             for n in self.numbers
+        )
+
+    def side_by_side(self, trace: Trace) -> Trace:
+        """A trace of this memory as if nothing lay between its storages."""
+        base = _layout(self._names, self._storages)
+        by = np.array([base[n] - self.base[n] for n in self.numbers], np.int64) // LINE_BYTES
+        if not len(by):
+            return trace
+        lines = trace.access_base.astype(np.int64)
+        return replace(
+            trace,
+            access_base=(lines + by[trace.segment_of(lines)]).astype(np.int32),
+            segments=tuple(
+                replace(segment, first_line=base[number] // LINE_BYTES)
+                for segment, number in zip(trace.segments, self.numbers, strict=True)
+            ),
         )
 
     def names(self, number: int) -> tuple[str, ...]:
@@ -232,7 +250,7 @@ def _names_of_storages(launch: Launch) -> dict[int, tuple[str, ...]]:
 
 
 def _layout(
-    names: Mapping[int, tuple[str, ...]], storages: Mapping[int, Storage]
+    names: Mapping[int, tuple[str, ...]], storages: Mapping[int, Storage], apart: int = 0
 ) -> dict[int, int]:
     base, address = {}, _FIRST_ADDRESS
     for number in names:
@@ -240,7 +258,7 @@ def _layout(
         alignment = _LARGE_ALIGNMENT if large else _SMALL_ALIGNMENT
         address = -(-address // alignment) * alignment
         base[number] = address
-        address += storages[number].bytes + _APART
+        address += storages[number].bytes + apart
     return base
 
 
