@@ -172,11 +172,12 @@ def cpp_programs() -> str:
         "Convolutions, stencils, products of matrices, transposes and attention of HeCBench, "
         "cuda-samples, PolyBench-ACC, code-samples, gpu-rodinia, rocm-examples and "
         "[cuda-gemm-from-scratch](https://github.com/philipfabianek/cuda-gemm-from-scratch) "
-        f"(a98bcf4), chosen before they were tried. {sharing} at the first try, with a limit of "
-        "seven to ten minutes on a machine of two cores with twenty other processes; sizes of "
+        f"(a98bcf4), chosen before they were tried. {sharing}, 17 at the first try, with a limit "
+        "of seven to ten minutes on a machine of two cores with twenty other processes; sizes of "
         "HeCBench and PolyBench-ACC were made smaller once before that, for the check of "
-        "convolution3D took longer. heat2d needs libomp-22-dev, cuda-gemm-from-scratch cuBLAS, "
-        "and matrixT `hip/hip_cooperative_groups.h`, which is there since.",
+        "convolution3D took longer. matrixT is since `hip/hip_cooperative_groups.h` is there. "
+        "With what the hints name, heat2d (libomp-22-dev) is answered, and cuda-gemm-from-scratch "
+        "(nvidia-cublas) builds; its first call of cuBLAS fails without a GPU, which is said.",
         _programs(parts[6]),
     )
 
