@@ -275,6 +275,10 @@ def test_what_is_made_of_literals_and_types_is_decided(
     assert is_decided(str(tmp_path / "module.py"), "NAME", "constexpr") is decided
 
 
+DOT = "tl.dot(x, x)"
+EITHER = "if sms() > 100:\n    def NAME(x): return {}\nelse:\n    def NAME(x): return {}"
+
+
 @pytest.mark.parametrize(
     ("text", "decided"),
     [
@@ -283,6 +287,11 @@ def test_what_is_made_of_literals_and_types_is_decided(
         ("from ops import *", True),
         ("if sms() > 100:\n    from ops import NAME\nelse:\n    from slow import NAME", False),
         ("def NAME(x): pass\nif sms() > 100:\n    def NAME(x): return x", False),
+        (EITHER.format("tldevice.fast_expf(x.to(tl.float32))", "tl.exp(x.to(tl.float32))"), True),
+        (EITHER.format(f"tl.inline_asm_elementwise(ASM, args=[{DOT}])", DOT), True),
+        (EITHER.format("tl.inline_asm_elementwise(ASM, args=[x])", DOT), False),
+        (EITHER.format("tl.exp(x)", "x + tl.exp(x)"), False),
+        (EITHER.format("tl.exp(put(x))", "tl.exp(x)"), False),
         ("NAME = triton.jit(body)", False),
     ],
 )

@@ -110,7 +110,7 @@ def plain_accesses(case: Case, launch: Launch, folder: Path) -> list[list[Any]]:
         return tensor(value) if isinstance(value, np.ndarray) else value
 
     arguments = {name: argument(value) for name, value in case.arguments.items()}
-    bases = list(Memory(launch).base.values())
+    bases = list(Memory(launch).base_side_by_side.values())
     spans = [
         (t.data_ptr(), t.data_ptr() + t.nbytes, base)
         for t, base in zip(tensors.values(), bases, strict=True)
@@ -129,9 +129,8 @@ def accesses_one_by_one(launch: Launch) -> tuple[list[list[Any]], list[Any]]:
     """What programs that are executed one by one touch and compute."""
     live = make_live(launch, kernel_of(launch), whole=True)
     memory = live.memory
-    spans = list(
-        zip(memory.begin.tolist(), memory.end.tolist(), memory.begin.tolist(), strict=True)
-    )
+    bases = memory.base_side_by_side.values()
+    spans = list(zip(memory.begin.tolist(), memory.end.tolist(), bases, strict=True))
     listing = Listing(launch, spans)
     arithmetic = run_one_by_one(live, observer=listing).arithmetic
     return listing.accesses, arithmetic.tolist()

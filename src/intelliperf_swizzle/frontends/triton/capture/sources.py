@@ -225,7 +225,9 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     """Whether text alone decides what a global is: no environment, file or GPU.
 
     Its module sets it once, under no condition, to what is made of literals and of `_PURE`, or
-    defines or imports it; and no module of the user's sets an attribute of that name.
+    defines or imports it; and no module of the user's sets an attribute of that name. A function
+    that is defined under conditions is if each of its definitions is a function of real numbers:
+    that decides no access.
 
     Args:
         file: of the module.
@@ -246,8 +248,31 @@ def is_decided(file: str, name: str, kind: str) -> bool:
         return {node.id for node in ast.walk(made) if isinstance(node, ast.Name)} <= _PURE
     if kind == "function" and len(bound) == 1 and isinstance(bound[0], ast.ImportFrom):
         return all(is_decided(*at, kind) for at in _origin(file, root, bound[0], modules))
+    if kind == "function" and len(bound) > 1:
+        found = (node for top in dict.fromkeys(bound) for node in ast.walk(top))
+        defined = [one for one in found if isinstance(one, ast.FunctionDef) and one.name == root]
+        known = len(defined) == len(bound) and all(len(one.body) == 1 for one in defined)
+        return known and all(_is_real(one.body[0]) for one in defined)
     defines = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     return kind not in _CONSTANTS and len(bound) < 2 and all(isinstance(x, defines) for x in bound)
+
+
+_REAL = re.compile(r"tl(device|\.math)?\.(fast_)?(exp|exp2|log|log2|tanh|sin|cos|dot)f?")
+
+
+def _is_real(node: ast.AST) -> bool:
+    """Whether it returns, or is, what one of Triton's functions of real numbers makes."""
+    match node:
+        case ast.Return(made) if made:
+            return _is_real(made)
+        case ast.Call(function, given, named):
+            if ast.unparse(function) == "tl.inline_asm_elementwise":
+                lists = [one.value for one in named if one.arg == "args"]
+                return any(isinstance(x, ast.List) and all(map(_is_real, x.elts)) for x in lists)
+            inner = (one for part in given for one in ast.walk(part) if isinstance(one, ast.Call))
+            plain = all(ast.unparse(one.func).endswith(".to") for one in inner)
+            return plain and _REAL.fullmatch(ast.unparse(function)) is not None
+    return False
 
 
 def _origin(

@@ -62,6 +62,7 @@ class Memory:
         self._fill = fill
         self._names = _names_of_storages(launch)
         self.base: dict[int, int] = _layout(self._names, self._storages, _APART)
+        self.base_side_by_side: dict[int, int] = _layout(self._names, self._storages)
         self.numbers = tuple(self.base)
         self.begin: Int64Array = np.array(list(self.base.values()), np.int64)
         sizes = [self._storages[number].bytes for number in self.numbers]
@@ -82,7 +83,7 @@ class Memory:
 
     def side_by_side(self, trace: Trace) -> Trace:
         """A trace of this memory as if nothing lay between its storages."""
-        base = _layout(self._names, self._storages)
+        base = self.base_side_by_side
         by = np.array([base[n] - self.base[n] for n in self.numbers], np.int64) // LINE_BYTES
         if not len(by):
             return trace
