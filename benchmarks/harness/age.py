@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 from harness.items import BENCHMARKS, PACKAGE
 
 STAMPS = BENCHMARKS / "records" / "stamps.json"
-MODEL = ("cache", "hardware", "trace")
+MODEL = ("cache", "hardware", "trace", "frontends/triton/tracing", "frontends/triton/walk")
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "model": MODEL,
     "search": (*MODEL, "propose", "search", "rank.py", "mapping", "language"),

@@ -196,10 +196,16 @@ class Subject:
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """Tensors whose contents decide what programs access, and device variables if theirs do."""
-        placed = (one for one in self.traced if one.trace.placed)
-        named = ((one.trace, name) for one in placed for name, _ in one.launch.tensors())
-        found = dict.fromkeys(name for trace, name in named if name not in trace.immaterial)
+        """Tensors whose contents decide what programs access, and device variables if theirs do.
+
+        Any integers may decide an access that no program has made yet.
+        """
+        found: dict[str, None] = {}
+        for one in self.traced:
+            for name, tensor in one.launch.tensors() if one.trace.placed else ():
+                unmade = one.trace.unseen and not tensor.dtype.startswith(("fp", "bf"))
+                if unmade or name not in one.trace.immaterial:
+                    found[name] = None
         return (*found, *["device variables"] * any(one.trace.by_variables for one in self.traced))
 
     @property
