@@ -239,7 +239,8 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     files = {str(getattr(one, "__file__", None)) for one in modules}
     own = (_text(one) for one in files if one.endswith(".py") and "-packages" not in one)
     setters = r"(setattr|\bpatch(\.\w+)?)\(|globals\(\)|\bvars\(|__dict__"
-    outside = rf"(?<!self)\.{last} *([-+*/|&^%@]|//|<<|>>)?=[^=]|({setters}).*\b{last}\b"
+    told = rf"({setters}).*(['\".]{last}['\"]|\b{last}=)"
+    outside = rf"(?<!self)\.{last} *([-+*/|&^%@]|//|<<|>>)?=[^=]|{told}"
     if any(re.search(outside, one) for one in own):
         return False
     bound = [top for name, top in _bindings(file) if name == root]
