@@ -186,9 +186,7 @@ def decided(pairs: Sequence[Pair]) -> str:
     return f"\n\nWhat decides whether programs depend on each other:\n\n{_rows(head, rows)}"
 
 
-KNOWN_HOLES = (
-    "view with strides", "contents", "place by contents", "mask by contents", "argument of one",
-)  # fmt: skip
+KNOWN_HOLES = ("view with strides", "mask by contents", "argument of one")
 """What decides where something wrong was accepted, and is not mended."""
 
 
