@@ -202,8 +202,8 @@ def test_accesses_out_of_bounds_are_said_beside_the_verdict(tmp_path: Path) -> N
     setup = setup_of(tmp_path, candidates=1)
     run = optimize(setup, [OfflineProposer()], tmp_path / "out").run
     [caution] = run.cautions
-    # 16 tiles read 16 floats each from what follows `x`, which is `y`, and write them after `y`
-    assert caution.startswith("16 of 144 tiles access 256 elements outside every tensor")
+    # 16 tiles read 16 floats each from what follows `x`, and write them after `y`
+    assert caution.startswith("16 of 144 tiles access 512 elements outside every tensor")
     assert caution in message(run)
     said = Heard()
     explain(setup, said)
