@@ -365,11 +365,20 @@ def test_a_type_that_decides_what_is_compiled_is_tested_by_the_patch(tmp_path: P
 
 
 @pytest.mark.long
-def test_what_no_patch_can_test_is_named_with_its_place(tmp_path: Path) -> None:
+def test_none_in_place_of_a_tensor_is_tested_by_the_patch(tmp_path: Path) -> None:
     effect = "if w is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
     run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+    assert run.best is not None
+    assert "if w is not None:" in run.best.diff
+
+
+@pytest.mark.long
+def test_what_no_patch_can_test_is_named_with_its_place(tmp_path: Path) -> None:
+    effect = "if w[0] is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
+    application = TURNED.replace("EFFECT", effect).replace("(x), w,", "(x), (w,),")
+    run = optimized(application, tmp_path)
     assert run.best is None
-    place = r"not patched: .*application\.py:\d+: a patch cannot test `w`"
+    place = r"not patched: .*application\.py:\d+: a patch cannot test `w"
     assert any(re.match(place, note) for note in run.notes), run.notes
 
 
