@@ -484,7 +484,7 @@ def test_parts_of_one_allocation_are_named_if_one_is_stored_to(tmp_path: Path) -
     assert run.best is not None
     assert run.independence is not None
     assert run.independence.apart == ("x", "y")
-    assert "independence where x and y overlap in another way" in message(run)
+    assert "independence if x and y overlap differently in memory" in message(run)
 
 
 def test_an_extent_at_which_tiles_meet_is_tested_by_itself(tmp_path: Path) -> None:

@@ -462,7 +462,7 @@ class Established:
             "other sizes": permutation is not None and permutation.extent != "the recorded sizes",
             "independence": self.independence is not None,
             f"independence with other contents of {' and '.join(contents)}": not contents,
-            f"independence where {' and '.join(apart)} overlap in another way": not apart,
+            f"independence if {' and '.join(apart)} overlap differently in memory": not apart,
             "equal work of all tiles": self.equal_work is not None,
             "the bytes of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
             "measured time": self.change is not None and self.change.source == "measured",

@@ -5,12 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
-
-import numpy as np
 
 from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import TraceError
@@ -26,7 +23,6 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_one_by_one,
     run_together,
 )
-from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
@@ -34,7 +30,7 @@ from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
-_FALSE_NOTE = "{}: `tl.assume` is false, so a compiler may do with the kernel whatever it likes"
+_FALSE_NOTE = "{}: `tl.assume` is false, so the kernel's behaviour is undefined"
 
 
 def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
@@ -110,7 +106,7 @@ def _trace(
 ) -> Trace:  # fmt: skip
     trace = recorder.trace(
         launch.grid, live.memory.segments, method=method, arithmetic=run.arithmetic,
-        notes=(*((note,) if note else ()), *_false_assumptions(launch, live)), waits=run.waits,
+        notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
     places: dict[Op | tuple[Op, int], str] = {
@@ -125,24 +121,14 @@ def _trace(
                    for side, of in enumerate(sides or (0,)) if of not in rows}  # fmt: skip
     unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
     numbers = {name: (name,) for name in live.deciding_numbers(launch)}
+    false = (_FALSE_NOTE.format(kernel.line(op)) for op in live.false_assumptions(launch))
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
-        trace, hands_over=accessed.hands_over,
+        trace, hands_over=accessed.hands_over, notes=(*trace.notes, *false),
         placed=accessed.hands_over or trace.waits or bool(placed),
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
         uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip
-
-
-def _false_assumptions(launch: Launch, live: Live) -> Iterator[str]:
-    """Of those which every program makes."""
-    kernel, programs = live.plan.kernel, np.arange(live.programs, dtype=np.int64)
-    scalars = Scalars(launch, kernel)
-    for op in kernel.entry.regions[0][0].ops:
-        if op.name == "llvm.intr.assume":
-            with suppress(NotComputableError):
-                if not scalars.value(op.operands[0], programs).all():
-                    yield _FALSE_NOTE.format(kernel.line(op))
 
 
 def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside: bool) -> Trace:

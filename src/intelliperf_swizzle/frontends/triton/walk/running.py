@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -32,6 +32,7 @@ from intelliperf_swizzle.frontends.triton.walk.memory import (
     paired,
     scalar_values,
 )
+from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
 from intelliperf_swizzle.records import Access, Grid, Int64Array, Launch
 from intelliperf_swizzle.trace.observer import Observer
@@ -68,6 +69,15 @@ class Live:
     def programs(self) -> int:
         """How many there are."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def false_assumptions(self, launch: Launch) -> Iterator[Op]:
+        """The `tl.assume` of the kernel's first block that do not hold for all programs."""
+        scalars = Scalars(launch, self.plan.kernel)
+        for op in self.plan.kernel.entry.regions[0][0].ops:
+            if op.name == "llvm.intr.assume":
+                with suppress(NotComputableError):
+                    if not scalars.value(op.operands[0], np.arange(self.programs)).all():
+                        yield op
 
     def storages(self, names: frozenset[str] | None) -> set[int]:
         """Those that arguments point into; all, if it is not known through which."""
