@@ -308,25 +308,25 @@ def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:
     assert "report the name" in str(refused.value.hint)
 
 
+def calls_rocblas(folder: Path, answer: int) -> str:
+    """Writes a program that ends unless rocBLAS answers 0; returns the command that builds both."""
+    call = 'extern "C" int rocblas_any();\nint main() {\n  if (rocblas_any()) return 2;'
+    text = tools.PROBE.replace("int main() {", call)
+    (folder / "probe.hip").write_text(text, encoding="utf-8")
+    (folder / "blas.c").write_text(f"int rocblas_any() {{ return {answer}; }}\n", encoding="utf-8")
+    library = "cc -shared -fPIC blas.c -Wl,-soname,librocblas.so.4"
+    return f"{library} -o LIBRARY && hipcc probe.hip -o probe LIBRARY -Wl,-rpath,."
+
+
 def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
-    text = tools.PROBE.replace("int main() {", "extern \"C\" int rocblas_any();\nint main() {\n"
-                               "  if (rocblas_any()) return 2;")  # fmt: skip
-    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
-    (tmp_path / "blas.c").write_text("int rocblas_any() { return 0; }\n", encoding="utf-8")
-    library = "cc -shared -fPIC blas.c -o librocblas.so -Wl,-soname,librocblas.so.4"
-    build = f"{library} && hipcc probe.hip -o probe librocblas.so"
+    build = calls_rocblas(tmp_path, 0).replace("LIBRARY", "librocblas.so")
     with pytest.raises(CaptureError, match=r"librocblas\.so\.4 is not here") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], build)
     assert "LD_LIBRARY_PATH" in str(refused.value.hint)
 
 
 def test_a_library_that_works_on_a_gpu_alone_is_named(tmp_path: Path) -> None:
-    text = tools.PROBE.replace("int main() {", "extern \"C\" int rocblas_any();\nint main() {\n"
-                               "  if (rocblas_any()) return 2;")  # fmt: skip
-    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
-    (tmp_path / "blas.c").write_text("int rocblas_any() { return 1; }\n", encoding="utf-8")
-    library = "cc -shared -fPIC blas.c -o librocblas.so.4 -Wl,-soname,librocblas.so.4"
-    build = f"{library} && hipcc probe.hip -o probe librocblas.so.4 -Wl,-rpath,."
+    build = calls_rocblas(tmp_path, 1).replace("LIBRARY", "librocblas.so.4")
     with pytest.raises(CaptureError, match="no HIP launch was recorded") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], build)
     assert "it calls rocblas, which needs a GPU" in str(refused.value.hint)
