@@ -206,6 +206,8 @@ HANDED_OVER = {
     "tl.atomic_add(y + p, 1)\n    if p > 99:\n        tl.store(y, 1)": True,
     "tl.atomic_add(AT + p, 1)\n    tl.store(x + p, 1)": True,
     "tl.atomic_add(y + p, 1)\n    tl.atomic_max(AT + p, 1)": True,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(x + p, 1)": False,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(twin + p, 1)": True,
 }
 UNSEEN = {
     "if p == n:\n        tl.store(y + p + 1, tl.load(y + p) + 1)": True,
@@ -213,6 +215,11 @@ UNSEEN = {
     "put(x + p, 1)\n    if p == n:\n        put(y + p + 1, tl.load(y + p))": True,
     "tl.store(y + p, tl.load(x + p, mask=p > n))": False,
     "tl.store(x + p, tl.load(x + p))": False,
+    "if p > n:\n        tl.atomic_xchg(y, 1)": True,
+    "for k in range(m): tl.store(y + p * 8 + k, p)": True,
+    "q = y + p * 8\n    for k in range(m):\n        tl.store(q, p)\n        q += 1": True,
+    "for k in range(0, 8): tl.store(y + p * 8 + k, p)": False,
+    "for k in range(m): tl.store(y + p * n + k, p)": False,
 }
 ADDRESSES = {
     "p // m * 512 + p % m": True,
@@ -373,12 +380,21 @@ def test_none_in_place_of_a_tensor_is_tested_by_the_patch(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_what_no_patch_can_test_is_named_with_its_place(tmp_path: Path) -> None:
-    effect = "if w[0] is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
-    application = TURNED.replace("EFFECT", effect).replace("(x), w,", "(x), (w,),")
+def test_what_a_tuple_holds_is_tested_by_the_patch(tmp_path: Path) -> None:
+    effect = "if w[0] is None or w[1] is not None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
+    application = TURNED.replace("EFFECT", effect).replace("(x), w,", "(x), (w, None),")
     run = optimized(application, tmp_path)
+    assert run.best is not None
+    assert "if w[0] is not None and w[1] is None:" in run.best.diff
+
+
+@pytest.mark.long
+def test_what_no_patch_can_test_is_named_with_its_place(tmp_path: Path) -> None:
+    effect = "if S[0] != 2: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
+    application = TURNED.replace("EFFECT", effect).replace("N, S,", "N, S: tl.constexpr,")
+    run = optimized(application.replace("320, 2,", "320, (2, 3),"), tmp_path)
     assert run.best is None
-    place = r"not patched: .*application\.py:\d+: a patch cannot test `w"
+    place = r"not patched: .*application\.py:\d+: a patch cannot test `S`"
     assert any(re.match(place, note) for note in run.notes), run.notes
 
 
