@@ -60,13 +60,6 @@ def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polyn
             if part is not None:
                 prove_everywhere(graph, other, _with_programs(case, part), part)
                 return
-        for cut in graph.cuts(root, program):
-            try:
-                prove_everywhere(graph, cut, case, programs)
-            except NotProvedError:
-                continue
-            prove_everywhere(graph, graph.renamed(root, cut, program), case, programs)
-            return
     boxes = [_box(values[0], one) for one, values in _pieces(graph, (root,), case)]
     whole = join([box for box in boxes if box is not None])
     if programs.number != 1 and whole != Box(ZERO, ((number(1), programs),)):
