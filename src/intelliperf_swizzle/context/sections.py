@@ -48,7 +48,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "imbalance": ("load imbalance: the last workgroup's end / the earliest possible", factor),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),
-    "arithmetic_time_ms": ("arithmetic alone takes at least", milliseconds),
+    "arithmetic_time_ms": ("arithmetic alone takes", milliseconds),
     "overlapped_time_ms": ("modelled time of L2, memory and arithmetic", milliseconds),
     "causes": ("why (modelled)", describe_tensors),
 }

@@ -127,8 +127,7 @@ class Modelled:
     """What only the cache model says; once a profiler has counted, `causes` alone is kept.
 
     Attributes:
-        arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
-            order of the workgroups takes less.
+        arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs.
         replayed_time_ms: when a timed replay ends.
         overlapped_time_ms: of the L2, memory and arithmetic together. None if they are not taken to
             overlap.
@@ -191,10 +190,12 @@ class Measurement(Timed, Modelled, Counted):
 
     @property
     def bound_by_arithmetic(self) -> bool:
-        """Whether operations take clearly longer than memory traffic, and no time is far above."""
-        arithmetic, memory = self.arithmetic_time_ms, self.modelled_memory_time_ms
-        far = (self.time_ms or 0.0) > FAR_ABOVE * (arithmetic or 0.0)
-        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory) and not far
+        """Whether operations take clearly longer than memory traffic; where a time was measured,
+        only if it is neither below theirs nor far above."""
+        arithmetic, memory = self.arithmetic_time_ms or 0.0, self.modelled_memory_time_ms
+        longer = bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory)
+        time = arithmetic if self.time_ms is None else self.time_ms
+        return longer and arithmetic <= time <= FAR_ABOVE * arithmetic
 
 
 @dataclass(frozen=True)

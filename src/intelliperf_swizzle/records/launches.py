@@ -52,7 +52,7 @@ class KernelSource:
         kernel: key of the kernel in `functions`.
         functions: the kernel and the jit functions it reaches, by a key unique in this record.
         identity: what it is known by when it is compiled another time; empty if by nothing.
-        aggregates: the classes they use, by a key, parts first: see `ir.render.render_module`.
+        aggregates: the classes they use, by a key, parts first: see `ir.render.live_functions`.
         computed: what they read that may be another in another run, as the kernel can name it, with
             its value; a list with the place where the kernel cannot test it.
     """

@@ -103,7 +103,7 @@ def bound_by_arithmetic(kernel: records.Measurement) -> str:
     if not kernel.bound_by_arithmetic:
         return ""
     return (
-        f"Bound by arithmetic: its operations take at least "
+        f"Bound by arithmetic: its operations take about "
         f"{milliseconds(kernel.arithmetic_time_ms)}, its memory traffic "
         f"{milliseconds(kernel.modelled_memory_time_ms)} (modelled); fewer misses save little time."
     )
@@ -197,7 +197,7 @@ class Row:
 def numbers(run: records.Run) -> list[Row]:
     """The numbers of a run; what was predicted stands beside what was measured."""
     rows = comparison(run.baseline, run.best.measurement if run.best else None)
-    if run.predicted is None:
+    if run.predicted is None or run.baseline.profiler == "model":
         return rows
     predicted = comparison(run.predicted, run.best.predicted if run.best else None)
     guessed = {row.name: row for row in predicted if row.source == "modelled"}
@@ -226,7 +226,7 @@ def comparison(before: records.Measurement, after: records.Measurement | None) -
         row("bytes from memory", "memory_bytes", counted, size),
         row("memory time, not overlapped", "modelled_memory_time_ms", "modelled", milliseconds),
         row("load imbalance", "imbalance", "modelled", factor),
-        row("arithmetic, at least", "arithmetic_time_ms", "modelled", milliseconds),
+        row("arithmetic", "arithmetic_time_ms", "modelled", milliseconds),
     ]
     timed, timing = before.timing, after.timing if after else None
     intervals = (timed.time_ms if timed else None, timing.time_ms if timing else None)

@@ -231,6 +231,23 @@ SILENCE_SECONDS = 2.0
 COMPILING = ", while the cache model is compiled (once on this machine)"
 
 
+class Pace:
+    """How long the rest of a phase takes by the steps after the first, which waits for more."""
+
+    def __init__(self) -> None:
+        self._first: tuple[int, float] | None = None
+
+    def left(self, done: int, total: int) -> str:
+        """What is left if it goes on like this; empty where that cannot be said."""
+        if self._first is None and done:
+            self._first = done, time.monotonic()
+        first, began = self._first or (done, 0.0)
+        if not first < done < total:
+            return ""
+        left = (time.monotonic() - began) / (done - first) * (total - done)
+        return f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left"
+
+
 class Quiet(Silent):
     """No progress at all."""
 
@@ -257,23 +274,22 @@ class Lines(Quiet):
         self._last = 0.0
         self._begun = time.monotonic()
         self._silence_seconds = silence_seconds
-        self._sentence = ""
+        self._sentence, self._pace = "", Pace()
         self._until = self._begun + silence_seconds
         self._over = threading.Event()
 
     def phase(self, sentence: str) -> None:
         """Prints it."""
-        self._sentence, self._begun = sentence, time.monotonic()
+        self._sentence, self._begun, self._pace = sentence, time.monotonic(), Pace()
         self._until = self._begun + self._silence_seconds
         print(sentence, file=self._stream, flush=True)
 
     def step(self, done: int, total: int, best: str) -> None:
         """Prints it if the last one is two seconds ago."""
-        now = time.monotonic()
+        now, left = time.monotonic(), self._pace.left(done, total)
         self._until = max(self._until, now + 2 * self._silence_seconds)
         if now - self._last >= 2:
             self._last = now
-            left = _left(now - self._begun, done, total)
             print("  " + ", ".join(filter(None, (f"{done}/{total} {best}", left))),
                   file=self._stream, flush=True)  # fmt: skip
 
@@ -311,8 +327,8 @@ class Live(Quiet):
         self._console = console(stream)
         self._spinner = Spinner("dots")
         self._sentence = ""
-        self._begun = time.monotonic()
-        self._step: tuple[int, int, str] | None = None
+        self._begun, self._pace = time.monotonic(), Pace()
+        self._step: tuple[int, int, str, str] | None = None
         self._moving = Moving(
             get_renderable=self._now, console=self._console, transient=True, refresh_per_second=8
         )
@@ -320,11 +336,12 @@ class Live(Quiet):
     def phase(self, sentence: str) -> None:
         """The phase before is over and this one begins."""
         self._finish()
-        self._sentence, self._begun, self._step = sentence, time.monotonic(), None
+        self._sentence, self._step = sentence, None
+        self._begun, self._pace = time.monotonic(), Pace()
 
     def step(self, done: int, total: int, best: str) -> None:
         """Moves the bar."""
-        self._step = (done, total, best)
+        self._step = (done, total, best, self._pace.left(done, total))
 
     def note(self, sentence: str) -> None:
         """Prints it above what is going on."""
@@ -360,16 +377,8 @@ class Live(Quiet):
         self._spinner.update(text=Text(self._sentence + told))
         if self._step is None:
             return self._spinner
-        done, total, best = self._step
+        done, total, best, left = self._step
         moved = ProgressBar(total, done, width=20, complete_style="cyan")
         bar = Table.grid(padding=(0, 1))
-        bar.add_row("  ", moved, f"{done}/{total}", _left(seconds, done, total))
+        bar.add_row("  ", moved, f"{done}/{total}", left)
         return Group(self._spinner, bar, Text(f"   {best}", style="bold"))
-
-
-def _left(seconds: float, done: int, total: int) -> str:
-    """How long the rest will take if it goes on like this; empty where that cannot be said."""
-    if not 0 < done < total:
-        return ""
-    left = seconds / done * (total - done)
-    return f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left"
