@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from intelliperf_swizzle.records import Accuracy, Alternative, Alternatives, Attempt, Run, Verdict
+from intelliperf_swizzle.report.causes import lines
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import REPORT_FORMATS, result
 from intelliperf_swizzle.report.sentences import outcome
@@ -117,6 +118,9 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
     assert replace(bound, time_ms=3.0).bound_by_arithmetic
     assert not replace(bound, time_ms=14.0).bound_by_arithmetic, "seven times its operations"
     assert not replace(bound, time_ms=1.9).bound_by_arithmetic, "the operations take less, then"
+    for time_ms, told in ((2.1, True), (1.9, False)):
+        timed = replace(run, predicted=bound, baseline=replace(run.baseline, time_ms=time_ms))
+        assert ("Bound by arithmetic" in " ".join(lines(timed))) is told
 
 
 @pytest.mark.parametrize("face", REPORT_FORMATS)
