@@ -136,3 +136,19 @@ def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: st
     assert re.search(
         r"Placement: .*users of a line of b_ptr sit on [\d.]+ → [\d.]+ of 8 XCDs", shown
     )
+
+
+def test_where_nothing_is_told_apart_the_most_hits_are_told(run: Run) -> None:
+    base = replace(run.attempts[0], measurement=run.baseline)
+    more = replace(run.baseline, l2_hit_rate=0.999)
+    attempts = (
+        replace(base, verdict=Verdict("no difference", "nothing at all")),
+        replace(base, verdict=Verdict("no difference", "1.8 % less"), measurement=more),
+        replace(base, verdict=Verdict("slower", "more time"), measurement=more),
+    )
+    said_of = said(replace(run, best=None, attempts=attempts))
+    assert "The best `no difference`: 1.8 % less." in said_of
+    refused = replace(base, verdict=Verdict("unsafe order", "tiles 0 and 1"))
+    assert "The first `unsafe order`: tiles 0 and 1." in said(
+        replace(run, best=None, attempts=(*attempts, refused))
+    )

@@ -152,12 +152,12 @@ def _own(run: records.Run) -> OwnPart:
 
 
 def _shared(part: records.RunPart) -> dict[str, Any]:
-    return {one.name: getattr(part, one.name) for one in fields(records.RunPart)}
+    return {field.name: getattr(part, field.name) for field in fields(records.RunPart)}
 
 
 def _named(best: records.Attempt) -> NamedAttempt:
     fields = encode(best)
-    return decode(NamedAttempt, {one.name: fields[one.name] for one in members(NamedAttempt)})
+    return decode(NamedAttempt, {m.name: fields[m.name] for m in members(NamedAttempt)})
 
 
 def _percent(measured: records.Measurement | None) -> float | None:
@@ -221,8 +221,8 @@ def run_of(fields: object) -> records.Run:
 def _check_shapes(picture: records.Picture) -> None:
     """Refuses pictures whose parts are of different sizes."""
     for i, tiles in enumerate(picture.tiles):
-        both = [one for one in (tiles.before, tiles.after) if one]
-        rasters = [raster for one in both for raster in (one.domain, one.share)]
+        both = [placement for placement in (tiles.before, tiles.after) if placement]
+        rasters = [raster for placement in both for raster in (placement.domain, placement.share)]
         shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
         if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
             raise RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
@@ -277,7 +277,7 @@ def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
     folder = Path(directory or DEFAULT_FOLDER)
     whole = folder.absolute()
     try:
-        nearest = next(one for one in (whole, *whole.parents) if one.exists())
+        nearest = next(place for place in (whole, *whole.parents) if place.exists())
         with tempfile.TemporaryFile(dir=nearest):
             return folder
     except OSError as error:
