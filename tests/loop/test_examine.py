@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,9 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     progress = mocker.Mock()
     (note,) = [one for one in add_configs(kernel, setup, progress).notes if "is tuned" in one]
     assert note.count("not ranked: 3") == 1, "where few could be ranked, none is traced"
+    timed = replace(kernel, baseline=replace(kernel.baseline, time_ms=1.0))
+    (note,) = [one for one in add_configs(timed, setup, progress).notes if "is tuned" in one]
+    assert "of 4, the fastest; a patch" in note, "on a GPU, though its kernel is not searched there"
     assert not progress.phase.called, "nor said to be"
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from intelliperf_swizzle import Run, optimize, score
+from intelliperf_swizzle import optimize, score
 from intelliperf_swizzle.dependence import find_dependence
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
@@ -24,6 +24,7 @@ from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import Launch, OtherSize, Trace
+from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report.sentences import message
 from intelliperf_swizzle.search.elsewhere import _other_launches
 from intelliperf_swizzle.search.guard import _kept as guard
@@ -87,6 +88,77 @@ w = torch.zeros(5000, dtype=torch.int32, device="cuda")
 turn[(400,)](x, torch.empty_like(x), w, 320, 320, 2, False, 16)
 """
 
+CHAINED_BY_ANY = "\n    ".join(
+    f"if {one}: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
+    for one in ("one > 1", "none is not None", "MODE == 'chained'", "A and C")
+)
+FLAGS = (
+    TURNED.replace("EFFECT", CHAINED_BY_ANY)
+    .replace("FLAG", "one, none, MODE: tl.constexpr, A: tl.constexpr, C: tl.constexpr, FLAG")
+    .replace("False", "1, None, 'plain', 0, 0, 0")
+)
+CARRYING = (
+    PERSISTENT.replace("P, B: tl", "P, RESET: tl.constexpr, B: tl")
+    .replace("    for", "    sum = 0.0\n    for")
+    .replace("256, 32", "256, 32, True")
+    .replace("        m =", "        if RESET:\n            sum = 0.0\n        m =")
+    .replace("tl.store(w + (tile & 255), tile)", "sum = sum + tile")
+    .replace("trans(values)", "trans(values) + sum")
+)
+PARTS = TURNED.replace("torch.zeros(320, 320,", "torch.zeros(640, 320,").replace(
+    "(x, torch.empty_like(x), w,", "(x[:320], x[320:], w,"
+)
+EXTENT = TURNED.replace("320, 2,", "320, 4,").replace("N, S,", "N, S: tl.constexpr,")
+APART = TURNED.replace("320, 2,", "320, 128,").replace("5000", "1 << 20")
+APART_KNOWN = APART.replace("N, S,", "N, S: tl.constexpr,")
+PLACES = "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)"
+LOOP_OF_PLACES = "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)"
+SEARCHED = {
+    "table": GATHER,
+    "persistent": PERSISTENT,
+    "flags": FLAGS,
+    "carrying": CARRYING,
+    **{
+        name: text.replace("EFFECT", effect)
+        for name, text, effect in (
+            ("type", TURNED,
+             "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"),
+            ("none", TURNED, "if w is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
+            ("none_in_a_tuple", TURNED.replace("(x), w,", "(x), (w,),"),
+             "if w[0] is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
+            ("ring", TURNED, "tl.store(w + pid % 4096, pid)"),
+            ("bound", TURNED, "tl.store(w + tl.minimum(pid, 4095), pid)"),
+            ("stride", TURNED, "tl.store(w + pid * S, pid)"),
+            ("flag", TURNED, "if FLAG: tl.store(w + pid + 1, tl.load(w + pid) + 1)"),
+            ("own", TURNED, "tl.store(w + pid, pid)"),
+            ("contents", TURNED,
+             "held = tl.load(w + pid); tl.store(w + pid + 1, held, mask=held > 0)"),
+            ("parts", PARTS, "tl.store(w + pid, pid)"),
+            ("extent", EXTENT, "tl.store(w + pid * 4 + tl.arange(0, S), pid)"),
+            ("apart", APART, PLACES),
+            ("apart_known", APART_KNOWN, PLACES),
+            ("apart_in_a_loop", APART, LOOP_OF_PLACES),
+            ("apart_in_a_loop_known", APART_KNOWN, LOOP_OF_PLACES),
+        )
+    },
+}  # fmt: skip
+"""Modules of one application, with a kernel each."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, RunRecord]:
+    """A short search on each kernel, all in one run."""
+    folder = tmp_path_factory.mktemp("searched")
+    for name, text in SEARCHED.items():
+        (folder / f"{name}.py").write_text(text)
+    (folder / "application.py").write_text(f"import {', '.join(SEARCHED)}\n")
+    run = optimize(
+        [sys.executable, "application.py"], target=TARGET, candidates=20, compute="never", all=True,
+        top_n=len(SEARCHED), budget=10**6, project_directory=str(folder),
+        report_dir=str(folder / "out"),
+    )  # fmt: skip
+    return {Path(one.file).stem: one for one in (run, *run.others)}
+
 
 def stencil(side: int) -> list[str]:
     tiles = ["--block-m", "16", "--block-n", "32"]
@@ -128,21 +200,12 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
 
 
-def optimized(application: str, folder: Path) -> Run:
-    """A short search on an application, in a folder of the test."""
-    (folder / "application.py").write_text(application)
-    return optimize(
-        [sys.executable, "application.py"], target=TARGET, candidates=20, compute="never",
-        project_directory=str(folder), report_dir=str(folder / "out"),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("application", [GATHER, PERSISTENT], ids=["table", "persistent"])
+@pytest.mark.parametrize("kernel", ["table", "persistent"])
 def test_what_may_depend_at_another_size_is_swizzled_for_the_recorded_values(
-    tmp_path: Path, application: str
+    runs: Mapping[str, RunRecord], kernel: str
 ) -> None:
     """Contents decide accesses, so no larger launch is looked at; or in one, tiles share `w`."""
-    run = optimized(application, tmp_path)
+    run = runs[kernel]
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "the recorded sizes"
@@ -328,15 +391,11 @@ def test_contents_that_place_no_store_decide_nothing_of_independence(
     assert traced[lines].placed is PLACED[lines]
 
 
-@pytest.mark.long
-def test_a_patch_is_limited_to_what_was_compiled_or_looked_at(tmp_path: Path) -> None:
+def test_a_patch_is_limited_to_what_was_compiled_or_looked_at(
+    runs: Mapping[str, RunRecord],
+) -> None:
     """Each of these chains tiles if arguments have other values, two flags only together."""
-    chain = "tl.store(w + pid + 1, tl.load(w + pid) + 1)"
-    conditions = ("one > 1", "none is not None", "MODE == 'chained'", "A and C")
-    effect = "\n    ".join(f"if {one}: {chain}" for one in conditions)
-    parameters = "one, none, MODE: tl.constexpr, A: tl.constexpr, C: tl.constexpr, FLAG"
-    text = TURNED.replace("EFFECT", effect).replace("FLAG", parameters)
-    run = optimized(text.replace("False", "1, None, 'plain', 0, 0, 0"), tmp_path)
+    run = runs["flags"]
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "under a condition"
@@ -344,41 +403,33 @@ def test_a_patch_is_limited_to_what_was_compiled_or_looked_at(tmp_path: Path) ->
     assert "if MODE == 'plain' and none is None:" in run.best.diff
 
 
-@pytest.mark.long
-def test_a_loop_that_carries_a_value_by_a_flag_is_renumbered_without_it(tmp_path: Path) -> None:
-    loop = PERSISTENT.replace("P, B: tl", "P, RESET: tl.constexpr, B: tl")
-    loop = loop.replace("    for", "    sum = 0.0\n    for").replace("256, 32", "256, 32, True")
-    loop = loop.replace("        m =", "        if RESET:\n            sum = 0.0\n        m =")
-    loop = loop.replace("tl.store(w + (tile & 255), tile)", "sum = sum + tile")
-    run = optimized(loop.replace("trans(values)", "trans(values) + sum"), tmp_path)
+def test_a_loop_that_carries_a_value_by_a_flag_is_renumbered_without_it(
+    runs: Mapping[str, RunRecord],
+) -> None:
+    run = runs["carrying"]
     assert run.best is not None
     assert run.best.proof is not None
     assert "RESET == 1" in (run.best.proof.condition or "")
 
 
-@pytest.mark.long
-def test_a_type_that_decides_what_is_compiled_is_tested_by_the_patch(tmp_path: Path) -> None:
-    effect = "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
-    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+def test_a_type_that_decides_what_is_compiled_is_tested_by_the_patch(
+    runs: Mapping[str, RunRecord],
+) -> None:
+    run = runs["type"]
     assert run.best is not None
     assert "if w.dtype.element_ty == tl.int32:" in run.best.diff
 
 
-@pytest.mark.long
-def test_none_in_place_of_a_tensor_is_tested_by_the_patch(tmp_path: Path) -> None:
-    effect = "if w is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
-    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+def test_none_in_place_of_a_tensor_is_tested_by_the_patch(runs: Mapping[str, RunRecord]) -> None:
+    run = runs["none"]
     assert run.best is not None
     assert "if w is not None:" in run.best.diff
 
 
-@pytest.mark.long
-def test_what_no_patch_can_test_is_named_with_its_place(tmp_path: Path) -> None:
-    effect = "if w[0] is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"
-    application = TURNED.replace("EFFECT", effect).replace("(x), w,", "(x), (w,),")
-    run = optimized(application, tmp_path)
+def test_what_no_patch_can_test_is_named_with_its_place(runs: Mapping[str, RunRecord]) -> None:
+    run = runs["none_in_a_tuple"]
     assert run.best is None
-    place = r"not patched: .*application\.py:\d+: a patch cannot test `w"
+    place = r"not patched: .*none_in_a_tuple\.py:\d+: a patch cannot test `w"
     assert any(re.match(place, note) for note in run.notes), run.notes
 
 
@@ -436,21 +487,20 @@ def test_floats_that_decide_a_branch_tell_launches_apart(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("effect", "tested"),
+    ("kernel", "tested"),
     [
-        ("tl.store(w + pid % 4096, pid)", "num_pids == 400"),
-        ("tl.store(w + tl.minimum(pid, 4095), pid)", "num_pids == 400"),
-        ("tl.store(w + pid * S, pid)", "S == 2"),
-        ("if FLAG: tl.store(w + pid + 1, tl.load(w + pid) + 1)", "FLAG == 0"),
-        ("tl.store(w + pid, pid)", None),
+        ("ring", "num_pids == 400"),
+        ("bound", "num_pids == 400"),
+        ("stride", "S == 2"),
+        ("flag", "FLAG == 0"),
+        ("own", None),
     ],
-    ids=["ring", "bound", "stride", "flag", "own"],
 )
 def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_the_patch(
-    tmp_path: Path, effect: str, tested: str | None
+    runs: Mapping[str, RunRecord], kernel: str, tested: str | None
 ) -> None:
     """No size that is looked at has as many tiles, and no launch another value."""
-    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+    run = runs[kernel]
     assert run.best is not None
     assert run.best.proof is not None
     assert tested is None or tested in (run.best.proof.condition or "")
@@ -463,11 +513,10 @@ def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_th
 
 
 def test_contents_that_decide_are_named_as_nothing_is_known_of_others(
-    tmp_path: Path,
+    runs: Mapping[str, RunRecord],
 ) -> None:
     """With ones in `w` tiles would depend on each other, and no patch can test that."""
-    effect = "held = tl.load(w + pid); tl.store(w + pid + 1, held, mask=held > 0)"
-    run = optimized(TURNED.replace("EFFECT", effect), tmp_path)
+    run = runs["contents"]
     assert run.best is not None
     assert run.independence is not None
     assert run.independence.contents == ("w",)
@@ -475,23 +524,20 @@ def test_contents_that_decide_are_named_as_nothing_is_known_of_others(
     assert message(run).count("other contents") == 1
 
 
-def test_parts_of_one_allocation_are_named_if_one_is_stored_to(tmp_path: Path) -> None:
+def test_parts_of_one_allocation_are_named_if_one_is_stored_to(
+    runs: Mapping[str, RunRecord],
+) -> None:
     """If `y` began within `x` tiles would depend on each other, and no patch can test that."""
-    parts = TURNED.replace("torch.zeros(320, 320,", "torch.zeros(640, 320,").replace(
-        "(x, torch.empty_like(x), w,", "(x[:320], x[320:], w,"
-    )
-    run = optimized(parts.replace("EFFECT", "tl.store(w + pid, pid)"), tmp_path)
+    run = runs["parts"]
     assert run.best is not None
     assert run.independence is not None
     assert run.independence.apart == ("x", "y")
     assert "independence if x and y overlap differently in memory" in message(run)
 
 
-def test_an_extent_at_which_tiles_meet_is_tested_by_itself(tmp_path: Path) -> None:
+def test_an_extent_at_which_tiles_meet_is_tested_by_itself(runs: Mapping[str, RunRecord]) -> None:
     """Heads of a row: more would reach into the next row, at any number of rows."""
-    effect = "tl.store(w + pid * 4 + tl.arange(0, S), pid)"
-    text = TURNED.replace("EFFECT", effect).replace("320, 2,", "320, 4,")
-    run = optimized(text.replace("N, S,", "N, S: tl.constexpr,"), tmp_path)
+    run = runs["extent"]
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent != "the recorded sizes"
@@ -513,22 +559,12 @@ def test_what_runs_over_the_end_of_a_tensor_reaches_no_other(tmp_path: Path) -> 
     assert not find_dependence(traced, launch).chains.size
 
 
-@pytest.mark.parametrize("parameter", ["S", "S: tl.constexpr"])
-@pytest.mark.parametrize(
-    "effect",
-    [
-        "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)",
-        "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)",
-    ],
-    ids=["sum", "loop"],
-)
+@pytest.mark.parametrize("kernel", [name for name in SEARCHED if name.startswith("apart")])
 def test_an_argument_that_keeps_programs_apart_limits_the_patch_to_the_recorded_values(
-    tmp_path: Path, effect: str, parameter: str
+    runs: Mapping[str, RunRecord], kernel: str
 ) -> None:
     """It is large enough at all sizes that are looked at, and would not be at others."""
-    text = TURNED.replace("EFFECT", effect).replace("320, 2,", "320, 128,")
-    text = text.replace("5000", "1 << 20").replace("N, S,", f"N, {parameter},")
-    run = optimized(text, tmp_path)
+    run = runs[kernel]
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "the recorded sizes"

@@ -113,7 +113,7 @@ def result(run: records.Run, *, initial: str, optimized: str | None) -> dict[str
 
 
 def _fields(run: records.Run) -> dict[str, Any]:
-    return {one.name: getattr(run, one.name) for one in fields(records.Run)}
+    return {field.name: getattr(run, field.name) for field in fields(records.Run)}
 
 
 def _percent(measured: records.Measurement | None) -> float | None:
@@ -169,8 +169,8 @@ def run_of(fields: object) -> records.Run:
 def _check_shapes(picture: records.Picture) -> None:
     """Refuses pictures whose parts are of different sizes."""
     for i, tiles in enumerate(picture.tiles):
-        both = [one for one in (tiles.before, tiles.after) if one]
-        rasters = [raster for one in both for raster in (one.domain, one.share)]
+        both = [placement for placement in (tiles.before, tiles.after) if placement]
+        rasters = [raster for placement in both for raster in (placement.domain, placement.share)]
         shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
         if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
             raise RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
@@ -214,7 +214,7 @@ def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
     folder = Path(directory or DEFAULT_FOLDER)
     whole = folder.absolute()
     try:
-        nearest = next(one for one in (whole, *whole.parents) if one.exists())
+        nearest = next(place for place in (whole, *whole.parents) if place.exists())
         with tempfile.TemporaryFile(dir=nearest):
             return folder
     except OSError as error:

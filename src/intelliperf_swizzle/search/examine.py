@@ -237,8 +237,9 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     launch = subject.traced[0].launch
     if len(launch.configs) < 2:
         return subject
-    how = "the fastest" if setup.device else "the first that its pruning leaves; nothing is timed"
-    if launch.tuned and not setup.device and subject.is_traced:
+    timed = subject.baseline.time_ms is not None
+    how = "the fastest" if timed else "the first that its pruning leaves; nothing is timed"
+    if launch.tuned and not timed and subject.is_traced:
         ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
         if few := launch.tuned * (len(launch.tuned) * subject.line_accesses <= RANKING_LINES):
             progress.phase(f"ranking {len(few)} configurations of {subject.kernel} (model)")
