@@ -149,7 +149,7 @@ def find_each(
     """
     known: list[tuple[records.Launch, records.Trace, Dependence]] = []
     for launch in launches:
-        found = next((one[2] for one in known if same_trace(one[1], one[0], launch)), None)
+        found = next((k[2] for k in known if same_trace(k[1], k[0], launch)), None)
         if found is None:
             try:
                 trace = trace_one(launch)

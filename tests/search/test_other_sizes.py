@@ -235,24 +235,22 @@ def test_a_guard_keeps_the_recorded_size_and_none_that_loses(
     assert guard(64, [other(size, loses=loses) for size, loses in sizes.items()]) == expected
 
 
-def launches_of(application: Path) -> Sequence[Launch]:
-    command = [sys.executable, str(application)]
-    folder = application.parent / "record"
-    return capture(RecordRequest(command, cwd=folder.parent, folder=folder, target=TARGET)).launches
+LARGER = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def copy(x, y, M, N, B: tl.constexpr):
+    at = tl.program_id(1) * B * N + tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at))
+
+x, y = (torch.zeros((516, 516), device="cuda") for _ in range(2))
+copy[(129, 129)](x, y, 516, 516, B=4)
+"""
 
 
-def test_a_larger_launch_is_looked_at_first(tmp_path: Path) -> None:
+def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
     """Of a square one the next sizes below and above are more than twice its programs."""
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n"
-        "@triton.jit\ndef copy(x, y, M, N, B: tl.constexpr):\n"
-        "    at = tl.program_id(1) * B * N + tl.program_id(0) * B + tl.arange(0, B)\n"
-        "    tl.store(y + at, tl.load(x + at))\n\n"
-        "x, y = (torch.zeros((516, 516), device='cuda') for _ in range(2))\n"
-        "copy[(129, 129)](x, y, 516, 516, B=4)\n"
-    )
-    launches = launches_of(application)
+    launches = recorded["larger"]
     traced = SimpleNamespace(launch=launches[0], trace=trace(launches[0]))
     subject = SimpleNamespace(launches=launches, traced=[traced])
     made = _other_launches(SimpleNamespace(language=TRITON), subject)  # type: ignore[arg-type]
@@ -341,19 +339,23 @@ PLACED = {
 """Kernels, and whether contents decide where they store, or read what they store; `twin` is `y`."""
 
 
-@pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
-    """The trace of each kernel; they are launched by one application, with arrays of their own."""
-    stored = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
-    lines = {one: one for one in (*HANDED_OVER, *UNSEEN, *PLACED)} | stored
-    lines |= {one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED}
+STORED = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
+LINES = {
+    **{one: one for one in (*HANDED_OVER, *UNSEEN, *PLACED)},
+    **STORED,
+    **{one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED},
+}
+
+
+def kernels() -> str:
+    """An application that launches them all, with arrays of their own."""
     text = (
         "import torch, triton, triton.language as tl\n"
         "from triton.language.extra.cuda import num_warps\n\n"
         "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n\n"
         "@triton.jit\ndef pick(how: tl.constexpr):\n    return 1 if how == 'plain' else 2\n"
     )
-    for number, kernel in enumerate(lines.values()):
+    for number, kernel in enumerate(LINES.values()):
         kernel = kernel.replace("AT", "at.to(tl.pointer_type(tl.int32))")
         text += (
             f"\n@triton.jit\ndef kernel_{number}(x, y, twin, at, n, m, one, none, "
@@ -363,9 +365,42 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
             f"kernel_{number}[(64,)](x, y, y, torch.zeros_like(x).data_ptr(), 999, "
             "8, 1, None, 'plain', tl.int32, False)\n"
         )
-    application = tmp_path_factory.mktemp("kernels") / "application.py"
-    application.write_text(text)
-    return dict(zip(lines, map(trace, launches_of(application)), strict=True))
+    return text
+
+
+Recorded = Mapping[str, Sequence[Launch]]
+"""The launches of each module of an application."""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Modules that launch kernels, recorded in one run."""
+    modules = {
+        "kernels": kernels(),
+        "larger": LARGER,
+        "hook": HOOKED.replace("HOOK", "raised"),
+        "no_hook": HOOKED.replace("HOOK", "None"),
+        "copies": COPIES,
+        "gates": GATES,
+        "over_the_end": OVER_THE_END,
+    }
+    folder = tmp_path_factory.mktemp("kernels")
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    (folder / "application.py").write_text(f"import {', '.join(modules)}\n")
+    request = RecordRequest(
+        [sys.executable, "application.py"], cwd=folder, folder=folder / "record", target=TARGET
+    )
+    found: dict[str, list[Launch]] = {}
+    for launch in capture(request).launches:
+        found.setdefault(Path(launch.source.file).stem, []).append(launch)
+    return found
+
+
+@pytest.fixture(scope="module")
+def traced(recorded: Recorded) -> Mapping[str, Trace]:
+    """The trace of each kernel."""
+    return dict(zip(LINES, map(trace, recorded["kernels"]), strict=True))
 
 
 @pytest.mark.parametrize("lines", HANDED_OVER)
@@ -465,41 +500,51 @@ kernel[(64,)](torch.zeros(64, device="cuda"), flags)
 """
 
 
-@pytest.mark.parametrize("hook", ["raised", "None"])
+@pytest.mark.parametrize("module", ["hook", "no_hook"])
 def test_what_the_hook_of_another_configuration_may_change_is_not_known(
-    tmp_path: Path, hook: str
+    recorded: Recorded, module: str
 ) -> None:
     """Nothing that a patch can test tells which configuration a launch has."""
-    application = tmp_path / "application.py"
-    application.write_text(HOOKED.replace("HOOK", hook))
-    [launch] = launches_of(application)
+    [launch] = recorded[module]
     found = find_dependence(trace(launch), launch)
-    assert bool(found.unknown) is (hook == "raised")
-    assert "`flags` holds decides" in found.unknown or hook == "None"
+    assert bool(found.unknown) is (module == "hook")
+    assert "`flags` holds decides" in found.unknown or module == "no_hook"
 
 
-def test_floats_that_decide_nothing_tell_no_launches_apart(tmp_path: Path) -> None:
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
-        "    p = tl.program_id(0)\n    tl.store(y + p, tl.load(x + p))\n\n"
-        "y = torch.zeros(64, device='cuda')\n"
-        "for value in (0.0, 1.0):\n"
-        "    kernel[(64,)](torch.full((64,), value, device='cuda'), y)\n"
-    )
-    assert [one.count for one in launches_of(application)] == [2]
+COPIES = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x, y):
+    p = tl.program_id(0)
+    tl.store(y + p, tl.load(x + p))
+
+y = torch.zeros(64, device="cuda")
+for value in (0.0, 1.0):
+    kernel[(64,)](torch.full((64,), value, device="cuda"), y)
+"""
 
 
-def test_floats_that_decide_a_branch_tell_launches_apart(tmp_path: Path) -> None:
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, gate):\n"
-        "    if tl.load(gate) > 0:\n        tl.store(x + tl.program_id(0), 1)\n\n"
-        "for value in (0.0, 1.0, 0.0):\n"
-        "    x = torch.zeros(64, dtype=torch.int32, device='cuda')\n"
-        "    kernel[(64,)](x, torch.full((1,), value, device='cuda'))\n"
-    )
-    assert sorted(one.count for one in launches_of(application)) == [1, 2]
+def test_floats_that_decide_nothing_tell_no_launches_apart(recorded: Recorded) -> None:
+    assert [one.count for one in recorded["copies"]] == [2]
+
+
+GATES = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x, gate):
+    if tl.load(gate) > 0:
+        tl.store(x + tl.program_id(0), 1)
+
+for value in (0.0, 1.0, 0.0):
+    x = torch.zeros(64, dtype=torch.int32, device="cuda")
+    kernel[(64,)](x, torch.full((1,), value, device="cuda"))
+"""
+
+
+def test_floats_that_decide_a_branch_tell_launches_apart(recorded: Recorded) -> None:
+    assert sorted(one.count for one in recorded["gates"]) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -560,16 +605,22 @@ def test_an_extent_at_which_tiles_meet_is_tested_by_itself(runs: Mapping[str, Ru
     assert "S == 4" in (run.best.proof.condition or "")
 
 
-def test_what_runs_over_the_end_of_a_tensor_reaches_no_other(tmp_path: Path) -> None:
+OVER_THE_END = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x, y):
+    p = tl.program_id(0)
+    tl.store(y + p, tl.load(x + p + 4096) + 1)
+
+x, y = (torch.zeros(4096, dtype=torch.int32, device="cuda") for _ in range(2))
+kernel[(64,)](x, y)
+"""
+
+
+def test_what_runs_over_the_end_of_a_tensor_reaches_no_other(recorded: Recorded) -> None:
     """In a launch that is made up it would make programs depend on each other."""
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
-        "    p = tl.program_id(0)\n    tl.store(y + p, tl.load(x + p + 4096) + 1)\n\n"
-        "x, y = (torch.zeros(4096, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-        "kernel[(64,)](x, y)\n"
-    )
-    [launch] = launches_of(application)
+    [launch] = recorded["over_the_end"]
     traced = trace(launch)
     assert traced.elements_outside == 64
     assert not find_dependence(traced, launch).chains.size
