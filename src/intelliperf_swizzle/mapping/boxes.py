@@ -49,8 +49,6 @@ def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polyn
     """
     if programs == ZERO:
         return
-    while (choice := _uniform_choice(graph, root, case)) is not None:
-        root = choice
     program = graph.leaf("pid")
     if program is not None and not graph.leaves(root) & {*syntax.AXES}:
         operator, operands = graph.nodes[root]
@@ -60,13 +58,6 @@ def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polyn
             if part is not None:
                 prove_everywhere(graph, other, _with_programs(case, part), part)
                 return
-        for cut in graph.cuts(root, program):
-            try:
-                prove_everywhere(graph, cut, case, programs)
-            except NotProvedError:
-                continue
-            prove_everywhere(graph, graph.renamed(root, cut, program), case, programs)
-            return
     boxes = [_box(values[0], inner) for inner, values in _pieces(graph, (root,), case)]
     whole = join([box for box in boxes if box is not None])
     if programs.number != 1 and whole != Box(ZERO, ((number(1), programs),)):
@@ -79,20 +70,6 @@ def _with_programs(case: Case, programs: Polynomial) -> Case:
     bounds = {name: bound for name, bound in case.bounds.items() if name not in digits}
     bounds["p"] = Bounds(0, programs - 1, digit=True)
     return Case(bounds, {**case.inputs, "pid": symbol("p")}, case.work)
-
-
-def _uniform_choice(graph: syntax.Graph, root: int, case: Case) -> int | None:
-    """What a node is by a choice that is the same for all programs."""
-    operator, operands = graph.nodes[root]
-    if operator == "tiles":
-        chosen = [_uniform_choice(graph, operand, case) for operand in operands]
-        if any(choice is not None for choice in chosen):
-            both = zip(chosen, operands, strict=True)
-            return graph.add("tiles", [old if new is None else new for new, old in both])
-        return None
-    if operator != "where" or graph.leaves(operands[0]) & {"pid", *syntax.AXES}:
-        return None
-    return operands[1] if _Values(graph, case).truth(operands[0]) else operands[2]
 
 
 def _first_programs(

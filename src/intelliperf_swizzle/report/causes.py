@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
@@ -30,7 +31,8 @@ def lines(run: Run) -> list[str]:
     said = [f"{title}: {describe_causes(c, run.domain_name)}." for title, c in both if c]
     told = [why_it_helps(run), requests(run)]
     if not run.nothing_to_gain:  # else the verdict says so
-        told.append(bound_by_arithmetic(run.predicted or run.baseline))
+        modelled = run.predicted or run.baseline
+        told.append(bound_by_arithmetic(replace(modelled, time_ms=run.baseline.time_ms)))
     return [*said, *(sentence for sentence in told if sentence)]
 
 

@@ -139,15 +139,22 @@ def outcomes(run: records.Run) -> str:
 
 
 def _obstacle(run: records.Run) -> str:
-    """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
+    """Why the first candidate that was chosen, and not merely rated low, could not be taken; else
+    what the one with the most hits gains, of those in which the model can tell no difference."""
     stopped = (
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
         "not measured", "not validated",
     )  # fmt: skip
-    verdicts = [attempt.verdict for attempt in run.attempts]
-    alike = (verdict for verdict in verdicts if verdict.kind == "no difference")
-    first = next((verdict for verdict in verdicts if verdict.kind in stopped), next(alike, None))
-    return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
+    for attempt in run.attempts:
+        if attempt.verdict.kind in stopped:
+            return f" The first `{attempt.verdict.kind}`: {attempt.verdict.reason.rstrip('.')}."
+    alike = [
+        (one.measurement.l2_hit_rate if one.measurement else 0.0, one.verdict.reason)
+        for one in run.attempts
+        if one.verdict.kind == "no difference"
+    ]
+    best = max(alike, key=lambda one: one[0], default=(0.0, ""))[1].rstrip(".")
+    return f" The best `no difference`: {best}." if best else ""
 
 
 def proved(name: str, certificate: records.Proof, domains: str) -> str:

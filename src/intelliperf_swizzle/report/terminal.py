@@ -290,7 +290,8 @@ class Lines(Quiet):
         self._until = max(self._until, now + 2 * self._silence_seconds)
         if now - self._last >= 2:
             self._last = now
-            print("  " + ", ".join(filter(None, (f"{done}/{total} {best}", left))),
+            told = f"{done} of {total}" if done < total else f"{done} so far"
+            print("  " + ", ".join(filter(None, (told, best, left))),
                   file=self._stream, flush=True)  # fmt: skip
 
     def note(self, sentence: str) -> None:
