@@ -25,6 +25,8 @@ INSTALLED := $(VENV)/.installed
 # The tests of a file share what they set up, so one process runs them.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
+# Tests start a thousand processes: what one has compiled, the next need not.
+unexport PYTHONDONTWRITEBYTECODE
 # pip knows dependency groups since 25.1.
 PIP := pip>=25.1
 

@@ -40,6 +40,7 @@ from intelliperf_swizzle.frontends.triton.capture import describe, recorder, rec
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.frontends.triton.ir import compile as compile_
+from intelliperf_swizzle.frontends.triton.ir import render
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.options import Options
@@ -438,11 +439,9 @@ def _undone_afterwards() -> Iterator[None]:
 
 def _clean() -> None:
     """Forgets the kernels of this application."""
-    for name in [name for name in sys.modules if name.startswith("rendered_")]:
-        del sys.modules[name]
     linecache.clearcache()
     describe._read_once.cache_clear()
-    for kept in (compile_._compiled, unknown._marks, unknown._lasting):
+    for kept in (compile_._compiled, render._made, unknown._marks, unknown._lasting):
         kept.clear()  # by places in memory, which the next application has other things in
 
 

@@ -30,7 +30,7 @@ from intelliperf_swizzle.frontends.triton.capture.sources import (
     read_source,
 )
 from intelliperf_swizzle.frontends.triton.ir import loops
-from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.ir.render import live_functions
 from intelliperf_swizzle.frontends.triton.source.reads import find_reads
 
 SHIFT = 7
@@ -126,7 +126,8 @@ def test_functions_that_call_each_other_are_read_once(tmp_path) -> None:
         "odd",
     ]
     assert source.functions[keys[id(odd.fn)]].names == {"even": ("function", keys[id(even.fn)])}
-    assert render_module(source, tmp_path).exists()
+    functions = live_functions(source, tmp_path)
+    assert functions[keys[id(odd.fn)]].fn.__globals__["even"] is functions[keys[id(even.fn)]]
 
 
 def test_two_closures_of_one_text_have_two_keys() -> None:
@@ -152,7 +153,7 @@ def test_methods_of_aggregates_are_functions_that_may_read_the_program_id(tmp_pa
     source, _ = read_source(planned)
     reads = {key: len(find_reads(one)) for key, one in source.functions.items()}
     assert {key for key, count in reads.items() if count} == {"aggregates.Plan.first"}
-    functions = import_functions(render_module(source, tmp_path))
+    functions = live_functions(source, tmp_path)
     plan = functions[source.kernel].fn.__globals__["Plan"]
     first = functions["aggregates.Plan.first"]
     assert plan.__triton_aggregate__

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ OTHERS = {"arith", "autograd", "core", "intelliperf", "llvm", "scf", "tl", "tt"}
 ENDINGS = {"cpp", "csv", "h", "html", "json", "log", "md", "py"}
 
 
+@functools.cache
 def _modules() -> dict[str, set[str]]:
     """Names that modules go by, dotted, each with what the modules of that name define."""
     found: dict[str, set[str]] = {}
@@ -36,6 +38,7 @@ def _modules() -> dict[str, set[str]]:
     return found
 
 
+@functools.cache
 def _names(path: Path) -> set[str]:
     """All that a module binds anywhere, as its attributes and those of its classes."""
     names = {path.stem}
@@ -61,9 +64,10 @@ def _prose(path: Path) -> Iterator[str]:
                 yield text
 
 
-MODULES = _modules()
-NAMES = {path.name for root in ("src", "tests", "benchmarks", "startup", "docs", ".ci")
-         for path in (CHECKOUT / root).rglob("*") if path.is_file()}  # fmt: skip
+@functools.cache
+def _files() -> set[str]:
+    roots = ("src", "tests", "benchmarks", "startup", "docs", ".ci")
+    return {path.name for root in roots for path in (CHECKOUT / root).rglob("*") if path.is_file()}
 
 
 def _is_installed(package: str) -> bool:
@@ -73,17 +77,17 @@ def _is_installed(package: str) -> bool:
 
 
 def _is_there(dotted: str, own: set[str]) -> bool:
-    head = dotted.partition(".")[0]
+    modules, head = _modules(), dotted.partition(".")[0]
     standard = head in sys.stdlib_module_names
-    if dotted in MODULES or head in own | OTHERS or hasattr(builtins, head):
+    if dotted in modules or head in own | OTHERS or hasattr(builtins, head):
         return True
-    if not (standard and head in MODULES) and (standard or _is_installed(head)):
+    if not (standard and head in modules) and (standard or _is_installed(head)):
         return True
     for cut in range(dotted.count("."), 0, -1):
         parts = dotted.split(".")
         module = ".".join(parts[:cut])
-        if module in MODULES:
-            return parts[cut] in MODULES[module]
+        if module in modules:
+            return parts[cut] in modules[module]
     return False
 
 
@@ -95,7 +99,7 @@ def gone(path: Path) -> list[str]:
     files = [one for one in FILES.findall(text) if Path(one).stem not in SOMEBODY_ELSES]
     return [
         *(one for one in names if not _is_there(one, own)),
-        *(one for one in files if Path(one).name not in NAMES),
+        *(one for one in files if Path(one).name not in _files()),
     ]
 
 

@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 import triton.language as tl
 
-from intelliperf_swizzle.frontends.triton.ir.render import (
-    import_functions,
-    literal,
-    render_module,
-)
+from intelliperf_swizzle.frontends.triton.ir.render import live_functions
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 
@@ -51,7 +47,7 @@ SOURCE = KernelSource(
 
 
 def test_names_mean_what_was_recorded(tmp_path: Path) -> None:
-    functions = import_functions(render_module(SOURCE, tmp_path))
+    functions = live_functions(SOURCE, tmp_path)
     kernel = functions["app.kernel"].fn
     names = kernel.__globals__
     assert kernel.__name__ == functions["lib.kernel"].fn.__name__ == "kernel"
@@ -70,29 +66,18 @@ def test_names_mean_what_was_recorded(tmp_path: Path) -> None:
     assert kernel.__defaults__ == (16,)
 
 
-def test_equal_text_is_written_once_and_edits_apart(tmp_path: Path) -> None:
+def test_equal_texts_are_made_once_and_edits_apart(tmp_path: Path) -> None:
     edit = {"app.scale": "def scale(x):\n    return x + 1\n"}
-    first, again, edited = (render_module(SOURCE, tmp_path, e) for e in ({}, {}, edit))
-    assert first == again != edited
-    before, after = (import_functions(path)["app.scale"].fn(1) for path in (first, edited))
-    assert (before, after) == (1, 2)
+    first, again, edited = (live_functions(SOURCE, tmp_path, e) for e in ({}, {}, edit))
+    assert first is again
+    assert (first["app.scale"].fn(1), edited["app.scale"].fn(1)) == (1, 2)
+    names = edited["app.kernel"].fn.__globals__
+    assert names["mine"].scale is edited["app.scale"]
 
 
 def test_what_is_no_function_or_no_meaning_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SyntaxError, match="found 0"):
-        render_module(SOURCE, tmp_path, {"app.scale": "x = 1\n"})
+        live_functions(SOURCE, tmp_path, {"app.scale": "x = 1\n"})
     strange = KernelSource("k", {"k": function("k", "def k():\n    pass\n", n=("guess", 1))})
     with pytest.raises(ValueError, match="unknown kind 'guess'"):
-        render_module(strange, tmp_path)
-
-
-@pytest.mark.parametrize("value", [1, True, None, "a", 2.5, (1,), (), [1, (2, 3)], {"a": [None]}])
-def test_a_literal_is_its_value(value: object) -> None:
-    assert eval(literal(value)) == value
-
-
-def test_literals_of_floats_that_have_none() -> None:
-    assert eval(literal(math.inf)) == math.inf
-    assert math.isnan(eval(literal(math.nan)))
-    with pytest.raises(ValueError, match="is not a constant"):
-        literal(object())
+        live_functions(strange, tmp_path)

@@ -166,6 +166,28 @@ def test_leaders_are_counted_once_also_if_that_puts_others_in_front(
     assert counters.asked == [None, chosen.edit]
 
 
+def test_what_would_take_longer_to_count_than_is_left_is_not_counted(
+    stages: tuple[Attempts, OnGpu, Timed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "RACE_SECONDS", 0.1)
+    attempts, evaluator, runs = stages
+    unasked = replace(evaluator._setup.options, profiler="auto")
+    setup = replace(evaluator._setup, options=unasked)
+    setting = replace(evaluator._setting, setup=setup, recording_seconds=7.0)
+    hurried = OnGpu(setting, runs, measured=3)
+    [edited] = attempts.edit(take(attempts, "4", 2))
+    runs.ratios = {edited.attempt.number: 0.8}
+    monkeypatch.setattr(evaluators, "spent", lambda share: share < 0.5)
+    assert hurried.evaluate([edited])
+    counters = hurried._profiler
+    assert isinstance(counters, Counters)
+    for seconds, asked in ((13.0, []), (15.0, [None, edited.edit])):
+        counters.asked = []
+        monkeypatch.setattr(evaluators, "left", lambda share, rest=seconds: rest)
+        hurried.count()
+        assert counters.asked == asked
+
+
 def test_near_a_limit_few_are_tried_and_a_leader_is_delivered_with_its_condition(
     stages: tuple[Attempts, OnGpu, Timed], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,7 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.causes import lines
 from intelliperf_swizzle.report.sentences import cautions, numbers, outcome
-from intelliperf_swizzle.report.terminal import Lines, show, summary
+from intelliperf_swizzle.report.terminal import Lines, Pace, show, summary
 
 LONG = "a_kernel_whose_name_is_that_of_the_model_and_its_layer_and_all_its_types_" * 2
 
@@ -91,6 +91,12 @@ def test_the_numbers_are_those_of_the_run(shown: Run) -> None:
         assert before in line
         assert not shown.best or after in line
     assert percent(shown.ceiling.l2_hit_rate) in text
+
+
+def test_modelled_numbers_that_none_was_counted_beside_stand_there_once(run: Run) -> None:
+    """As after a limit: times are measured, and nothing was counted yet."""
+    names = [row.name for row in numbers(replace(run, predicted=run.baseline))]
+    assert names == [row.name for row in numbers(run)]
 
 
 def test_it_says_why_requests_miss_and_why_the_swizzle_helps(run: Run) -> None:
@@ -210,7 +216,7 @@ def test_no_color_is_heeded() -> None:
 def test_a_pipe_gets_plain_lines_and_quiet_gets_none() -> None:
     for arguments, expected in (
         ([], ["tracing a kernel with a name that is long enough to need a second line",
-              "note: a note", "searching", "  1/8 best 1.0 %, about 0 s left"]),
+              "note: a note", "searching", "  1 of 8, best 1.0 %"]),
         (["quiet"], []),
     ):  # fmt: skip
         piped = subprocess.run(
@@ -236,6 +242,16 @@ def test_steps_of_a_pipe_are_two_seconds_apart() -> None:
     for done in range(100):
         lines.step(done, 100, "best 1.0 %")
     assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_what_is_left_is_told_by_the_steps_after_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five kernels traced at once: the first is there after all that is loaded once."""
+    seconds = iter([4.0, 6.0, 6.0, 124.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(seconds))
+    pace = Pace()
+    told = [pace.left(done, 5) for done in (0, 1, 3)]
+    assert told == ["", "", "about 2 s left"]
+    assert [pace.left(done, 5) for done in (3, 2, 5)] == ["about 2 s left", "about 6 min left", ""]
 
 
 @pytest.mark.parametrize(

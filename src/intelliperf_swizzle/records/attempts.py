@@ -127,8 +127,7 @@ class Modelled:
     """What only the cache model says; once a profiler has counted, `causes` alone is kept.
 
     Attributes:
-        arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
-            order of the workgroups takes less.
+        arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs.
         replayed_time_ms: when a timed replay ends.
         overlapped_time_ms: of the L2, memory and arithmetic together. None if they are not taken to
             overlap.
@@ -164,8 +163,8 @@ class Modelled:
     def only_compulsory(self) -> bool:
         """Whether 95 % of the misses or more are on lines that no L2 has held: all orders have
         these."""
-        misses = sum(one.misses for one in self.causes or ())
-        compulsory = sum(one.compulsory for one in self.causes or ())
+        misses = sum(cause.misses for cause in self.causes or ())
+        compulsory = sum(cause.compulsory for cause in self.causes or ())
         return bool(misses) and compulsory >= 0.95 * misses
 
 
@@ -191,10 +190,12 @@ class Measurement(Timed, Modelled, Counted):
 
     @property
     def bound_by_arithmetic(self) -> bool:
-        """Whether operations take clearly longer than memory traffic, and no time is far above."""
-        arithmetic, memory = self.arithmetic_time_ms, self.modelled_memory_time_ms
-        far = (self.time_ms or 0.0) > FAR_ABOVE * (arithmetic or 0.0)
-        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory) and not far
+        """Whether operations take clearly longer than memory traffic; where a time was measured,
+        only if it is neither below theirs nor far above."""
+        arithmetic, memory = self.arithmetic_time_ms or 0.0, self.modelled_memory_time_ms
+        longer = bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory)
+        time = arithmetic if self.time_ms is None else self.time_ms
+        return longer and arithmetic <= time <= FAR_ABOVE * arithmetic
 
 
 @dataclass(frozen=True)
@@ -299,11 +300,11 @@ class Usage:
 _Number = TypeVar("_Number", int, float)
 
 
-def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+def _sum(value: _Number | None, other: _Number | None) -> _Number | None:
     """The sum of what is known; None if nothing is."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
+    if value is None or other is None:
+        return other if value is None else value
+    return value + other
 
 
 @dataclass(frozen=True)

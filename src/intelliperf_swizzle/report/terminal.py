@@ -62,7 +62,7 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
         verbosity: -1 = what came of it and no more; 1 = the leading attempts and the first tiles
             of any grid too; 2 = all attempts.
     """
-    patch = next((one[7:] for one in written if one.startswith("patch: ")), "best.patch")
+    patch = next((line[7:] for line in written if line.startswith("patch: ")), "best.patch")
     verdict = _verdict(sentences.outcome(run, patch), run.cautions)
     if verbosity < 0:
         return verdict
@@ -86,7 +86,7 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
 
 
 def _verdict(outcome: Sequence[str], cautions: Sequence[str]) -> RenderableType:
-    lines = (_whole(one) if one.startswith("Patch: ") else Text(one) for one in outcome)
+    lines = (_whole(line) if line.startswith("Patch: ") else Text(line) for line in outcome)
     return Group(*lines, *(_whole(line) for line in sentences.cautions(cautions)))
 
 
@@ -114,19 +114,19 @@ def attempts(run: records.Run, most: int | None = None) -> Table:
     All of them, or the first few.
     """
     winner = [attempt for attempt in run.attempts if run.best and attempt.number == run.best.number]
-    evaluated = [one for one in order(run.attempts) if one not in winner]
-    listed = {one.number for one in (*winner, *evaluated)}
+    evaluated = [attempt for attempt in order(run.attempts) if attempt not in winner]
+    listed = {attempt.number for attempt in (*winner, *evaluated)}
     others = [attempt for attempt in run.attempts if attempt.number not in listed]
     others.sort(key=lambda other: (-(other.screened_l2_hit_rate or 0), other.number))
     rows = (
         (
-            str(one.number),
-            one.candidate.name,
-            one.verdict.kind,
-            _rate(one.screened_l2_hit_rate),
-            _rate(one.measurement.l2_hit_rate if one.measurement else None),
+            str(attempt.number),
+            attempt.candidate.name,
+            attempt.verdict.kind,
+            _rate(attempt.screened_l2_hit_rate),
+            _rate(attempt.measurement.l2_hit_rate if attempt.measurement else None),
         )
-        for one in [*winner, *evaluated, *others][:most]
+        for attempt in [*winner, *evaluated, *others][:most]
     )
     names, title = ("#", "swizzle", "verdict", "screened", "L2 hit rate"), "attempts, best first"
     return _table(names, ("swizzle", "verdict"), rows, title=title, title_justify="left")
@@ -231,6 +231,23 @@ SILENCE_SECONDS = 2.0
 COMPILING = ", while the cache model is compiled (once on this machine)"
 
 
+class Pace:
+    """How long the rest of a phase takes by the steps after the first, which waits for more."""
+
+    def __init__(self) -> None:
+        self._first: tuple[int, float] | None = None
+
+    def left(self, done: int, total: int) -> str:
+        """What is left if it goes on like this; empty where that cannot be said."""
+        if self._first is None and done:
+            self._first = done, time.monotonic()
+        first, began = self._first or (done, 0.0)
+        if not first < done < total:
+            return ""
+        left = (time.monotonic() - began) / (done - first) * (total - done)
+        return f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left"
+
+
 class Quiet(Silent):
     """No progress at all."""
 
@@ -257,24 +274,24 @@ class Lines(Quiet):
         self._last = 0.0
         self._begun = time.monotonic()
         self._silence_seconds = silence_seconds
-        self._sentence = ""
+        self._sentence, self._pace = "", Pace()
         self._until = self._begun + silence_seconds
         self._over = threading.Event()
 
     def phase(self, sentence: str) -> None:
         """Prints it."""
-        self._sentence, self._begun = sentence, time.monotonic()
+        self._sentence, self._begun, self._pace = sentence, time.monotonic(), Pace()
         self._until = self._begun + self._silence_seconds
         print(sentence, file=self._stream, flush=True)
 
     def step(self, done: int, total: int, best: str) -> None:
         """Prints it if the last one is two seconds ago."""
-        now = time.monotonic()
+        now, left = time.monotonic(), self._pace.left(done, total)
         self._until = max(self._until, now + 2 * self._silence_seconds)
         if now - self._last >= 2:
             self._last = now
-            left = _left(now - self._begun, done, total)
-            print("  " + ", ".join(filter(None, (f"{done}/{total} {best}", left))),
+            told = f"{done} of {total}" if done < total else f"{done} so far"
+            print("  " + ", ".join(filter(None, (told, best, left))),
                   file=self._stream, flush=True)  # fmt: skip
 
     def note(self, sentence: str) -> None:
@@ -311,8 +328,8 @@ class Live(Quiet):
         self._console = console(stream)
         self._spinner = Spinner("dots")
         self._sentence = ""
-        self._begun = time.monotonic()
-        self._step: tuple[int, int, str] | None = None
+        self._begun, self._pace = time.monotonic(), Pace()
+        self._step: tuple[int, int, str, str] | None = None
         self._moving = Moving(
             get_renderable=self._now, console=self._console, transient=True, refresh_per_second=8
         )
@@ -320,11 +337,12 @@ class Live(Quiet):
     def phase(self, sentence: str) -> None:
         """The phase before is over and this one begins."""
         self._finish()
-        self._sentence, self._begun, self._step = sentence, time.monotonic(), None
+        self._sentence, self._step = sentence, None
+        self._begun, self._pace = time.monotonic(), Pace()
 
     def step(self, done: int, total: int, best: str) -> None:
         """Moves the bar."""
-        self._step = (done, total, best)
+        self._step = (done, total, best, self._pace.left(done, total))
 
     def note(self, sentence: str) -> None:
         """Prints it above what is going on."""
@@ -360,16 +378,8 @@ class Live(Quiet):
         self._spinner.update(text=Text(self._sentence + told))
         if self._step is None:
             return self._spinner
-        done, total, best = self._step
+        done, total, best, left = self._step
         moved = ProgressBar(total, done, width=20, complete_style="cyan")
         bar = Table.grid(padding=(0, 1))
-        bar.add_row("  ", moved, f"{done}/{total}", _left(seconds, done, total))
+        bar.add_row("  ", moved, f"{done}/{total}", left)
         return Group(self._spinner, bar, Text(f"   {best}", style="bold"))
-
-
-def _left(seconds: float, done: int, total: int) -> str:
-    """How long the rest will take if it goes on like this; empty where that cannot be said."""
-    if not 0 < done < total:
-        return ""
-    left = seconds / done * (total - done)
-    return f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left"

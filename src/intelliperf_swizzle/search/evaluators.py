@@ -213,7 +213,8 @@ LEADERS = 4
 """Fastest attempts whose hit rates are measured, of which one is chosen; and how many are tried at
 all where a limit leaves little time."""
 HURRIED = 0.4
-"""Part of a limit (--seconds) after which that is so; behind twice that nothing is counted."""
+"""Part of a limit (--seconds) after which that is so; behind twice that nothing is counted, nor
+where that would take longer than what is left."""
 UNHURRIED_SECONDS = 40.0
 """So it is, too, where less is left: to try out, count and confirm many takes about as long."""
 
@@ -411,11 +412,12 @@ class OnGpu:
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         wanted = new or (asked and self.baseline.profiler == "model")
-        late = most and spent(2 * HURRIED) and not asked
+        seconds = 9 if self._count else (1 + len(new)) * self._setting.recording_seconds
+        rest = None if asked or not most else left(1.0)
+        late = rest is not None and (rest < seconds or spent(2 * HURRIED))
         if profiler is None or self._is_counted or not wanted or late:
             return
         self._is_counted = True  # measured rates put others in front
-        seconds = 9 if self._count else (1 + len(new)) * self._setting.recording_seconds
         self._tell(f"profiling original and {len(new)} leaders ({profiler.name})", seconds)
         count, self._count, edits = self._count, None, [one.edit for one in new]
 

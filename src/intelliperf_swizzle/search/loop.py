@@ -143,7 +143,7 @@ def search(
             for batch in proposer.propose(problem):
                 proved = attempts.prove(batch.candidates)
                 screened = attempts.screen(batch.candidates, proved)
-                _show_best(attempts, problem, progress, paced=paced)
+                _show_best(attempts, problem, progress)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 _confirm(evaluator, edited, guard)
                 batch.outcomes = attempts.current(screened)
@@ -175,11 +175,11 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
     return None
 
 
-def _show_best(attempts: Attempts, problem: Problem, progress: Progress, *, paced: bool) -> None:
-    """Shows how far the search is; `paced` if the budget tells how much is left of it."""
+def _show_best(attempts: Attempts, problem: Problem, progress: Progress) -> None:
+    """Shows how far the search is; what is left of it nobody knows: most end before the budget."""
     below = 100 * max(0.0, problem.ceiling_l2_hit_rate - attempts.best)
     said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling" * (
         attempts.best > 0
     )
     done = min(len(attempts.all()), problem.budget)
-    progress.step(done, problem.budget if paced else done, said)
+    progress.step(done, done, said)

@@ -189,8 +189,8 @@ class _Tracing:
             interpreter.run(some, self._recorder(), most_steps=_MOST_COUNTING_STEPS)
         except (decoding.UnknownStepError, TraceError):
             return None
-        each = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
-        lanes = (accesses * each).astype(np.int64)
+        ratio = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
+        lanes = (accesses * ratio).astype(np.int64)
         return np.stack((0 * lanes, 0 * lanes, lanes), axis=1) if lanes.any() else None
 
     def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
@@ -219,7 +219,7 @@ class _Tracing:
         threads = math.prod(self._launch.options["block"])
         if (
             isinstance(self._runner, SliceExecution)
-            or sum(one.bytes for one in held) > _MOST_WATCHED
+            or sum(buffer.bytes for buffer in held) > _MOST_WATCHED
             or self._launch.programs * threads >= 1 << 31
         ):
             return False
@@ -232,9 +232,9 @@ class _Tracing:
         while done < programs:
             slice_interpreter.Sum.largest = 1
             ran = self._runner.run(np.arange(done, min(programs, done + batch)), recorder)
-            each = max(1, slice_interpreter.Sum.largest // ran)
+            per_program = max(1, slice_interpreter.Sum.largest // ran)
             done += ran
-            batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // each))
+            batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // per_program))
             if counted is not None and counted.accesses * (programs / done) > _MOST_ACCESSES:
                 expected = int(counted.accesses * (programs / done))
                 raise TraceError(
@@ -286,8 +286,8 @@ class _ThreadWatch(Observer):
         """The programs of the batch access a block."""
         for rows, lanes, covered in block.lanes():
             threads = self._programs[rows, None] * self._threads + np.arange(lanes.shape[1])
-            each = threads.reshape(-1), lanes.reshape(-1, 1), covered.reshape(-1, 1)
-            inside = self._writers.note(block.kind, *each, block.item_bytes)
+            touched = threads.reshape(-1), lanes.reshape(-1, 1), covered.reshape(-1, 1)
+            inside = self._writers.note(block.kind, *touched, block.item_bytes)
             if block.kind != records.Access.READ:
                 self._stored |= inside > 0
             elif inside and self._stored:
@@ -325,7 +325,7 @@ def _buffers(launch: records.Launch, kernel: DeviceKernel) -> list[Buffer]:
         )
         for number, storage in launch.storages.items()
     ]
-    return sorted(found, key=lambda one: one.begin)
+    return sorted(found, key=lambda buffer: buffer.begin)
 
 
 def _names(launch: records.Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def read_source(
 ) -> tuple[KernelSource, Mapping[int, str]]:
     """Read a kernel's text and that of every jit function it reaches.
 
-    Names are given their meaning as `ir.render.render_module` wants it.
+    Names are given their meaning as `ir.render.live_functions` wants it.
 
     Args:
         kernel: a live jit function.

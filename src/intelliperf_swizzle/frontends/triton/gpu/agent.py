@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKerne
 from intelliperf_swizzle.frontends.triton.capture.unknown import RefusedKernel
 from intelliperf_swizzle.frontends.triton.gpu import bench as benches
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, load_order, take_gpu
-from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.ir.render import live_functions
 
 BUILD_SECONDS = 180.0
 """A kernel that compiles for longer hangs."""
@@ -149,8 +149,8 @@ class Agent:
         source = task.launch.source
 
         def function_of(edits: Mapping[str, str]) -> calls.JitFunction:
-            rendered = render_module(source, self._folder / "rendered", edits)
-            built: calls.JitFunction = import_functions(rendered)[source.kernel]
+            functions = live_functions(source, self._folder / "rendered", edits)
+            built: calls.JitFunction = functions[source.kernel]
             return built
 
         def build(edits: Mapping[str, str]) -> None:

@@ -45,8 +45,7 @@ def main(folder: Path) -> None:
         texts = [{}, *order.candidates.values()] if order.repeats else [{}]
         memory: dict[int, torch.Tensor] = {}
         for edits in texts:
-            rendered = render.render_module(source, folder / "rendered", edits)
-            functions = render.import_functions(rendered)
+            functions = render.live_functions(source, folder / "rendered", edits)
             memory = memory or _memory(task)
             given = render.live_arguments(launch, functions, partial(_view, memory=memory))
             for _ in range(order.repeats or 1):

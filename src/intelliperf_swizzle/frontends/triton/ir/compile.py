@@ -70,7 +70,7 @@ def _live_functions(
     source: KernelSource, folder: str | os.PathLike[str], edits: Mapping[str, str]
 ) -> Mapping[str, Any]:
     """The jit functions by key; their locations are those of the user's files."""
-    functions = render.import_functions(render.render_module(source, folder, edits))
+    functions = render.live_functions(source, folder, edits)
     for key, function in functions.items():
         user = source.functions[key]
         line = user.first_line + _lines_ahead(edits.get(key, user.text))

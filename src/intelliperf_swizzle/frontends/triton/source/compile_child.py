@@ -21,7 +21,7 @@ from triton.runtime.cache import triton_key
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.frontends.triton.ir.compile import warm_up
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
-from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.ir.render import live_functions
 from intelliperf_swizzle.hardware.target import Build, Target
 from intelliperf_swizzle.records import Launch
 
@@ -34,7 +34,7 @@ def compile_here(request: tuple[Launch, Target, Mapping[str, str]], folder: Path
     driver.set_active(StandInDriver(target.backend, target.arch, target.warp_size))
     started = time.perf_counter()
     try:
-        functions = import_functions(render_module(launch.source, folder, edits))
+        functions = live_functions(launch.source, folder, edits)
         compiled = warm_up(launch, functions)
         needs = _amd_needs(compiled) if "amdgcn" in compiled.asm else _nvidia_needs(compiled)
     except Exception as error:
