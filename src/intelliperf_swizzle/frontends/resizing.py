@@ -263,9 +263,7 @@ def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) ->
     """Storages that hold the tensors; what was recorded in them is left behind."""
     needed = dict.fromkeys(launch.storages, 1)
     for view in views.values():
-        last = sum((n - 1) * max(s, 0) for n, s in zip(view.shape, view.strides, strict=True))
-        end = view.offset_bytes + (last + 1) * view.item_bytes
-        needed[view.storage] = max(needed[view.storage], end)
+        needed[view.storage] = max(needed[view.storage], view.end)
     return {number: Storage(size) for number, size in needed.items()}
 
 

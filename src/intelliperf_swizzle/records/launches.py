@@ -115,6 +115,17 @@ class TensorArgument:
         return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
 
     @property
+    def end(self) -> int:
+        """The byte of the storage behind its last one."""
+        last = sum((n - 1) * max(s, 0) for n, s in zip(self.shape, self.strides, strict=True))
+        return self.offset_bytes + (last + 1) * self.item_bytes
+
+    def meets(self, other: TensorArgument) -> bool:
+        """Whether another one lies in part of the same memory."""
+        behind = self.offset_bytes < other.end and other.offset_bytes < self.end
+        return self.storage == other.storage and behind
+
+    @property
     def words(self) -> str:
         """As `4096 × 512 fp16`."""
         return f"{' × '.join(map(str, self.shape))} {self.dtype}"
