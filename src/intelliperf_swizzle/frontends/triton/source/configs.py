@@ -29,10 +29,13 @@ def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     return [one for one in _distinct(own) if not any(one.items() <= items for items in recorded)]
 
 
-def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
+def recorded_configs(
+    launches: Sequence[Launch], *, digested: bool = False
+) -> list[Mapping[str, Any]]:
     """The values of constexprs that tell the recorded configurations from others; may be empty.
 
-    What `triton.heuristics` chooses counts, too: which values there are is not known.
+    What `triton.heuristics` chooses counts, too: which values there are is not known. Functions
+    that the kernel's identity tells from others do not count if that is compared: `digested`.
 
     Raises:
         SpliceError: they cannot be said in a condition.
@@ -40,10 +43,12 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     first, others = launches[0], other_configs(launches)
     names, recorded = {n for one in others for n in one}, [one.arguments for one in launches]
     decisive = {n for n in names if any(a.get(n) != b.get(n) for a in others for b in recorded)}
-    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *first.source.computed}
+    computed = [item for one in launches for item in one.source.computed.items()]
+    told = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
+    told -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
+    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - told
     known = [_named_values(launch) for launch in launches]
-    for name in sorted(decisive):
-        value = known[0].get(name, ...)
+    for name, value in ((n, one.get(n, ...)) for n in sorted(decisive) for one in known):
         if not isinstance(value, int | float | str | DtypeArgument | None):
             place = value[0] if isinstance(value, list) else where(first.source.entry, 1)
             raise SpliceError(f"{place}: a patch cannot test `{name}`, which decides accesses")
