@@ -49,7 +49,7 @@ def row(name: str, swizzle: Mapping[str, Any]) -> dict[str, Any]:
         "unmodified": swizzle["baseline"]["l2_hit_rate"],
         "found": best and best["measurement"]["l2_hit_rate"],
         "swizzle": best and best["name"],
-        "ceiling": swizzle["ceiling_l2_hit_rate"],
+        "ceiling": swizzle["ceiling"]["l2_hit_rate"],
         "commit": made_with()["commit"],
     }
 

@@ -68,7 +68,7 @@ def row(kernel: str, arguments: Sequence[str]) -> str:
         f"| {Path(kernel).stem} | {seconds:.1f} | {used:.1f} | {peak:.2f} "
         f"| {len(attempts)} | {scored} | {result['metric_before']:.1f} "
         f"| {'none' if after is None else f'{after:.1f}'} "
-        f"| {100 * result['swizzle']['ceiling_l2_hit_rate']:.1f} |"  # type: ignore[index]
+        f"| {100 * result['swizzle']['ceiling']['l2_hit_rate']:.1f} |"  # type: ignore[index]
     )
 
 

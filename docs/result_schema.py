@@ -13,19 +13,10 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from intelliperf_swizzle.codec import Constraint, Matching, members
-from intelliperf_swizzle.records import Attempt, Candidate, Run, RunPart
-from intelliperf_swizzle.report.files import (
-    SCHEMA,
-    LargestLaunch,
-    NamedAttempt,
-    OwnPart,
-    ResultFile,
-)
+from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.report.files import SCHEMA, OwnPart, ResultFile
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
-
-_DESCRIBED_BY = {LargestLaunch: (Run,), NamedAttempt: (Attempt, Candidate), OwnPart: (Run, RunPart)}
-"""Records whose fields have the meaning that they have in other records."""
 
 Properties: TypeAlias = Mapping[str, Mapping[str, Any]]
 Definitions: TypeAlias = dict[str, Any]
@@ -57,8 +48,8 @@ def _record(kind: type, named: Definitions) -> dict[str, Any]:
 def _fields(kind: type, named: Definitions) -> dict[str, Any]:
     """The schemas of a dataclass's fields, described as its docstring does."""
     described = _descriptions(kind)
-    for other in _DESCRIBED_BY.get(kind, ()):
-        described = _descriptions(other) | described
+    if kind is OwnPart:
+        described = _descriptions(Run) | described
     properties: dict[str, Any] = {}
     for member in members(kind):
         if member.inline:

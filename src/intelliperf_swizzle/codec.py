@@ -73,7 +73,7 @@ class Member:
 def members(kind: type) -> tuple[Member, ...]:
     """The fields of a dataclass, in order."""
     kinds = _hints(kind, include_extras=True)
-    fields = ((one.name, one.metadata) for one in dataclasses.fields(kind))
+    fields = ((field.name, field.metadata) for field in dataclasses.fields(kind))
     return tuple(Member(n, said.get("name", n), kinds[n], "inline" in said) for n, said in fields)
 
 
@@ -143,7 +143,7 @@ def _encode(kind: typing.Any, value: typing.Any, where: str) -> object:
     if _open(kind):
         return _encode_open(value, where)
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        [inner] = [one for one in typing.get_args(kind) if one is not type(None)]
+        [inner] = [argument for argument in typing.get_args(kind) if argument is not type(None)]
         return _encode(inner, value, where)
     origin = typing.get_origin(kind) or kind
     if dataclasses.is_dataclass(kind):
@@ -151,11 +151,11 @@ def _encode(kind: typing.Any, value: typing.Any, where: str) -> object:
     if origin in _SEQUENCES:
         items = sorted(value) if origin is frozenset else value
         types_of = _items(kind, len(items))
-        return [_encode(types_of[i], one, f"{where}[{i}]") for i, one in enumerate(items)]
+        return [_encode(types_of[i], entry, f"{where}[{i}]") for i, entry in enumerate(items)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         item = typing.get_args(kind)[1]
         return {
-            str(key): _encode(item, one, _inside(where, str(key))) for key, one in value.items()
+            str(key): _encode(item, entry, _inside(where, str(key))) for key, entry in value.items()
         }
     if origin is float:
         return _finite(float(value), where)
@@ -166,12 +166,12 @@ def _encode_open(value: object, where: str) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {"$": type(value).__name__, **_object(value, where)}
     if isinstance(value, tuple):
-        return {"$": "tuple", "items": [_encode_open(one, where) for one in value]}
+        return {"$": "tuple", "items": [_encode_open(item, where) for item in value]}
     if isinstance(value, list):
-        return [_encode_open(one, where) for one in value]
+        return [_encode_open(item, where) for item in value]
     if isinstance(value, Mapping):
         if all(isinstance(key, str) and key != "$" for key in value):
-            return {key: _encode_open(one, _inside(where, key)) for key, one in value.items()}
+            return {key: _encode_open(item, _inside(where, key)) for key, item in value.items()}
         items = [[_encode_open(k, where), _encode_open(v, where)] for k, v in value.items()]
         return {"$": "mapping", "items": items}
     if isinstance(value, float) and not math.isfinite(value):
@@ -234,8 +234,8 @@ class _Decoder:
         if isinstance(origin, type) and issubclass(origin, Mapping):
             key_kind, item = typing.get_args(kind)
             return {
-                _key(key_kind, key, where): self.decode(item, one, _inside(where, key))
-                for key, one in _expect(dict, value, where).items()
+                _key(key_kind, key, where): self.decode(item, entry, _inside(where, key))
+                for key, entry in _expect(dict, value, where).items()
             }
         return _checked(_scalar(origin, value, where), constraint, where)
 
@@ -265,9 +265,9 @@ class _Decoder:
         if len(inner) == 1:
             return self.decode(inner[0], value, where)
         decoded = self._open(value, where)
-        classes = tuple(typing.get_origin(one) or one for one in inner)
+        classes = tuple(typing.get_origin(choice) or choice for choice in inner)
         if not isinstance(decoded, classes):
-            expected = ", ".join(one.__name__ for one in classes)
+            expected = ", ".join(choice.__name__ for choice in classes)
             raise RecordError(f"{where}: expected one of {expected}, got {_kind(decoded)}")
         return decoded
 
@@ -276,23 +276,23 @@ class _Decoder:
         inner = _items(kind, len(items))
         if len(inner) != len(items):
             raise RecordError(f"{where}: expected {len(inner)} items, got {len(items)}")
-        decoded = (self.decode(inner[i], one, f"{where}[{i}]") for i, one in enumerate(items))
+        decoded = (self.decode(inner[i], item, f"{where}[{i}]") for i, item in enumerate(items))
         return typing.get_origin(kind)(decoded)
 
     def _open(self, value: object, where: str) -> typing.Any:
         if isinstance(value, list):
-            return [self._open(one, where) for one in value]
+            return [self._open(item, where) for item in value]
         if not isinstance(value, dict):
             return value
         if "$" not in value:
-            return {key: self._open(one, _inside(where, key)) for key, one in value.items()}
-        tag, rest = value["$"], {key: one for key, one in value.items() if key != "$"}
+            return {key: self._open(item, _inside(where, key)) for key, item in value.items()}
+        tag, rest = value["$"], {key: item for key, item in value.items() if key != "$"}
         if isinstance(tag, str) and tag in self.nouns:
             return self._dataclass(self.nouns[tag], rest, where)
         if tag == "float" and rest.get("value") in ("inf", "-inf", "nan"):
             return float(rest["value"])
         if tag == "tuple":
-            return tuple(self._open(one, where) for one in _expect(list, rest.get("items"), where))
+            return tuple(self._open(v, where) for v in _expect(list, rest.get("items"), where))
         if tag == "mapping":
             pairs = self._open(rest.get("items"), where)
             try:
@@ -316,14 +316,14 @@ def _plain(kind: typing.Any) -> tuple[typing.Any, Constraint | None]:
     if typing.get_origin(kind) is not typing.Annotated:
         return kind, None
     inner, *stated = typing.get_args(kind)
-    return inner, next((one for one in stated if isinstance(one, Constraint)), None)
+    return inner, next((item for item in stated if isinstance(item, Constraint)), None)
 
 
 def _open(kind: typing.Any) -> bool:
     """Whether a hint leaves the type open."""
     if typing.get_origin(kind) not in (typing.Union, types.UnionType):
         return kind is typing.Any
-    return len([one for one in typing.get_args(kind) if one is not type(None)]) > 1
+    return len([argument for argument in typing.get_args(kind) if argument is not type(None)]) > 1
 
 
 def _items(kind: typing.Any, count: int) -> tuple[typing.Any, ...]:
@@ -335,7 +335,7 @@ def _items(kind: typing.Any, count: int) -> tuple[typing.Any, ...]:
 
 
 def _literal(allowed: tuple[object, ...], value: object, where: str) -> object:
-    if any(value == one and type(value) is type(one) for one in allowed):
+    if any(value == literal and type(value) is type(literal) for literal in allowed):
         return value
     expected = ", ".join(map(repr, allowed))
     got = repr(value) if isinstance(value, (str, int)) else _kind(value)

@@ -309,7 +309,7 @@ def as_text(diagnosis: Diagnosis) -> str:
     if diagnosis.works:
         lines += ["", *_row("would use", _would_use(diagnosis))]
     for title, needed in (("needed", True), ("would help", False)):
-        gaps = [one for one in diagnosis.findings if one.gap and one.needed is needed]
+        gaps = [f for f in diagnosis.findings if f.gap and f.needed is needed]
         if gaps:
             lines += ["", f"{title}:", *(line for gap in gaps for line in _gap(gap))]
     if not diagnosis.works:

@@ -174,7 +174,7 @@ def change_lines(
         target = lines[line - 1]
         margin = target[: len(target) - len(target.lstrip(" \t"))]
         ending = target[len(target.rstrip("\r\n")) :] or "\n"
-        changed[line - 1 : line - 1] = [f"{margin}{one}{ending}" for one in insertions[line]]
+        changed[line - 1 : line - 1] = [f"{margin}{added}{ending}" for added in insertions[line]]
     return changed
 
 
@@ -194,8 +194,8 @@ def unified_diff(before: Mapping[str, str], after: Mapping[str, str], root: Path
 def _packages(root: Path, own: frozenset[str]) -> str:
     """The installed packages that have some of these files or folders, a line each."""
     known = metadata.distributions(path=[str(root)]) if root.name in INSTALLED else ()
-    whose = [one for one in known if own & {file.parts[0] for file in one.files or ()}]
-    return "".join(f"{one.name} {one.version}\n" for one in whose)
+    whose = [package for package in known if own & {file.parts[0] for file in package.files or ()}]
+    return "".join(f"{package.name} {package.version}\n" for package in whose)
 
 
 def _diff_of(before: str, after: str, name: str) -> Iterator[str]:
@@ -232,9 +232,9 @@ def patch_root(file: str, roots: Sequence[Path]) -> Path:
         written = file.encode(errors="backslashreplace").decode()
         raise SpliceError(f"the name of {written} is not UTF-8", hint="rename it") from None
     path = Path(file)
-    own = (one for one in path.parents if one.name in INSTALLED or (one / ".git").exists())
+    own = (p for p in path.parents if p.name in INSTALLED or (p / ".git").exists())
     home = next(own, None)
-    for root in (one.resolve() for one in roots):
+    for root in (base.resolve() for base in roots):
         if root in path.parents and not (home and root in home.parents):
             return root
     folder = home or path.resolve().parent
@@ -272,15 +272,15 @@ def apply(edit: Edit, *, backup: bool = True) -> tuple[Path, ...]:
                 copy = Staged(name, target.read_bytes(), like=target)
                 made.append(name)
                 copy.commit()
-        for one in staged:
-            one.commit()
+        for file in staged:
+            file.commit()
     except OSError as error:
         for name in made:
             name.unlink(missing_ok=True)
         raise SpliceError(f"cannot write {error.filename}: {error.strerror}") from error
     finally:  # a signal, too
-        for one in staged:
-            one.discard()
+        for file in staged:
+            file.discard()
     return tuple(backups)
 
 
@@ -297,9 +297,9 @@ def _check_writable(path: Path, expected: str) -> None:
 def _backup_name(target: Path) -> tuple[Path, bool]:
     """Where a file's backup goes, and whether it is there: of a run that was killed next."""
     numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
-    names = (target.with_name(f"{target.name}{BACKUP_SUFFIX}{one}") for one in numbers)
+    names = (target.with_name(f"{target.name}{BACKUP_SUFFIX}{number}") for number in numbers)
     taken = ((name, name.exists()) for name in names)
-    return next(one for one in taken if not one[1] or one[0].read_bytes() == target.read_bytes())
+    return next(n for n in taken if not n[1] or n[0].read_bytes() == target.read_bytes())
 
 
 PLACE = Path("around", "above", "beside", "project")
@@ -330,7 +330,7 @@ def run_build(command: str, project: Path, environment: Mapping[str, str]) -> No
         raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
     if build.exit_code:
         lines = build.last_lines(len(build.output))
-        wrong = [one for one in lines[:-15] if re.search(_WRONG, one)][:5]  # make goes on after it
+        wrong = [s for s in lines[:-15] if re.search(_WRONG, s)][:5]  # make goes on after it
         fact = f"the build command failed with exit code {build.exit_code}"
         raise SwizzleError(fact, details=(*wrong, *lines[-15:]))
 
@@ -359,12 +359,12 @@ def carry(project: Path, command: Sequence[str], copy: Path, edit: Edit | None) 
     files = [Path(path).resolve() for path in (edit.files if edit else ())]
     here = project.resolve()
     named = [(project / word).parent.resolve() / Path(word).name for word in command]
-    folders = (here, *(one.resolve().parent for one in named if one.is_file()))
+    folders = (here, *(file.resolve().parent for file in named if file.is_file()))
     reaching = (folder for folder in folders if all(folder in file.parents for file in files))
     root = next(reaching, here)
     copy_project(root, copy, edit)
-    words = [str(one) if one.is_file() and here not in one.parents else word
-             for one, word in zip(named, command, strict=True)]  # fmt: skip
+    words = [str(file) if file.is_file() and here not in file.parents else word
+             for file, word in zip(named, command, strict=True)]  # fmt: skip
     return Carrier(root, copy if root == here else project, moved_command(words, root, copy))
 
 

@@ -189,8 +189,8 @@ def declaration(option: Declared) -> Declaration:
 
 def options_of(verb: str, *, host: bool | None = None) -> tuple[Declared, ...]:
     """The options that a verb uses: all, IntelliPerf's alone, or ours alone."""
-    declared = ((one, declaration(one)) for one in fields(Options))
-    return tuple(one for one, said in declared if verb in said.verbs and host in (None, said.host))
+    declared = ((option, declaration(option)) for option in fields(Options))
+    return tuple(o for o, said in declared if verb in said.verbs and host in (None, said.host))
 
 
 def variable(option: Declared) -> str:
@@ -255,8 +255,8 @@ def add_options(
             action.help = _with_default(option)
             action.type = declared.read if action.type else None
     titles = {True: "options of IntelliPerf", False: "options of the swizzle formula"}
-    chosen = [one for one in titles if host in (None, one)]
-    groups = {one: parser.add_argument_group(titles[one]) for one in chosen}
+    chosen = [theirs for theirs in titles if host in (None, theirs)]
+    groups = {theirs: parser.add_argument_group(titles[theirs]) for theirs in chosen}
     return [
         _add(groups[declaration(option).host], option, preset(option, environment))
         for option in options_of(verb, host=host)
@@ -291,5 +291,5 @@ def _with_default(option: Declared) -> str:
 
 def read_options(namespace: argparse.Namespace) -> Options:
     """The options that a parser has read; what it does not know has its default."""
-    given = {one.name: getattr(namespace, one.name, None) for one in fields(Options)}
+    given = {option.name: getattr(namespace, option.name, None) for option in fields(Options)}
     return Options(**{name: value for name, value in given.items() if value is not None})

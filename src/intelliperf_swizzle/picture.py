@@ -194,13 +194,13 @@ def _tile_pictures(
         shown.append((_Slice(f"{slice_.title}: the first tiles one by one", detail), (1, 1)))
     return tuple(
         records.TilePicture(
-            title=one.title,
-            tiles=(one.tile.shape[1], one.tile.shape[0]),
+            title=part.title,
+            tiles=(part.tile.shape[1], part.tile.shape[0]),
             tiles_per_cell=size,
-            before=_placement(one.tile, size, orders[0], num_domains),
-            after=None if len(orders) == 1 else _placement(one.tile, size, orders[1], num_domains),
+            before=_placement(part.tile, size, orders[0], num_domains),
+            after=None if len(orders) == 1 else _placement(part.tile, size, orders[1], num_domains),
         )
-        for one, size in shown
+        for part, size in shown
     )
 
 
@@ -227,11 +227,11 @@ def _placement(
 
 def _together(tile: records.Int64Array, domain: records.Int64Array, axis: int) -> float | None:
     """Of the tiles that are neighbours along an axis, the share that run on one domain."""
-    one, other = (tile[:, :-1], tile[:, 1:]) if axis else (tile[:-1], tile[1:])
-    pairs = (one >= 0) & (other >= 0)
+    first, second = (tile[:, :-1], tile[:, 1:]) if axis else (tile[:-1], tile[1:])
+    pairs = (first >= 0) & (second >= 0)
     if not pairs.any():
         return None
-    return float((domain[one[pairs]] == domain[other[pairs]]).mean())
+    return float((domain[first[pairs]] == domain[second[pairs]]).mean())
 
 
 def _raster(
@@ -271,10 +271,10 @@ def _shared(trace: records.Trace, place: records.Int64Array, axis: int) -> dict[
         place: int64[rows, columns]; the tile that lies there, -1 = none.
         axis: 1 the neighbour to the right, 0 the one below.
     """
-    one, other = (place[:, :-1], place[:, 1:]) if axis else (place[:-1], place[1:])
-    both = (one >= 0) & (other >= 0)
+    first, second = (place[:, :-1], place[:, 1:]) if axis else (place[:-1], place[1:])
+    both = (first >= 0) & (second >= 0)
     after = np.full(trace.tiles, -1, np.int64)
-    after[one[both]] = other[both]
+    after[first[both]] = second[both]
     return shared_lines(trace, after)
 
 

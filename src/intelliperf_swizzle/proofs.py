@@ -93,7 +93,7 @@ def prove_with(
     parsed = parse(text)
     refuse_unread(name, constants, parameters | parsed.names, parameters)
     refuse_reserved(constants, INPUTS)
-    own = {one: value for one, value in constants.items() if one not in parameters}
+    own = {constant: value for constant, value in constants.items() if constant not in parameters}
     gpu = loaded_target(target).inputs
     proof = mapping.prove(parsed, grid_of(grid), own, **gpu)
     if isinstance(proof, Witness) or not sizes:
@@ -168,9 +168,9 @@ def launches_of(
             f"the application launched no kernel `{kernel}`",
             hint=f"it launched: {', '.join(found)}",
         )
-    chosen = tuple(one for one in named if file in _files(one))
+    chosen = tuple(launch for launch in named if file in _files(launch))
     if not chosen:
-        found = sorted({str(path) for one in named for path in _files(one)})
+        found = sorted({str(path) for launch in named for path in _files(launch)})
         raise UsageError(
             f"no kernel that was launched is written in {source}",
             hint=f"they are in: {', '.join(found)}",

@@ -134,7 +134,7 @@ def shortest(attempts: Sequence[Attempt]) -> Attempt:
     same.
     """
     best = attempts[0]
-    equals = [one for one in attempts if one is best or _alike(one.measurement, best.measurement)]
+    equals = [a for a in attempts if a is best or _alike(a.measurement, best.measurement)]
     return min(equals, key=lambda equal: (_merit(equal, "length"), equals.index(equal)))
 
 
@@ -195,7 +195,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     """
     eligible = _eligible(attempts)
     criteria = _criteria(eligible, rank)
-    return _ordered(sorted(eligible, key=lambda one: one.number), criteria)
+    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), criteria)
 
 
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:
@@ -220,16 +220,16 @@ def _tolerance(criterion: str, noise: float) -> str:
 
 
 def _eligible(attempts: Sequence[Attempt]) -> list[Attempt]:
-    return [one for one in attempts if one.measurement is not None and one.verdict.eligible]
+    return [a for a in attempts if a.measurement is not None and a.verdict.eligible]
 
 
 def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[str, float]]:
     """By what these are told apart, first criterion first, each with its noise."""
     noise: Mapping[str, float] = NOISE
-    measured = [one.measurement for one in eligible if one.measurement]
-    timed = bool(measured) and all(one.timing for one in measured)
+    measured = [attempt.measurement for attempt in eligible if attempt.measurement]
+    timed = bool(measured) and all(read.timing for read in measured)
     overlapped = "time" in rank and all(map(_replays_all_levels, measured))
-    if timed or (measured and (overlapped or all(one.imbalance for one in measured))):
+    if timed or (measured and (overlapped or all(read.imbalance for read in measured))):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
     if overlapped and not timed and _wait_for_l2(measured):
         rank = [criterion for criterion in rank if criterion not in ("l2_hit_rate", "memory_bytes")]
@@ -240,7 +240,7 @@ def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[st
 
 def _wait_for_l2(measured: Sequence[Measurement]) -> bool:
     """Whether the fastest of them does, by the model."""
-    fastest = min(measured, key=lambda one: one.modelled_time_ms or math.inf, default=None)
+    fastest = min(measured, key=lambda read: read.modelled_time_ms or math.inf, default=None)
     return fastest is not None and fastest.longest == "L2"
 
 
@@ -249,11 +249,11 @@ def _ordered(attempts: list[Attempt], criteria: Sequence[tuple[str, float]]) -> 
         return attempts
     (criterion, noise), *others = criteria
     merits = {attempt.number: _merit(attempt, criterion) for attempt in attempts}
-    waiting = sorted(attempts, key=lambda one: merits[one.number])
+    waiting = sorted(attempts, key=lambda attempt: merits[attempt.number])
     ordered: list[Attempt] = []
     while waiting:
         limit = merits[waiting[0].number] + noise
-        peers = [one for one in waiting if merits[one.number] <= limit]
+        peers = [attempt for attempt in waiting if merits[attempt.number] <= limit]
         ordered += _ordered(sorted(peers, key=lambda peer: peer.number), others)
         waiting = waiting[len(peers) :]
     return ordered
@@ -272,7 +272,7 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
         above = family[-1].screened_l2_hit_rate if family else None
         if above is None or above - (attempt.screened_l2_hit_rate or 0.0) > SAME_SCREEN:
             family.append(attempt)
-    return [one for family in kept.values() for one in family]
+    return [attempt for family in kept.values() for attempt in family]
 
 
 def could_still_win(
@@ -288,25 +288,23 @@ def could_still_win(
     baseline, those that can reach the hit rate that is `needed` for that; None = that is no matter
     of the hit rate.
     """
-    better = [
-        one.measurement.l2_hit_rate for one in measured if one.measurement and one.verdict.gains
-    ]
+    better = [a.measurement.l2_hit_rate for a in measured if a.measurement and a.verdict.gains]
     by_hits = not better or _criteria(_eligible(measured), rank)[0][0] == "l2_hit_rate"
     if not (measured and by_hits and (better or needed)):
         return list(waiting)
     excess = [
-        one.measurement.l2_hit_rate - one.screened_l2_hit_rate
-        for one in measured
-        if one.measurement and one.screened_l2_hit_rate is not None
+        attempt.measurement.l2_hit_rate - attempt.screened_l2_hit_rate
+        for attempt in measured
+        if attempt.measurement and attempt.screened_l2_hit_rate is not None
     ]
     least = (max(better) + NOISE_BAND if better else needed or 0.0) - max([0.0, *excess])
-    return [one for one in waiting if (one.screened_l2_hit_rate or 0.0) >= least]
+    return [attempt for attempt in waiting if (attempt.screened_l2_hit_rate or 0.0) >= least]
 
 
 def by_screen(attempts: Sequence[Attempt]) -> list[Attempt]:
     """The screened ones, highest rate first, then by number."""
     screened = [attempt for attempt in attempts if attempt.screened_l2_hit_rate is not None]
-    return sorted(screened, key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
+    return sorted(screened, key=lambda a: (-(a.screened_l2_hit_rate or 0), a.number))
 
 
 def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
@@ -319,7 +317,7 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
     """
     screened = by_screen(attempts)
     chosen = screened[: (places + 1) // 2]
-    left = sorted(screened[len(chosen) :], key=lambda one: " down " not in one.candidate.name)
+    left = sorted(screened[len(chosen) :], key=lambda a: " down " not in a.candidate.name)
     return [*chosen, *_round(left, _family)[: places - len(chosen)]]
 
 
@@ -339,17 +337,17 @@ def contenders(
         by_hand: numbers of what people try by hand.
     """
     judged = [
-        replace(one, measurement=one.predicted, verdict=judge(one.predicted, baseline))
-        for one in attempts
-        if one.predicted is not None
+        replace(attempt, measurement=attempt.predicted, verdict=judge(attempt.predicted, baseline))
+        for attempt in attempts
+        if attempt.predicted is not None
     ]
-    likely = [one for one in judged if one.verdict.gains]
-    unlikely = [one for one in judged if not one.verdict.gains]
+    likely = [attempt for attempt in judged if attempt.verdict.gains]
+    unlikely = [attempt for attempt in judged if not attempt.verdict.gains]
     best = (*_round(order(likely), kind_of), *_round(order(unlikely), kind_of))
-    chosen = [one.number for one in best][: (places + 1) // 2]
-    others = [one for one in by_screen(attempts) if one.number not in chosen]
-    rest = sorted(_round(others, kind_of), key=lambda one: one.number not in by_hand)
-    chosen += [one.number for one in rest][: places - len(chosen)]
+    chosen = [attempt.number for attempt in best][: (places + 1) // 2]
+    others = [attempt for attempt in by_screen(attempts) if attempt.number not in chosen]
+    rest = sorted(_round(others, kind_of), key=lambda attempt: attempt.number not in by_hand)
+    chosen += [attempt.number for attempt in rest][: places - len(chosen)]
     originals = {attempt.number: attempt for attempt in attempts}
     return [originals[number] for number in chosen]
 
@@ -360,7 +358,7 @@ def _round(attempts: Sequence[Attempt], kind: Callable[[Candidate], str]) -> lis
     for attempt in attempts:
         kinds.setdefault(kind(attempt.candidate), []).append(attempt)
     turns = itertools.zip_longest(*kinds.values())
-    return [one for turn in turns for one in turn if one is not None]
+    return [attempt for turn in turns for attempt in turn if attempt is not None]
 
 
 def kind_of(candidate: Candidate) -> str:

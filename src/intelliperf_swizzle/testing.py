@@ -41,11 +41,11 @@ def assert_swizzle_is_permutation(
     __tracebackhide__ = True
     name = swizzle if isinstance(swizzle, str) and "=" not in swizzle else "swizzle"
     gpu = loaded_target(target)
-    for one in (grids,) if isinstance(grids, int) else grids:
-        verdict = prove(swizzle, one, target=gpu, sizes=False, **constants)
+    for grid in (grids,) if isinstance(grids, int) else grids:
+        verdict = prove(swizzle, grid, target=gpu, sizes=False, **constants)
         if isinstance(verdict, Witness):
             raise AssertionError(
-                str(refusal(verdict, name, grid_of(one), domains=gpu.domain_count))
+                str(refusal(verdict, name, grid_of(grid), domains=gpu.domain_count))
             )
 
 

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,13 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.establish import validation
 from intelliperf_swizzle.search import builds, examine
-from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.examine import (
+    check_dependences,
+    examine_kernels,
+    record_application,
+)
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.subject import Subject
 
 TARGET = load_target("mi300x")
 REVERSED = "pid = num_pids - 1 - pid"
@@ -106,25 +113,59 @@ rows[(64,)](start, value, zeros(10, dtype=torch.int32), zeros(16 * 64), B=16)
 """
 
 
+SPINS = ("while seen == 0:", "for _ in range(100 * (seen == 0)):")
+LOOKS = ("tl.atomic_or(word, 0)", "tl.atomic_cas(word, 0, 0)", "tl.load(word, volatile=True)")
+POLLING = {
+    f"polls_{number}": POLLS.format(look=look, spin=spin)
+    for number, (look, spin) in enumerate(product(LOOKS, SPINS))
+}
+MODULES = {
+    "seeds": SEEDS,
+    "chained": CHAINED,
+    "kinds": TYPES.format(chained=False),
+    "kinds_chained": TYPES.format(chained=True),
+    "rows": ROWS,
+    **POLLING,
+}
+"""Of one application, each with a kernel."""
 Stage = Callable[[str], AbstractContextManager[Any]]
-"""The stages of a run on an application."""
+"""The stages of a run on the kernel of a module."""
+
+
+@pytest.fixture(scope="module")
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+    folder = tmp_path_factory.mktemp("application")
+    for name, text in MODULES.items():
+        (folder / f"{name}.py").write_text(HEADER + text)
+    (folder / "app.py").write_text(f"import {', '.join(MODULES)}\n")
+    options = Options(project_directory=str(folder), profiler="model", top_n=len(MODULES))
+    return prepare(options, (sys.executable, "app.py"), Silent(), target=TARGET)
+
+
+@pytest.fixture(scope="module")
+def subjects(setup: Setup) -> Iterator[Mapping[str, Subject]]:
+    """The kernel of each module, recorded in one run.
+
+    Two launches of each are traced: the rule is the same for any number, and 16 take a minute.
+    """
+    with pytest.MonkeyPatch.context() as patch, record_application(setup, Silent()) as recorded:
+        patch.setattr(builds, "MOST_LAUNCHES", 2)
+        found, _ = examine_kernels(recorded, setup, Silent())
+        yield {Path(one.launches[0].source.file).stem: one for one in found}
 
 
 @pytest.fixture
-def stages(stages_on: Callable[..., AbstractContextManager[Any]], tmp_path: Path) -> Stage:
-    def on(application: str) -> AbstractContextManager[Any]:
-        (tmp_path / "app.py").write_text(HEADER + application)
-        options = Options(project_directory=str(tmp_path), profiler="model")
-        setup = prepare(options, (sys.executable, "app.py"), Silent(), target=TARGET)
-        return stages_on(setup, tmp_path / "history.jsonl")
+def stages(
+    stages_on: Callable[..., AbstractContextManager[Any]],
+    setup: Setup,
+    subjects: Mapping[str, Subject],
+    tmp_path: Path,
+) -> Stage:
+    def on(module: str) -> AbstractContextManager[Any]:
+        subject = check_dependences(subjects[module], setup, Silent())
+        return stages_on(setup, tmp_path / "history.jsonl", subject)
 
     return on
-
-
-@pytest.fixture(autouse=True)
-def two_launches_are_traced(mocker: MockerFixture) -> None:
-    """The rule is the same for any number; the traces of 16 take a minute."""
-    mocker.patch.object(builds, "MOST_LAUNCHES", 2)
 
 
 def verdict(stages: Any, text: str) -> Verdict:
@@ -134,7 +175,7 @@ def verdict(stages: Any, text: str) -> Verdict:
 
 
 def test_independent_launches_are_accepted_and_counted(stages: Stage) -> None:
-    with stages(SEEDS) as tried:
+    with stages("seeds") as tried:
         assert len(tried.subject.launches) == 40
         [attempt] = tried.screen(Candidate(REVERSED, "reversed", "user"))
         assert attempt.verdict.kind == "screened out"
@@ -147,17 +188,18 @@ def test_independent_launches_are_accepted_and_counted(stages: Stage) -> None:
     assert "(2 of 40 launches)" in validation(outcome)
 
 
-@pytest.mark.parametrize("application", [CHAINED, TYPES.format(chained=True)])
-def test_the_last_and_smallest_launch_binds(stages: Stage, application: str) -> None:
-    with stages(application) as tried:
+@pytest.mark.parametrize("module", ["chained", "kinds_chained"])
+def test_the_last_and_smallest_launch_binds(stages: Stage, module: str) -> None:
+    with stages(module) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"
-        assert f"launch {len(tried.subject.launches)}, on the grid" in refused.reason
+        last = max(one.ordinal for one in tried.subject.launches) + 1
+        assert f"launch {last}, on the grid" in refused.reason
         assert verdict(tried, "pid = pid + 0").kind == "screened out"
 
 
 def test_launches_of_many_types_are_accepted(stages: Stage) -> None:
-    with stages(TYPES.format(chained=False)) as tried:
+    with stages("kinds") as tried:
         assert len(tried.subject.launches) == 20
         assert verdict(tried, REVERSED).kind == "screened out"
 
@@ -166,23 +208,19 @@ def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
     stages: Stage, mocker: MockerFixture
 ) -> None:
     mocker.patch.object(examine, "DEPENDENCE_SECONDS", 0.0)
-    with stages(SEEDS) as tried:
+    with stages("seeds") as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"
         assert "not checked" in refused.reason
         assert verdict(tried, "pid = pid + 0").kind == "screened out"
 
 
-@pytest.mark.parametrize("spin", ["while seen == 0:", "for _ in range(100 * (seen == 0)):"])
-@pytest.mark.parametrize(
-    "look",
-    ["tl.atomic_or(word, 0)", "tl.atomic_cas(word, 0, 0)", "tl.load(word, volatile=True)"],
-)
-def test_polls_of_any_kind_bind(stages: Stage, look: str, spin: str) -> None:
-    with stages(POLLS.format(look=look, spin=spin)) as tried:
+@pytest.mark.parametrize("module", POLLING)
+def test_polls_of_any_kind_bind(stages: Stage, module: str) -> None:
+    with stages(module) as tried:
         assert verdict(tried, REVERSED).kind == "unsafe order"
 
 
 def test_loops_over_what_nobody_writes_do_not_bind(stages: Stage) -> None:
-    with stages(ROWS) as tried:
+    with stages("rows") as tried:
         assert verdict(tried, REVERSED).kind == "screened out"

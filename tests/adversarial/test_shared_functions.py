@@ -3,7 +3,7 @@
 """Functions that others use, too: refused with the place, or the patched application is right.
 
 Each application is recorded, its kernel `copy` is renumbered backwards, the patch is applied by
-`git apply`, and the application judges itself.
+`git apply`, and the application judges itself. One process imports torch and forks for each.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.records import Launch
 
 HEADER = "import triton\nimport triton.language as tl\n"
 
@@ -255,46 +258,96 @@ OWN: dict[str, Files] = {
 }
 
 
-def record_and_edit(folder: Path, files: Files) -> str:
-    """The patch for the kernel `copy` of an application, which passes its own check."""
-    for name, text in {**files, "start.py": START}.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-    recorded = capture(
-        RecordRequest(
-            [sys.executable, "main.py"], folder=folder / "capture", cwd=folder, compute="always"
-        )
-    )
-    assert recorded.exit_code == 0, recorded.last_lines
-    launches = [launch for launch in recorded.launches if launch.grid == (16, 1, 1)]
-    return splice(
-        launches[0].source,
-        parse("pid = num_pids - 1 - pid"),
-        target=load_target("mi300x"),
-        launches=launches,
-        roots=[folder],
-    ).diff
+RUN_EACH = """
+import multiprocessing, os, sys, types
+import torch, triton, triton.language
 
 
-def check(folder: Path) -> str:
-    """The last line that the application's own check prints; nothing if it passes."""
+def run(folder):
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    sys.argv[:] = ["main.py"]
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    main.__file__ = os.path.join(folder, "main.py")
+    with open("main.py") as text:
+        exec(compile(text.read(), main.__file__, "exec"), main.__dict__)
+
+
+*folders, last = sys.argv[1:]
+for folder in folders:
+    child = multiprocessing.get_context("fork").Process(target=run, args=(folder,))
+    child.start()
+    child.join()
+    print(folder, child.exitcode, flush=True)
+run(last)
+print(last, 0)
+"""
+"""The last one in its own process: what is imported after a fork's last launch is not seen."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """An application and what it launches on the grid of `copy`."""
+
+    folder: Path
+    launches: Sequence[Launch]
+
+    def edit(self) -> str:
+        """The patch for the kernel `copy`."""
+        return splice(
+            self.launches[0].source,
+            parse("pid = num_pids - 1 - pid"),
+            target=load_target("mi300x"),
+            launches=self.launches,
+            roots=[self.folder],
+        ).diff
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Project]:
+    """The applications; each passes its own check."""
+    above = tmp_path_factory.mktemp("projects")
+    folders: dict[str, Path] = {}
+    files_of = {**OWN, **{case: files for case, (files, _) in OTHERS.items()}}
+    for case in sorted(files_of, key=lambda case: case.endswith("after the last launch")):
+        folders[case] = above / f"project-{len(folders)}"
+        for name, text in {**files_of[case], "start.py": START}.items():
+            (folders[case] / name).parent.mkdir(exist_ok=True, parents=True)
+            (folders[case] / name).write_text(text)
+    command = [sys.executable, "-c", RUN_EACH, *map(str, folders.values())]
+    request = RecordRequest(command, folder=above / "capture", cwd=above, compute="always")
+    recorded = capture(request)
+    ended = [line.split()[-1] for line in recorded.last_lines]
+    assert set(ended) == {"0"}, recorded.last_lines
+    launches = [one for one in recorded.launches if one.grid == (16, 1, 1)]
+    return {
+        case: Project(folder, [one for one in launches if folder in Path(one.source.file).parents])
+        for case, folder in folders.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def checked(projects: Mapping[str, Project]) -> Mapping[str, str]:
+    """How the applications end whose kernel can be edited, with the patch."""
+    folders = {case: projects[case].folder for case in OWN}
+    for case, folder in folders.items():
+        patch = projects[case].edit().encode()
+        subprocess.run(["git", "apply"], cwd=folder, input=patch, check=True)
     environment = {**os.environ, "DEVICE": "cpu", "TRITON_INTERPRET": "1"}
-    command = [sys.executable, "main.py"]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+    command = [sys.executable, "-c", RUN_EACH, *map(str, folders.values())]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    ends = dict(line.split() for line in done.stdout.splitlines())
+    return {case: ends[str(folder)] for case, folder in folders.items()}
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_refused_with_the_place_of_the_other_use(tmp_path: Path, case: str) -> None:
-    files, place = OTHERS[case]
-    with pytest.raises(SpliceError, match=place):
-        record_and_edit(tmp_path, files)
+def test_refused_with_the_place_of_the_other_use(
+    projects: Mapping[str, Project], case: str
+) -> None:
+    with pytest.raises(SpliceError, match=OTHERS[case][1]):
+        projects[case].edit()
 
 
 @pytest.mark.parametrize("case", OWN)
-def test_a_function_of_the_kernel_alone_is_edited(tmp_path: Path, case: str) -> None:
-    patch = record_and_edit(tmp_path, OWN[case])
-    subprocess.run(["git", "apply"], cwd=tmp_path, input=patch.encode(), check=True)
-    assert check(tmp_path) == ""
+def test_a_function_of_the_kernel_alone_is_edited(checked: Mapping[str, str], case: str) -> None:
+    assert checked[case] == "0"

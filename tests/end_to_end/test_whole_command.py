@@ -135,7 +135,7 @@ def test_one_command_gives_a_proved_validated_swizzle_a_patch_and_a_result(
     assert result["time_before_ms"] is None
     assert result["time_after_ms"] is None
     assert result["metric_after"] > result["metric_before"] + 1
-    assert result["metric_after"] <= 100 * result["swizzle"]["ceiling_l2_hit_rate"]
+    assert result["metric_after"] <= 100 * result["swizzle"]["ceiling"]["l2_hit_rate"]
     assert best["proof"]["holds"] is True
     assert best["validation"]["method"] == "all-tiles"
     assert best["validation"]["tiles_compared"] == best["validation"]["tiles"] == 256

@@ -21,6 +21,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.report.sentences import message
 from intelliperf_swizzle.search import examine
 from intelliperf_swizzle.search.examine import add_configs, choose_kernel, examine_kernels
@@ -134,14 +135,22 @@ def setup_of(folder: Path, target: str = "mi300x", **options: Any) -> Setup:
     return prepare(asked, (sys.executable, "app.py"), Silent())
 
 
-def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(NAMESAKES + "raise SystemExit(3)\n")
-    captured = capture(
-        RecordRequest([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
-    )
+def capture_in(folder: Path, text: str) -> Capture:
+    (folder / "app.py").write_text(text)
+    command = [sys.executable, "app.py"]
+    return capture(RecordRequest(command, folder=folder / "records", cwd=folder))
+
+
+@pytest.fixture(scope="module")
+def namesakes(tmp_path_factory: pytest.TempPathFactory) -> Capture:
+    folder = tmp_path_factory.mktemp("namesakes")
+    return capture_in(folder, NAMESAKES + "raise SystemExit(3)\n")
+
+
+def test_two_kernels_of_one_name_are_two_kernels(namesakes: Capture, tmp_path: Path) -> None:
     for kernel in (None, "scale"):
         setup = setup_of(tmp_path, kernel=kernel)
-        subjects, untraced = examine_kernels(captured, setup, Silent())
+        subjects, untraced = examine_kernels(namesakes, setup, Silent())
         assert not untraced
         for subject in subjects:  # beside the verdict
             assert subject.cautions[0].startswith("the application ended with exit status 3")
@@ -152,9 +161,7 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
 def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mocker: MockerFixture
 ) -> None:
-    (tmp_path / "app.py").write_text(TUNED)
-    command = [sys.executable, "app.py"]
-    captured = capture(RecordRequest(command, folder=tmp_path / "records", cwd=tmp_path))
+    captured = capture_in(tmp_path, TUNED)
     setup = setup_of(tmp_path)
     kernel = choose_kernel(captured, setup, Silent())
     subject = add_configs(kernel, setup, Silent())
@@ -180,23 +187,16 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
 def test_a_tuner_leaves_what_its_own_model_of_times_ranks_first(tmp_path: Path) -> None:
     begin, end = TUNED.index("    prune_configs_by"), TUNED.index(")\n@triton.heuristics")
     asked = '    prune_configs_by={"perf_model": lambda B, **given: abs(B - 300), "top_k": 2},\n'
-    (tmp_path / "app.py").write_text(TUNED[:begin] + asked + TUNED[end:])
-    command = [sys.executable, "app.py"]
-    captured = capture(RecordRequest(command, folder=tmp_path / "records", cwd=tmp_path))
-    (launch,) = captured.launches
+    (launch,) = capture_in(tmp_path, TUNED[:begin] + asked + TUNED[end:]).launches
     assert [one["B"] for one in launch.configs] == [16, 256, 1000000, 512]
     assert [one["B"] for one in launch.tuned] == [256, 512]
 
 
 def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(
-    tmp_path: Path, mocker: MockerFixture
+    namesakes: Capture, tmp_path: Path, mocker: MockerFixture
 ) -> None:
-    (tmp_path / "app.py").write_text(NAMESAKES)
-    captured = capture(
-        RecordRequest([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
-    )
     mocker.patch("intelliperf_swizzle.search.examine.left", side_effect=[None, 0.0])
-    subjects, [row] = examine_kernels(captured, setup_of(tmp_path), Silent())
+    subjects, [row] = examine_kernels(namesakes, setup_of(tmp_path), Silent())
     assert len(subjects) == 1
     assert row.note == "75% of --seconds were over before it was traced"
 
@@ -261,24 +261,18 @@ def test_a_file_that_cannot_be_edited_is_modelled_and_not_searched(tmp_path: Pat
     assert "no swizzle can be put into its source" in message(outcome.run)
 
 
-@pytest.mark.parametrize(("target", "width"), [("mi300x", 1 << 15), ("h100", 1 << 14)])
+@pytest.mark.parametrize(("target", "width"), [("mi300x", 1 << 15), ("h100", 1 << 13)])
 def test_a_kernel_that_spills_registers_is_marked(tmp_path: Path, target: str, width: int) -> None:
-    """A row of 512 numbers a lane is too much for one warp, and not for sixteen."""
-    found = {}
+    """A row of 512 or 256 numbers a lane is too much for one warp, and not for sixteen."""
     for warps in (1, 16):
-        script = tmp_path / f"rows_{warps}.py"
-        script.write_text(ROWS.format(width=width, warps=warps))
-        captured = capture(
-            RecordRequest(
-                [sys.executable, str(script)],
-                folder=tmp_path / str(warps),
-                cwd=tmp_path,
-                compute="never",
-                target=load_target(target),
-            )
-        )
-        [subject], _ = examine_kernels(captured, setup_of(tmp_path, target), Silent())
-        found[warps] = subject.cautions
-    [caution] = found[1]
+        (tmp_path / f"rows_{warps}.py").write_text(ROWS.format(width=width, warps=warps))
+    command = [sys.executable, "-c", "import rows_1, rows_16"]
+    records, loaded = tmp_path / "records", load_target(target)
+    captured = capture(
+        RecordRequest(command, folder=records, cwd=tmp_path, compute="never", target=loaded)
+    )
+    subjects, _ = examine_kernels(captured, setup_of(tmp_path, target), Silent())
+    found = {Path(one.launches[0].source.file).stem: one.cautions for one in subjects}
+    [caution] = found["rows_1"]
     assert "register spilling (" in caution
-    assert found[16] == ()
+    assert found["rows_16"] == ()

@@ -84,17 +84,20 @@ class Image:
             for path in self.packages.glob("*.dist-info")
         }
 
-    def run(self, lent, *words, cwd=None):
+    def run(self, lent, *words, cwd=None, **variables):
         """Our command, with the modules that it needs itself."""
         return subprocess.run(
             [self.root / "bin" / "intelliperf-swizzle", *words],
-            env={**os.environ, "PYTHONPATH": str(lent)}, capture_output=True, text=True,
-            check=False, timeout=120, cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(lent), **variables},
+            capture_output=True, text=True, check=False, timeout=120, cwd=cwd,
         )  # fmt: skip
 
     def doctor(self, lent):
-        """What `doctor` finds of Triton; the modules that it needs itself are lent."""
-        ran = self.run(lent, "doctor", "--json")
+        """What `doctor` finds of Triton; the modules that it needs itself are lent.
+
+        It sees no compiler, for which it would build something in each new environment.
+        """
+        ran = self.run(lent, "doctor", "--json", PATH=str(self.root / "bin"))
         assert ran.stdout, ran.stderr
         findings = json.loads(ran.stdout)["findings"]
         return next(one for one in findings if one["part"] == "Triton")

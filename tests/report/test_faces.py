@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from intelliperf_swizzle.records import Accuracy, Alternative, Alternatives, Attempt, Run, Verdict
+from intelliperf_swizzle.report.causes import lines
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import REPORT_FORMATS, result
 from intelliperf_swizzle.report.sentences import outcome
@@ -117,6 +118,9 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
     assert replace(bound, time_ms=3.0).bound_by_arithmetic
     assert not replace(bound, time_ms=14.0).bound_by_arithmetic, "seven times its operations"
     assert not replace(bound, time_ms=1.9).bound_by_arithmetic, "the operations take less, then"
+    for time_ms, told in ((2.1, True), (1.9, False)):
+        timed = replace(run, predicted=bound, baseline=replace(run.baseline, time_ms=time_ms))
+        assert ("Bound by arithmetic" in " ".join(lines(timed))) is told
 
 
 @pytest.mark.parametrize("face", REPORT_FORMATS)
@@ -130,5 +134,21 @@ def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: st
     assert all(name in shown for name in names)
     assert f"found: {run.best.candidate.name}" in shown if run.best else True
     assert re.search(
-        r"Placement: .*users of a line of b_ptr sit on [\d.]+ → [\d.]+ of 8 XCDs", shown
+        r"Placement: .*a cache line of b_ptr is used on [\d.]+ → [\d.]+ of 8 XCDs", shown
+    )
+
+
+def test_where_nothing_is_told_apart_the_most_hits_are_told(run: Run) -> None:
+    base = replace(run.attempts[0], measurement=run.baseline)
+    more = replace(run.baseline, l2_hit_rate=0.999)
+    attempts = (
+        replace(base, verdict=Verdict("no difference", "nothing at all")),
+        replace(base, verdict=Verdict("no difference", "1.8 % less"), measurement=more),
+        replace(base, verdict=Verdict("slower", "more time"), measurement=more),
+    )
+    said_of = said(replace(run, best=None, attempts=attempts))
+    assert "The best `no difference`: 1.8 % less." in said_of
+    refused = replace(base, verdict=Verdict("unsafe order", "tiles 0 and 1"))
+    assert "The first `unsafe order`: tiles 0 and 1." in said(
+        replace(run, best=None, attempts=(*attempts, refused))
     )

@@ -61,7 +61,7 @@ def test_the_schema_knows_every_key_and_wants_each(run: Run) -> None:
         *fields["swizzle"]["alternatives"]["ranked"],
         *fields["swizzle"]["alternatives"]["arguments"],
     ]
-    free = [fields["swizzle"]["launch"]["constants"], *(one["arguments"] for one in alternatives)]
+    free = [fields["swizzle"]["constants"], *(one["arguments"] for one in alternatives)]
     for part in objects(fields):
         if part in free:
             continue
@@ -117,8 +117,8 @@ def places(value: Any, name: str = "") -> Iterator[tuple[Any, Any, str]]:
 @pytest.mark.parametrize(
     ("place", "wrong", "says"),
     [
-        ("launch.grid[1]", "4", "expected int, got str"),
-        ("launch.grid", [1, 1, 1, 1], "expected 3 items, got 4"),
+        ("grid[1]", "4", "expected int, got str"),
+        ("grid", [1, 1, 1, 1], "expected 3 items, got 4"),
         ("attempts[2].proof.holds", False, "expected True, got False"),
         ("attempts[0].surplus", 1, "unknown field"),
         ("attempts[0].number", True, "expected int, got bool"),

@@ -216,7 +216,7 @@ def test_no_color_is_heeded() -> None:
 def test_a_pipe_gets_plain_lines_and_quiet_gets_none() -> None:
     for arguments, expected in (
         ([], ["tracing a kernel with a name that is long enough to need a second line",
-              "note: a note", "searching", "  1/8 best 1.0 %"]),
+              "note: a note", "searching", "  1 of 8, best 1.0 %"]),
         (["quiet"], []),
     ):  # fmt: skip
         piped = subprocess.run(

@@ -112,6 +112,7 @@ EXTENT = TURNED.replace("320, 2,", "320, 4,").replace("N, S,", "N, S: tl.constex
 APART = TURNED.replace("320, 2,", "320, 128,").replace("5000", "1 << 20")
 APART_KNOWN = APART.replace("N, S,", "N, S: tl.constexpr,")
 PLACES = "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)"
+PAIRED = TURNED.replace("N, S,", "N, S: tl.constexpr,").replace("320, 2,", "320, (2, 3),")
 LOOP_OF_PLACES = "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)"
 SEARCHED = {
     "table": GATHER,
@@ -124,8 +125,10 @@ SEARCHED = {
             ("type", TURNED,
              "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"),
             ("none", TURNED, "if w is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
-            ("none_in_a_tuple", TURNED.replace("(x), w,", "(x), (w,),"),
-             "if w[0] is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
+            ("tuple", TURNED.replace("(x), w,", "(x), (w, None),"),
+             "if w[0] is None or w[1] is not None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
+            ("constexpr_tuple", PAIRED,
+             "if S[0] != 2: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
             ("ring", TURNED, "tl.store(w + pid % 4096, pid)"),
             ("bound", TURNED, "tl.store(w + tl.minimum(pid, 4095), pid)"),
             ("stride", TURNED, "tl.store(w + pid * S, pid)"),
@@ -232,24 +235,22 @@ def test_a_guard_keeps_the_recorded_size_and_none_that_loses(
     assert guard(64, [other(size, loses=loses) for size, loses in sizes.items()]) == expected
 
 
-def launches_of(application: Path) -> Sequence[Launch]:
-    command = [sys.executable, str(application)]
-    folder = application.parent / "record"
-    return capture(RecordRequest(command, cwd=folder.parent, folder=folder, target=TARGET)).launches
+LARGER = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def copy(x, y, M, N, B: tl.constexpr):
+    at = tl.program_id(1) * B * N + tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at))
+
+x, y = (torch.zeros((516, 516), device="cuda") for _ in range(2))
+copy[(129, 129)](x, y, 516, 516, B=4)
+"""
 
 
-def test_a_larger_launch_is_looked_at_first(tmp_path: Path) -> None:
+def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
     """Of a square one the next sizes below and above are more than twice its programs."""
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n"
-        "@triton.jit\ndef copy(x, y, M, N, B: tl.constexpr):\n"
-        "    at = tl.program_id(1) * B * N + tl.program_id(0) * B + tl.arange(0, B)\n"
-        "    tl.store(y + at, tl.load(x + at))\n\n"
-        "x, y = (torch.zeros((516, 516), device='cuda') for _ in range(2))\n"
-        "copy[(129, 129)](x, y, 516, 516, B=4)\n"
-    )
-    launches = launches_of(application)
+    launches = recorded["larger"]
     traced = SimpleNamespace(launch=launches[0], trace=trace(launches[0]))
     subject = SimpleNamespace(launches=launches, traced=[traced])
     made = _other_launches(SimpleNamespace(language=TRITON), subject)  # type: ignore[arg-type]
@@ -269,6 +270,8 @@ HANDED_OVER = {
     "tl.atomic_add(y + p, 1)\n    if p > 99:\n        tl.store(y, 1)": True,
     "tl.atomic_add(AT + p, 1)\n    tl.store(x + p, 1)": True,
     "tl.atomic_add(y + p, 1)\n    tl.atomic_max(AT + p, 1)": True,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(x + p, 1)": False,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(twin + p, 1)": True,
 }
 UNSEEN = {
     "if p == n:\n        tl.store(y + p + 1, tl.load(y + p) + 1)": True,
@@ -276,6 +279,11 @@ UNSEEN = {
     "put(x + p, 1)\n    if p == n:\n        put(y + p + 1, tl.load(y + p))": True,
     "tl.store(y + p, tl.load(x + p, mask=p > n))": False,
     "tl.store(x + p, tl.load(x + p))": False,
+    "if p > n:\n        tl.atomic_xchg(y, 1)": True,
+    "for k in range(m): tl.store(y + p * 8 + k, p)": True,
+    "q = y + p * 8\n    for k in range(m):\n        tl.store(q, p)\n        q += 1": True,
+    "for k in range(0, 8): tl.store(y + p * 8 + k, p)": False,
+    "for k in range(m): tl.store(y + p * n + k, p)": False,
 }
 ADDRESSES = {
     "p // m * 512 + p % m": True,
@@ -331,19 +339,23 @@ PLACED = {
 """Kernels, and whether contents decide where they store, or read what they store; `twin` is `y`."""
 
 
-@pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
-    """The trace of each kernel; they are launched by one application, with arrays of their own."""
-    stored = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
-    lines = {one: one for one in (*HANDED_OVER, *UNSEEN, *PLACED)} | stored
-    lines |= {one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED}
+STORED = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
+LINES = {
+    **{one: one for one in (*HANDED_OVER, *UNSEEN, *PLACED)},
+    **STORED,
+    **{one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED},
+}
+
+
+def kernels() -> str:
+    """An application that launches them all, with arrays of their own."""
     text = (
         "import torch, triton, triton.language as tl\n"
         "from triton.language.extra.cuda import num_warps\n\n"
         "@triton.jit\ndef put(p, v):\n    tl.store(p, v)\n\n"
         "@triton.jit\ndef pick(how: tl.constexpr):\n    return 1 if how == 'plain' else 2\n"
     )
-    for number, kernel in enumerate(lines.values()):
+    for number, kernel in enumerate(LINES.values()):
         kernel = kernel.replace("AT", "at.to(tl.pointer_type(tl.int32))")
         text += (
             f"\n@triton.jit\ndef kernel_{number}(x, y, twin, at, n, m, one, none, "
@@ -353,9 +365,42 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Trace]:
             f"kernel_{number}[(64,)](x, y, y, torch.zeros_like(x).data_ptr(), 999, "
             "8, 1, None, 'plain', tl.int32, False)\n"
         )
-    application = tmp_path_factory.mktemp("kernels") / "application.py"
-    application.write_text(text)
-    return dict(zip(lines, map(trace, launches_of(application)), strict=True))
+    return text
+
+
+Recorded = Mapping[str, Sequence[Launch]]
+"""The launches of each module of an application."""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Modules that launch kernels, recorded in one run."""
+    modules = {
+        "kernels": kernels(),
+        "larger": LARGER,
+        "hook": HOOKED.replace("HOOK", "raised"),
+        "no_hook": HOOKED.replace("HOOK", "None"),
+        "copies": COPIES,
+        "gates": GATES,
+        "over_the_end": OVER_THE_END,
+    }
+    folder = tmp_path_factory.mktemp("kernels")
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    (folder / "application.py").write_text(f"import {', '.join(modules)}\n")
+    request = RecordRequest(
+        [sys.executable, "application.py"], cwd=folder, folder=folder / "record", target=TARGET
+    )
+    found: dict[str, list[Launch]] = {}
+    for launch in capture(request).launches:
+        found.setdefault(Path(launch.source.file).stem, []).append(launch)
+    return found
+
+
+@pytest.fixture(scope="module")
+def traced(recorded: Recorded) -> Mapping[str, Trace]:
+    """The trace of each kernel."""
+    return dict(zip(LINES, map(trace, recorded["kernels"]), strict=True))
 
 
 @pytest.mark.parametrize("lines", HANDED_OVER)
@@ -426,10 +471,16 @@ def test_none_in_place_of_a_tensor_is_tested_by_the_patch(runs: Mapping[str, Run
     assert "if w is not None:" in run.best.diff
 
 
+def test_what_a_tuple_holds_is_tested_by_the_patch(runs: Mapping[str, RunRecord]) -> None:
+    run = runs["tuple"]
+    assert run.best is not None
+    assert "if w[0] is not None and w[1] is None:" in run.best.diff
+
+
 def test_what_no_patch_can_test_is_named_with_its_place(runs: Mapping[str, RunRecord]) -> None:
-    run = runs["none_in_a_tuple"]
+    run = runs["constexpr_tuple"]
     assert run.best is None
-    place = r"not patched: .*none_in_a_tuple\.py:\d+: a patch cannot test `w"
+    place = r"not patched: .*constexpr_tuple\.py:\d+: a patch cannot test `S`"
     assert any(re.match(place, note) for note in run.notes), run.notes
 
 
@@ -449,41 +500,51 @@ kernel[(64,)](torch.zeros(64, device="cuda"), flags)
 """
 
 
-@pytest.mark.parametrize("hook", ["raised", "None"])
+@pytest.mark.parametrize("module", ["hook", "no_hook"])
 def test_what_the_hook_of_another_configuration_may_change_is_not_known(
-    tmp_path: Path, hook: str
+    recorded: Recorded, module: str
 ) -> None:
     """Nothing that a patch can test tells which configuration a launch has."""
-    application = tmp_path / "application.py"
-    application.write_text(HOOKED.replace("HOOK", hook))
-    [launch] = launches_of(application)
+    [launch] = recorded[module]
     found = find_dependence(trace(launch), launch)
-    assert bool(found.unknown) is (hook == "raised")
-    assert "`flags` holds decides" in found.unknown or hook == "None"
+    assert bool(found.unknown) is (module == "hook")
+    assert "`flags` holds decides" in found.unknown or module == "no_hook"
 
 
-def test_floats_that_decide_nothing_tell_no_launches_apart(tmp_path: Path) -> None:
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
-        "    p = tl.program_id(0)\n    tl.store(y + p, tl.load(x + p))\n\n"
-        "y = torch.zeros(64, device='cuda')\n"
-        "for value in (0.0, 1.0):\n"
-        "    kernel[(64,)](torch.full((64,), value, device='cuda'), y)\n"
-    )
-    assert [one.count for one in launches_of(application)] == [2]
+COPIES = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x, y):
+    p = tl.program_id(0)
+    tl.store(y + p, tl.load(x + p))
+
+y = torch.zeros(64, device="cuda")
+for value in (0.0, 1.0):
+    kernel[(64,)](torch.full((64,), value, device="cuda"), y)
+"""
 
 
-def test_floats_that_decide_a_branch_tell_launches_apart(tmp_path: Path) -> None:
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, gate):\n"
-        "    if tl.load(gate) > 0:\n        tl.store(x + tl.program_id(0), 1)\n\n"
-        "for value in (0.0, 1.0, 0.0):\n"
-        "    x = torch.zeros(64, dtype=torch.int32, device='cuda')\n"
-        "    kernel[(64,)](x, torch.full((1,), value, device='cuda'))\n"
-    )
-    assert sorted(one.count for one in launches_of(application)) == [1, 2]
+def test_floats_that_decide_nothing_tell_no_launches_apart(recorded: Recorded) -> None:
+    assert [one.count for one in recorded["copies"]] == [2]
+
+
+GATES = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x, gate):
+    if tl.load(gate) > 0:
+        tl.store(x + tl.program_id(0), 1)
+
+for value in (0.0, 1.0, 0.0):
+    x = torch.zeros(64, dtype=torch.int32, device="cuda")
+    kernel[(64,)](x, torch.full((1,), value, device="cuda"))
+"""
+
+
+def test_floats_that_decide_a_branch_tell_launches_apart(recorded: Recorded) -> None:
+    assert sorted(one.count for one in recorded["gates"]) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -544,16 +605,22 @@ def test_an_extent_at_which_tiles_meet_is_tested_by_itself(runs: Mapping[str, Ru
     assert "S == 4" in (run.best.proof.condition or "")
 
 
-def test_what_runs_over_the_end_of_a_tensor_reaches_no_other(tmp_path: Path) -> None:
+OVER_THE_END = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x, y):
+    p = tl.program_id(0)
+    tl.store(y + p, tl.load(x + p + 4096) + 1)
+
+x, y = (torch.zeros(4096, dtype=torch.int32, device="cuda") for _ in range(2))
+kernel[(64,)](x, y)
+"""
+
+
+def test_what_runs_over_the_end_of_a_tensor_reaches_no_other(recorded: Recorded) -> None:
     """In a launch that is made up it would make programs depend on each other."""
-    application = tmp_path / "application.py"
-    application.write_text(
-        "import torch, triton, triton.language as tl\n\n@triton.jit\ndef kernel(x, y):\n"
-        "    p = tl.program_id(0)\n    tl.store(y + p, tl.load(x + p + 4096) + 1)\n\n"
-        "x, y = (torch.zeros(4096, dtype=torch.int32, device='cuda') for _ in range(2))\n"
-        "kernel[(64,)](x, y)\n"
-    )
-    [launch] = launches_of(application)
+    [launch] = recorded["over_the_end"]
     traced = trace(launch)
     assert traced.elements_outside == 64
     assert not find_dependence(traced, launch).chains.size

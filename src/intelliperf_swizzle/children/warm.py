@@ -44,8 +44,8 @@ def perform(function: str, folder: Path) -> None:
     request = pickle.loads((folder / REQUEST).read_bytes())
     try:
         value = getattr(importlib.import_module(module), name)(request, folder)
-        for one in value if isinstance(value, Iterator) else (value,):
-            answer(folder, one)
+        for result in value if isinstance(value, Iterator) else (value,):
+            answer(folder, result)
     except SwizzleError as error:
         answer(folder, error, RAISED)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from intelliperf_swizzle import context, records
 from intelliperf_swizzle.cache.stream import Touches, shared_lines, stream_of
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.readers import average
 
 MOST_VALUES = 1 << 16
 """Of a tensor that is told of; larger ones are data."""
@@ -34,7 +35,7 @@ def integer_inputs(
         launch: as it was recorded.
         tensors: what its programs touch.
     """
-    read_only = {name for one in tensors if not one.writes + one.atomics for name in one.names}
+    read_only = {name for use in tensors if not use.writes + use.atomics for name in use.names}
     for name, tensor in launch.tensors():
         contents, count = launch.storages[tensor.storage].contents, int(np.prod(tensor.shape))
         is_read = name in read_only and _INTEGER.fullmatch(tensor.dtype)
@@ -150,7 +151,7 @@ def _tensors(order: _Order) -> tuple[context.TensorUse, ...]:
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
     touched = np.unique(segment_of[order.touches.unit]).tolist()
     used = [_tensor(order, shared, number, segment_of == number) for number in touched]
-    return tuple(sorted(used, key=lambda one: (-one.traffic_share, one.names)))
+    return tuple(sorted(used, key=lambda tensor: (-tensor.traffic_share, tensor.names)))
 
 
 def _tensor(
@@ -175,8 +176,8 @@ def _tensor(
         domains_per_line=touches.domains_per_line(order.domain_of),
         most_tiles_per_line=int(np.diff(np.append(first, len(unit))).max()),
         shared_with_neighbour=tuple(
-            one.get(number, 0.0) if extent > 1 else None
-            for one, extent in zip(shared, trace.grid, strict=True)
+            share.get(number, 0.0) if extent > 1 else None
+            for share, extent in zip(shared, trace.grid, strict=True)
         ),
         next_tiles=_next_tiles(unit, tile, lines),
     )
@@ -223,7 +224,7 @@ def _wave(order: _Order, occupancy: int) -> context.Wave:
 def _reuse(order: _Order) -> context.Reuse:
     touches = order.touches
     by_domain = np.lexsort((touches.tile, order.domain_of[touches.tile], touches.unit))
-    unit, lines, tile = (each[by_domain] for each in (touches.unit, touches.lines, touches.tile))
+    unit, lines, tile = (array[by_domain] for array in (touches.unit, touches.lines, touches.tile))
     domain, wave = order.domain_of[tile], order.wave_of[tile]
     again = np.zeros(len(unit), bool)
     again[1:] = (unit[1:] == unit[:-1]) & (domain[1:] == domain[:-1])
@@ -251,27 +252,29 @@ def _reuse(order: _Order) -> context.Reuse:
 
 
 def placement(
-    names: Sequence[str], domains: Sequence[float], grid: records.Grid, of: tuple[int, str]
-) -> str:
-    """On how many domains the users of a line of a tensor sit, before, and after a swizzle.
+    names: Sequence[str], domains: Sequence[float], grid: records.Grid, of: tuple[int, str],
+    about: str = "",
+) -> str:  # fmt: skip
+    """On how many domains a cache line of a tensor is used, before, and after a swizzle.
 
     Args:
         names: of the tensor's arguments.
         domains: on average; one number, or two.
         grid: of the launch.
         of: how many domains there are, and what they are called.
+        about: what stands before a number that is an estimate.
     """
     what, (count, name) = ", ".join(names), of
-    told = " → ".join(f"{domain:.1f}" for domain in domains)
+    numbers = [average(number) for number in domains]
     if domains[0] >= ALONE:
-        return f"users of a line of {what} sit on {told} of {count} {name}s"
+        return f"a cache line of {what} is used on {about}{' → '.join(numbers)} of {count} {name}s"
     why = f": grid_0 % {count} == 0" if grid[0] % count == 0 and grid[1] > 1 else ""
-    moved = f", with the swizzle on {domains[-1]:.1f}" if domains[-1] >= ALONE else ""
-    return f"users of a line of {what} already sit on one {name}{why}{moved}"
+    moved = f", with the swizzle on {numbers[-1]}" if domains[-1] >= ALONE else ""
+    return f"a cache line of {what} is already used on one {name}{why}{moved}"
 
 
 ALONE = 1.05
-"""Domains a line, below which its users sit on one."""
+"""Domains per cache line, below which it counts as used on one."""
 
 CLASSES: Mapping[str, str] = {
     "other_domain": "another {}",
@@ -298,7 +301,7 @@ def of_hundred(counts: Mapping[str, int], requests: int) -> dict[str, int]:
     exact = {name: 100 * count / max(1, requests) for name, count in counts.items()}
     whole = {name: int(value) for name, value in exact.items()}
     left = round(sum(exact.values())) - sum(whole.values())
-    for name in sorted(exact, key=lambda one: whole[one] - exact[one])[: max(0, left)]:
+    for name in sorted(exact, key=lambda name: whole[name] - exact[name])[: max(0, left)]:
         whole[name] += 1
     return whole
 
@@ -324,8 +327,8 @@ def _mostly(causes: Sequence[records.MissCauses]) -> str:
     misses = sum(cause.misses for cause in causes)
     for number, share in ((1, 0.6), (2, 0.8)):
         leading = causes[:number]
-        if len(causes) > number and sum(one.misses for one in leading) >= share * misses:
-            return f"; mostly {' and '.join(', '.join(one.names) for one in leading)}"
+        if len(causes) > number and sum(cause.misses for cause in leading) >= share * misses:
+            return f"; mostly {' and '.join(', '.join(cause.names) for cause in leading)}"
     return ""
 
 

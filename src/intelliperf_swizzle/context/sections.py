@@ -16,7 +16,7 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
 from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.target import FOLDER
-from intelliperf_swizzle.readers import count, factor, milliseconds, percent, points, size
+from intelliperf_swizzle.readers import average, count, factor, milliseconds, percent, points, size
 from intelliperf_swizzle.records import LINE_BYTES, Access, Int64Array, Launch, Measurement, Trace
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def _template() -> jinja2.Template:
     environment.globals.update(
         readings=readings, percent=percent, points=points, size=size, count=count, bits=_bits,
         speed="{:,.0f} GB/s".format, axes=_axes, described=_one_launch, placement=placement,
-        describe_values=describe_values, line_bytes=LINE_BYTES, shared_from=SHARED_FROM,
-        passes_from=PASSES_FROM,
+        describe_values=describe_values, average=average, line_bytes=LINE_BYTES,
+        shared_from=SHARED_FROM, passes_from=PASSES_FROM,
     )  # fmt: skip
     return environment.get_template("sections.j2")
 
@@ -100,9 +100,9 @@ def _template() -> jinja2.Template:
 def _view(context: HardwareContext) -> dict[str, Any]:
     """What the template shows beside the fields of the context."""
     target, launch, cycle = context.target, context.launch, context.target.dispatch_domains
-    shown, each = min(launch.programs, ROUNDS * len(cycle)), len(cycle)
-    places = [f"{i} {_tile(launch, i)} -> {cycle[i % each]}" for i in range(shown)]
-    usual = cycle == tuple(range(each))
+    shown, domains = min(launch.programs, ROUNDS * len(cycle)), len(cycle)
+    places = [f"{i} {_tile(launch, i)} -> {cycle[i % domains]}" for i in range(shown)]
+    usual = cycle == tuple(range(domains))
     return {
         "read": context.baseline,
         "ceiling": context.ceiling.l2_hit_rate,
@@ -110,10 +110,10 @@ def _view(context: HardwareContext) -> dict[str, Any]:
         "domain": target.domain_name,
         "cu": target.cu_name,
         "in_turn": target.deals_in_turn,
-        "place": f"i % {each}" if usual else f"{list(cycle)}[i % {each}]",
-        "rounds": [places[first : first + each] for first in range(0, shown, each)],
+        "place": f"i % {domains}" if usual else f"{list(cycle)}[i % {domains}]",
+        "rounds": [places[first : first + domains] for first in range(0, shown, domains)],
         "own_tiles": np.flatnonzero(launch.loop.program == 0)[:4].tolist() if launch.loop else [],
-        "others": [one for one in context.launches if one is not launch],
+        "others": [other for other in context.launches if other is not launch],
     }
 
 
@@ -125,7 +125,7 @@ def _with_these_requests(measured: Measurement) -> float:
     """
     causes = measured.causes or ()
     requests = sum(cause.requests for cause in causes)
-    return 1 - sum(one.compulsory for one in causes) / requests if requests else 1.0
+    return 1 - sum(cause.compulsory for cause in causes) / requests if requests else 1.0
 
 
 def _bits(rule: BitRule) -> str:
@@ -155,7 +155,7 @@ def _one_launch(launch: Launch) -> str:
 
 def _source(context: HardwareContext) -> str:
     source = context.launch.source
-    others = [one.text for key, one in source.functions.items() if key != source.kernel]
+    others = [function.text for key, function in source.functions.items() if key != source.kernel]
     return "\n\n".join(text.rstrip() for text in [source.entry.text, *others])
 
 

@@ -271,9 +271,9 @@ def _factored(
         for text, value in factors.items()
         if value and not any(name.name in assigned for name in syntax.reads(value))
     }
-    one, other = map(_own, factors)
-    forms[syntax.Operation("//", (syntax.Name("num_pids"), one))] = other
-    forms[syntax.Operation("//", (syntax.Name("num_pids"), other))] = one
+    first, second = map(_own, factors)
+    forms[syntax.Operation("//", (syntax.Name("num_pids"), first))] = second
+    forms[syntax.Operation("//", (syntax.Name("num_pids"), second))] = first
     return forms
 
 

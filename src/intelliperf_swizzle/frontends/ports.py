@@ -410,7 +410,7 @@ def frontends() -> tuple[KernelLanguage, ...]:
             hint="an older installation lies here: pip install it again (-e . in a checkout)",
         )
     found = sorted(_loaded.items(), key=lambda item: (not isinstance(item[1], Builder), item[0]))
-    return tuple(one for _, one in found)
+    return tuple(language for _, language in found)
 
 
 def examiner() -> SourceExaminer:

@@ -65,10 +65,10 @@ def scale_launch(
     """
     if loop := launch.loop:  # as if each tile had a program
         alike = scale_launch(replace(launch, grid=launch.numbers, loop=None), counts, blocks)
-        unknown = ((one, np.zeros(one.programs, np.int32)) for one in alike)  # who takes which
+        unknown = ((new, np.zeros(new.programs, np.int32)) for new in alike)  # who takes which
         return tuple(
-            replace(one, grid=launch.grid, loop=replace(loop, program=taken, turn=taken))
-            for one, taken in unknown if one.programs > launch.programs
+            replace(scaled, grid=launch.grid, loop=replace(loop, program=taken, turn=taken))
+            for scaled, taken in unknown if scaled.programs > launch.programs
         )  # fmt: skip
     explained = _explain(launch, blocks) or ()
     sizes = dict.fromkeys(factor for axis in explained for factor in axis if factor.count > 1)
@@ -82,11 +82,11 @@ def scale_launch(
         if (size := factor.resized(count)) > 0
     ]
     again = (_scaled(launch, explained, factor.size, factor.size) for factor in sizes)
-    if any(one.arguments != launch.arguments for one in again):
+    if any(other.arguments != launch.arguments for other in again):
         return ()
     made += _shrunk_alone(launch, explained, counts)
-    distinct = {(one.grid, repr(one.arguments)): one for one in reversed(made)}
-    return tuple(sorted(distinct.values(), key=lambda one: (one.programs, one.grid)))
+    distinct = {(scaled.grid, repr(scaled.arguments)): scaled for scaled in reversed(made)}
+    return tuple(sorted(distinct.values(), key=lambda scaled: (scaled.programs, scaled.grid)))
 
 
 def _shrunk_alone(
@@ -129,8 +129,8 @@ def _explain(launch: Launch, known: Sequence[int]) -> tuple[_Axis, ...] | None:
         sizes = [factor.size for axis in axes for factor in axis]
         return all(any(shape.count(n) >= sizes.count(n) for shape in shapes) for n in sizes)
 
-    each = (itertools.islice(_explain_extent(launch, n, known), _MOST_WAYS) for n in launch.grid)
-    ways = [*itertools.product(*each)]
+    by_axis = (itertools.islice(_explain_extent(launch, n, known), _MOST_WAYS) for n in launch.grid)
+    ways = [*itertools.product(*by_axis)]
     first = ways[0] if ways else None
     return next(filter(grows, ways), first) if shapes else first
 
@@ -156,8 +156,8 @@ def _explain_extent(launch: Launch, extent: int, known: Sequence[int]) -> Iterat
     dims = [dim for _, view in launch.tensors() for dim in view.shape]
     blocks = [*known, *(value for value in passed if value in named)]
 
-    def likely(one: _Factor) -> int:
-        return known.index(one.block) if one.block in known else len(known)
+    def likely(factor: _Factor) -> int:
+        return known.index(factor.block) if factor.block in known else len(known)
 
     def ways() -> Iterator[Iterable[_Axis]]:
         yield from (itertools.combinations(divided, number) for number in (0, 2, 3))
@@ -188,8 +188,8 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
     """The launch with another size wherever that size stands."""
 
     def extent_of(axis: _Axis) -> int:
-        resized = (replace(one, size=other) if one.size == size else one for one in axis)
-        return math.prod(one.count for one in resized)
+        resized = (replace(f, size=other) if f.size == size else f for f in axis)
+        return math.prod(factor.count for factor in resized)
 
     x, y, z = (extent_of(axis) for axis in explained)
     grid: Grid = (x, y, z)
@@ -202,7 +202,7 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
         numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers
     sized = {name for name, value in launch.constants.items() if value == size}
     free = sized - set(launch.constexprs) or sized
-    blocks = {one.block for axis in explained for one in axis}
+    blocks = {factor.block for axis in explained for factor in axis}
     bound = [name for name in launch.constexprs if name not in free]
     kept = {name for name in bound if name in sized or launch.constants.get(name) in blocks}
     arguments = {
@@ -263,9 +263,7 @@ def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) ->
     """Storages that hold the tensors; what was recorded in them is left behind."""
     needed = dict.fromkeys(launch.storages, 1)
     for view in views.values():
-        last = sum((n - 1) * max(s, 0) for n, s in zip(view.shape, view.strides, strict=True))
-        end = view.offset_bytes + (last + 1) * view.item_bytes
-        needed[view.storage] = max(needed[view.storage], end)
+        needed[view.storage] = max(needed[view.storage], view.end)
     return {number: Storage(size) for number, size in needed.items()}
 
 
@@ -285,4 +283,4 @@ def other_values(launch: Launch, name: str) -> list[int]:
     if name in launch.constexprs:
         return [2 * value, 1] if value > 1 else [2, 1 - value]
     used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
-    return [one for one in (2 * value, *([] if used else [0]), 2) if one != value]
+    return [other for other in (2 * value, *([] if used else [0]), 2) if other != value]

@@ -10,27 +10,27 @@ from typing import Any, Protocol, TypeVar
 
 from intelliperf_swizzle.records import Int64Array
 
-One = TypeVar("One", bound=Hashable)
+Node = TypeVar("Node", bound=Hashable)
 
 
-class Step(Protocol[One]):
+class Step(Protocol[Node]):
     """One step through a kernel: to what a value is computed from, to its users, to what is called.
 
     This is all that a front end says of its form of SSA: arguments of blocks and regions are its
     own business, as is where it does not go on.
     """
 
-    def __call__(self, one: One, /) -> Iterable[One]:
+    def __call__(self, node: Node, /) -> Iterable[Node]:
         """What is one step away."""
         ...
 
 
-def reached(begin: Iterable[One], step: Step[One]) -> dict[One, None]:
+def reached(begin: Iterable[Node], step: Step[Node]) -> dict[Node, None]:
     """What one begins with and all that steps lead to, each once, as it is met."""
     found = dict.fromkeys(begin)
     todo = list(found)
     while todo:
-        new = dict.fromkeys(one for one in step(todo.pop()) if one not in found)
+        new = dict.fromkeys(node for node in step(todo.pop()) if node not in found)
         found |= new
         todo += new
     return found
@@ -50,8 +50,8 @@ def outcomes(
     whether it is true and false, of a quotient whether there is more than 0, and of a sum whether
     each ranges over what the other one is a multiple of (`sides`)."""
     if name in _SUMS:
-        ranges = (int(one.max()) - int(one.min()) if one.size else -1 for one in given[::-1])
-        return tuple(one >= side for one, side in zip(ranges, sides, strict=True))
+        ranges = (int(a.max()) - int(a.min()) if a.size else -1 for a in given[::-1])
+        return tuple(extent >= side for extent, side in zip(ranges, sides, strict=True))
     if "cmp" in name:
         return bool(made.any()), not made.all()
     if "div" in name or "shr" in name:

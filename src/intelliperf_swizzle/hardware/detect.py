@@ -77,7 +77,7 @@ def partitioned(target: Target, num_xcds: int) -> Target:
 
 def nearest(device: Device) -> str | None:
     """The name of the known target most like a device that is none: vendor, architecture, CUs."""
-    alike = [one for one in map(load_target, targets()) if one.backend == device.backend]
+    alike = [gpu for gpu in map(load_target, targets()) if gpu.backend == device.backend]
 
     def distance(target: Target) -> tuple[int, int]:
         generations = 0 if device.arch is None else abs(_age(target.arch) - _age(device.arch))
@@ -93,7 +93,7 @@ def _age(arch: str | int) -> int:
 
 def unknown(device: Device) -> tuple[str, str]:
     """Fact and hint for people whose GPU is no known target."""
-    more = [str(one) for one in (device.arch, device.partition) if isinstance(one, str)]
+    more = [str(part) for part in (device.arch, device.partition) if isinstance(part, str)]
     fact = f"the GPU present, {', '.join([device.product, *more])}, is no known target"
     near = nearest(device)
     if near is None:
@@ -168,7 +168,7 @@ def _amd(root: Path, environment: Mapping[str, str]) -> list[Device]:
 
 def _gpu_nodes(kfd: Path) -> Iterator[dict[str, int]]:
     """The properties of each node that is a GPU, in the driver's order."""
-    for folder in sorted(kfd.glob("[0-9]*"), key=lambda one: int(one.name)):
+    for folder in sorted(kfd.glob("[0-9]*"), key=lambda path: int(path.name)):
         lines = (text_of(folder / "properties") or "").splitlines()
         pairs = [line.split() for line in lines]
         properties = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and _whole(pair[1])}

@@ -343,7 +343,7 @@ def readings(target: Target) -> list[Target]:
     """The target, then others of the package for the same product, of which not all is settled."""
     others = map(load_target, targets() if target.name in targets() else ())
     alike = [other for other in others if other.product == target.product]
-    return [target, *(one for one in alike if one.name != target.name)]
+    return [target, *(other for other in alike if other.name != target.name)]
 
 
 def _facts(path: Path, inheriting: tuple[Path, ...] = ()) -> dict[str, object]:

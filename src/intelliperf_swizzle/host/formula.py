@@ -152,7 +152,7 @@ def parse_as_host(
     action = formula_action(parser)
     if action is None or FORMULAS[0] in (action.choices or ()):
         return parse(parser, *given)
-    defaults = {id(one.default): one.default for one in parser._actions}  # streams have no copies
+    defaults = {id(a.default): a.default for a in parser._actions}  # streams have no copies
     chosen = chosen_formula(copy.deepcopy(parser, defaults), sys.argv[1:])
     if chosen in FORMULAS or is_formula_file(chosen):
         sys.exit(exit_code_of(lambda: with_ours(parser).parse_args()))

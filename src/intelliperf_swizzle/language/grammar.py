@@ -175,8 +175,8 @@ def bounded(text: str) -> str:
     """
     tree = _module(text)
     assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-    others = {ast.unparse(one.targets[0]) for one in assigned if not _is_at_least_1(one.value)}
-    least = {ast.unparse(one.targets[0]) for one in assigned if _begins(one, text)}
+    others = {ast.unparse(node.targets[0]) for node in assigned if not _is_at_least_1(node.value)}
+    least = {ast.unparse(node.targets[0]) for node in assigned if _begins(node, text)}
     least = (least | {*syntax.COUNTS}) - others
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):
@@ -199,7 +199,7 @@ def _is_at_least_1(value: ast.expr) -> bool:
 
 def _at_least_1(divisor: ast.expr, least: Collection[str]) -> ast.expr:
     factors = ast.unparse(divisor).split(" * ")
-    if all(one.isdigit() or one in least for one in factors) or _is_at_least_1(divisor):
+    if all(factor.isdigit() or factor in least for factor in factors) or _is_at_least_1(divisor):
         return divisor
     return ast.Call(ast.Name("max", ast.Load()), [divisor, ast.Constant(1)], [])
 
@@ -271,7 +271,7 @@ class _SyntaxReader:
             raise _refused(node, f"`{name}` is the launch's own", "use another name")
         if isinstance(first, ast.Call) and _called(first.func) == "range" and not others:
             return name, self._range(first)
-        return name, [self._literal(one) for one in (first, *others)]
+        return name, [self._literal(v) for v in (first, *others)]
 
     def _range(self, node: ast.Call) -> range:
         bounds = [self._literal(argument) for argument in node.args]

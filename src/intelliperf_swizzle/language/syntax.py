@@ -263,7 +263,7 @@ class Graph:
 
     def cuts(self, root: int, leaf: int) -> list[int]:
         """The nodes through each of which alone a leaf reaches the root, first ones first."""
-        mine = [one for one in self.below([root]) if self.leaves(leaf) <= self.leaves(one)]
+        mine = [node for node in self.below([root]) if self.leaves(leaf) <= self.leaves(node)]
         between = [number for number in mine if number not in (root, leaf)]
         return [number for number in between if leaf not in self.below([root], number)]
 

@@ -49,8 +49,6 @@ def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polyn
     """
     if programs == ZERO:
         return
-    while (choice := _uniform_choice(graph, root, case)) is not None:
-        root = choice
     program = graph.leaf("pid")
     if program is not None and not graph.leaves(root) & {*syntax.AXES}:
         operator, operands = graph.nodes[root]
@@ -60,14 +58,7 @@ def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polyn
             if part is not None:
                 prove_everywhere(graph, other, _with_programs(case, part), part)
                 return
-        for cut in graph.cuts(root, program):
-            try:
-                prove_everywhere(graph, cut, case, programs)
-            except NotProvedError:
-                continue
-            prove_everywhere(graph, graph.renamed(root, cut, program), case, programs)
-            return
-    boxes = [_box(values[0], one) for one, values in _pieces(graph, (root,), case)]
+    boxes = [_box(values[0], inner) for inner, values in _pieces(graph, (root,), case)]
     whole = join([box for box in boxes if box is not None])
     if programs.number != 1 and whole != Box(ZERO, ((number(1), programs),)):
         raise NotProvedError("the boxes of values do not make up all programs")
@@ -75,24 +66,10 @@ def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polyn
 
 def _with_programs(case: Case, programs: Polynomial) -> Case:
     """The case with fewer programs, that are numbered by one digit."""
-    digits = {name for name, one in case.bounds.items() if one.digit}
-    bounds = {name: one for name, one in case.bounds.items() if name not in digits}
+    digits = {name for name, bound in case.bounds.items() if bound.digit}
+    bounds = {name: bound for name, bound in case.bounds.items() if name not in digits}
     bounds["p"] = Bounds(0, programs - 1, digit=True)
     return Case(bounds, {**case.inputs, "pid": symbol("p")}, case.work)
-
-
-def _uniform_choice(graph: syntax.Graph, root: int, case: Case) -> int | None:
-    """What a node is by a choice that is the same for all programs."""
-    operator, operands = graph.nodes[root]
-    if operator == "tiles":
-        chosen = [_uniform_choice(graph, operand, case) for operand in operands]
-        if any(one is not None for one in chosen):
-            both = zip(chosen, operands, strict=True)
-            return graph.add("tiles", [old if new is None else new for new, old in both])
-        return None
-    if operator != "where" or graph.leaves(operands[0]) & {"pid", *syntax.AXES}:
-        return None
-    return operands[1] if _Values(graph, case).truth(operands[0]) else operands[2]
 
 
 def _first_programs(
@@ -103,7 +80,7 @@ def _first_programs(
         pieces = _pieces(graph, (condition, graph.leaf("pid") or 0), case)
     except NotProvedError:
         return None
-    boxes = [_box(values[1], one) for one, values in pieces if (values[0] != ZERO) is wanted]
+    boxes = [_box(values[1], inner) for inner, values in pieces if (values[0] != ZERO) is wanted]
     whole = join([box for box in boxes if box is not None])
     if whole is None:
         return ZERO
@@ -199,8 +176,8 @@ class _Values:
             return number(int(self.truth(node)))
         if operator == "tiles":
             total, stride = ZERO, number(1)
-            for axis, one in enumerate(operands):
-                total = total + stride * self.of(one)
+            for axis, operand in enumerate(operands):
+                total = total + stride * self.of(operand)
                 stride = stride * self._case.inputs[syntax.GRID[axis]]
             return total
         return self._compute(operator, *(self.of(operand) for operand in operands))
@@ -273,7 +250,7 @@ class _Values:
         """The symbols of a polynomial: digits first, then sizes, what is newest first."""
         order = [*self._case.bounds]
         digit = self._case.bounds
-        return sorted(value.symbols, key=lambda one: (not digit[one].digit, -order.index(one)))
+        return sorted(value.symbols, key=lambda s: (not digit[s].digit, -order.index(s)))
 
     def _split_by(self, name: str, step: Polynomial) -> None:
         """Splits a symbol into `step * slow + fast`; raises SplitError."""
@@ -281,7 +258,7 @@ class _Values:
         slow, fast = f"{name}{self._fresh}s", f"{name}{self._fresh}f"
         inner = Bounds(0, step - 1, known.digit)
         if not known.digit:
-            if any(self._case.bounds[one].digit for one in step.symbols):
+            if any(self._case.bounds[s].digit for s in step.symbols):
                 raise NotProvedError("a size is divided by what differs between programs")
             high = known.high and known.high.exactly_over(step)
             if known.high is not None and known.high.number is not None and step.number:
@@ -300,7 +277,7 @@ class _Values:
             {slow: Bounds(0, times - 1, digit=True), fast: inner},
         )
         tail = Part(name, step * times + symbol(fast), {fast: Bounds(0, left - 1, digit=True)})
-        raise SplitError([one for one, size in ((whole, times), (tail, left)) if size.terms])
+        raise SplitError([part for part, size in ((whole, times), (tail, left)) if size.terms])
 
     def _decide(self, value: Polynomial) -> bool:
         """Whether a value is 0 or more; raises SplitError where it is here and there."""
@@ -332,7 +309,7 @@ class _Values:
         raise NotProvedError("a comparison is not decided")
 
     def _any_digit(self, value: Polynomial) -> bool:
-        return any(self._case.bounds[one].digit for one in value.symbols)
+        return any(self._case.bounds[s].digit for s in value.symbols)
 
     def _split_at(self, name: str, first: Polynomial) -> None:
         """Splits a symbol into what is less than a value, and what is not; raises SplitError."""
@@ -357,16 +334,16 @@ class _Values:
                 high = known.high.number if known.high is not None else None
                 if high is not None and high - known.low < MOST_VALUES:
                     every = range(known.low, high + 1)
-                    raise SplitError([Part(name, number(one), {}) for one in every])
+                    raise SplitError([Part(name, number(choice), {}) for choice in every])
         raise NotProvedError("an operation is not understood")
 
     def _check_size(self, value: Polynomial) -> None:
         """That 32 bits hold it as long as sizes are not beyond the bound."""
         inputs = self._case.inputs
         total = number(1)
-        for name, one in inputs.items():
+        for name, size in inputs.items():
             if name in ("num_pids", *syntax.GRID) or name.startswith("="):
-                total = total + (one if self._case.holds(one) else -one)
+                total = total + (size if self._case.holds(size) else -size)
         most = total * STEEPEST + (1 << 29)
         if not (self._case.holds(most - value) and self._case.holds(most + value)):
             raise NotProvedError("a value may not fit into 32 bits")
@@ -375,8 +352,8 @@ class _Values:
         """That outputs `pid_k` lie inside their axes."""
         operator, operands = self._graph.nodes[root]
         if operator == "tiles":
-            for axis, one in enumerate(operands):
-                value, extent = self.of(one), self._case.inputs[syntax.GRID[axis]]
+            for axis, operand in enumerate(operands):
+                value, extent = self.of(operand), self._case.inputs[syntax.GRID[axis]]
                 if not (self._decide(value) and self._decide(extent - 1 - value)):
                     raise NotProvedError("a coordinate lies outside of its axis")
 
@@ -418,7 +395,7 @@ def _box(value: Polynomial, case: Case) -> Box | None:
             continue
         extent = known.high + 1
         parts = value.linear(name)
-        if parts is None or any(case.bounds[one].digit for one in parts[0].symbols):
+        if parts is None or any(case.bounds[s].digit for s in parts[0].symbols):
             raise NotProvedError("a value is no sum of digits")
         weight = parts[0]
         if not extent.terms:

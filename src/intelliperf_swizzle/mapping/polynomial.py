@@ -73,7 +73,7 @@ class Polynomial:
             return self
         total = ZERO
         for product, factor in self.terms:
-            part = Polynomial(((tuple(one for one in product if one != symbol), factor),))
+            part = Polynomial(((tuple(name for name in product if name != symbol), factor),))
             for _ in range(product.count(symbol)):
                 part = part * value
             total = total + part
@@ -216,7 +216,7 @@ def fuse(digits: Iterable[tuple[Polynomial, Polynomial]]) -> Digits:
     for slow in left:
         for fast in left:
             if slow is not fast and slow[0] == fast[0] * fast[1]:
-                others = [one for one in left if one is not slow and one is not fast]
+                others = [digit for digit in left if digit is not slow and digit is not fast]
                 return fuse([*others, (fast[0], fast[1] * slow[1])])
     return tuple(left)
 
@@ -252,21 +252,21 @@ def _join_two(boxes: Sequence[Box], sample: Mapping[str, int]) -> list[Box] | No
         last[box.digits] = box
     for box in boxes:
         for digit in box.digits:
-            others = [one for one in box.digits if one is not digit]
+            others = [d for d in box.digits if d is not digit]
             for next_box in starts.get(box.first + digit[0] * digit[1], ()):
                 if next_box is not box and (more := _times(next_box, others, digit[0])):
                     whole = Box(box.first, fuse([*others, (digit[0], digit[1] + more)]))
-                    return [whole, *(one for one in boxes if one not in (box, next_box))]
+                    return [whole, *(b for b in boxes if b not in (box, next_box))]
         for other in boxes:
             for digit in other.digits if other is not box else ():
-                others = [one for one in other.digits if one is not digit]
+                others = [d for d in other.digits if d is not digit]
                 beside = other.first == box.first + digit[0]
                 if beside and _times(box, others, digit[0]) == number(1):
                     whole = Box(box.first, fuse([*others, (digit[0], digit[1] + 1)]))
-                    return [whole, *(one for one in boxes if one not in (box, other))]
-    for _, one, two in sorted(alike, key=lambda item: item[0]):
-        whole = Box(one.first, fuse([*one.digits, (two.first - one.first, number(2))]))
-        return [whole, *(box for box in boxes if box not in (one, two))]
+                    return [whole, *(b for b in boxes if b not in (box, other))]
+    for _, low, high in sorted(alike, key=lambda item: item[0]):
+        whole = Box(low.first, fuse([*low.digits, (high.first - low.first, number(2))]))
+        return [whole, *(box for box in boxes if box not in (low, high))]
     return None
 
 
@@ -317,14 +317,14 @@ class Case:
 
     def put(self, part: Part) -> Case:
         """The case in which a symbol is known better."""
-        kept = {name: one for name, one in self.bounds.items() if name != part.symbol}
+        kept = {name: bound for name, bound in self.bounds.items() if name != part.symbol}
         kept |= part.bounds
         bounds = {
-            name: replace(one, high=one.high and one.high.put(part.symbol, part.value))
-            for name, one in kept.items()
+            name: replace(bound, high=bound.high and bound.high.put(part.symbol, part.value))
+            for name, bound in kept.items()
         }
         bounds |= part.bounds  # of the new ones, high may speak of the old one no more
-        inputs = {name: one.put(part.symbol, part.value) for name, one in self.inputs.items()}
+        inputs = {name: size.put(part.symbol, part.value) for name, size in self.inputs.items()}
         return Case(bounds, inputs, self.work)
 
 

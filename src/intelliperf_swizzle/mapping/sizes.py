@@ -119,9 +119,9 @@ def recorded_condition(
 
     sizes = [size(launch, tiles).items() for launch in launches for tiles in _run_lengths(launch)]
     shared = set(sizes[0]).intersection(*sizes)
-    others = (" and ".join(f"{n} == {v}" for n, v in one if (n, v) not in shared) for one in sizes)
+    others = (" and ".join(f"{n} == {v}" for n, v in row if (n, v) not in shared) for row in sizes)
     distinct = [f"({place})" for place in dict.fromkeys(others) if place]
-    if len(distinct) > MOST_RECORDED or any(abs(v) > LARGEST for one in sizes for _, v in one):
+    if len(distinct) > MOST_RECORDED or any(abs(v) > LARGEST for row in sizes for _, v in row):
         return None
     parts = [f"{name} == {value}" for name, value in sizes[0] if (name, value) in shared]
     return " and ".join([*parts, *[f"({' or '.join(distinct)})"] * bool(distinct)])
@@ -258,7 +258,7 @@ class _Proof:
         flat |= self._axes == 1 or not self._graph.leaves(self._root) & {*AXES, *GRID}
         grid = ["num_pids"] if flat else [*GRID[: self._axes]]
         loop = ["num_programs"] if self._loop else []
-        return [*grid, *(one for one in self.opaque if one in self._graph.leaves(root)), *loop]
+        return [*grid, *(name for name in self.opaque if name in self._graph.leaves(root)), *loop]
 
     def _cases(self, root: int, assumed: _Moduli) -> Iterator[polynomial.Case]:
         """All values of all sizes; those of what is opaque by their sign."""
@@ -304,10 +304,10 @@ class _Proof:
     def fewest(self, assumed: _Moduli) -> _Moduli:
         """The weakest of these assumptions that suffice."""
         for name, modulus in assumed.of.items():
-            fewer = [polynomial.number(one) for one in range(1, modulus.number or 2)
-                     if modulus.number is None or modulus.number % one == 0]  # fmt: skip
-            for one in fewer:
-                tried = _Moduli(assumed.positive, {**assumed.of, name: one})
+            fewer = [polynomial.number(n) for n in range(1, modulus.number or 2)
+                     if modulus.number is None or modulus.number % n == 0]  # fmt: skip
+            for divisor in fewer:
+                tried = _Moduli(assumed.positive, {**assumed.of, name: divisor})
                 try:
                     self.check(tried)
                 except _FailedError:
@@ -326,7 +326,7 @@ class _Proof:
 
     def _product(self, modulus: polynomial.Polynomial) -> str:
         [(symbols, factor)] = modulus.terms
-        names = [f"{self.opaque.get(one, one)}" for one in symbols]
+        names = [f"{self.opaque.get(symbol, symbol)}" for symbol in symbols]
         parts = [*([str(factor)] if factor != 1 or not names else []), *names]
         return parts[0] if len(parts) == 1 else f"({' * '.join(parts)})"
 

@@ -52,8 +52,8 @@ def answer(verb: str, arguments: dict[str, Any], progress: Lines) -> dict[str, A
     found = getattr(intelliperf_swizzle, verb)(**arguments, **bound, progress=progress)
     if verb == "prove_source":
         return {
-            "holds": all(one.kind == "permutation" for one in found),
-            "launches": [encode(one) for one in found],
+            "holds": all(proof.kind == "permutation" for proof in found),
+            "launches": [encode(proof) for proof in found],
         }
     if verb == "explain":
         return {"sections": found}
@@ -77,8 +77,8 @@ def answer(verb: str, arguments: dict[str, Any], progress: Lines) -> dict[str, A
 def _times(before: Measurement, after: Measurement | None) -> dict[str, Any]:
     """Times before and after in ms, measured and modelled ones apart."""
     return {
-        name: {"measured_ms": one and one.time_ms, "modelled_ms": one and one.modelled_time_ms}
-        for name, one in (("before", before), ("after", after))
+        name: {"measured_ms": m and m.time_ms, "modelled_ms": m and m.modelled_time_ms}
+        for name, m in (("before", before), ("after", after))
     }
 
 

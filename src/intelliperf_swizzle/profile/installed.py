@@ -229,8 +229,8 @@ def choose_profiler(
         return None
     device = application.device or next(iter(devices()), None)
     backend = device.backend if device and name == "auto" else None
-    names = [one for one, kind in KINDS.items() if name == one or kind.backend == backend]
-    tools = [tool_for(one, target, device, machine) for one in names]
+    names = [p for p, kind in KINDS.items() if name == p or kind.backend == backend]
+    tools = [tool_for(profiler, target, device, machine) for profiler in names]
     if (usable := first_usable(tools)) is not None:
         return classes[usable.name](replace(application, device=device), target, usable)
     problem = next((tool.problem for tool in tools if tool.problem), None)

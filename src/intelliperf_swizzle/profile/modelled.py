@@ -35,8 +35,8 @@ def model_launches(
         causes: also find out why requests miss; nothing else depends on it.
     """
     runs = [
-        cache.ReplayedLaunch(one.trace, tile, one.launch.count, one.occupancy)
-        for one, tile in zip(launches, tiles, strict=True)
+        cache.ReplayedLaunch(traced.trace, tile, traced.launch.count, traced.occupancy)
+        for traced, tile in zip(launches, tiles, strict=True)
     ]
     return cache.replay(runs, target, causes=causes)
 
@@ -59,9 +59,7 @@ def add_swizzle_time(
 ) -> Measurement:
     """A measurement of launches, with the time of the swizzle's own divisions."""
     divisions = divisions_of(swizzle, launches[0].launch, target)
-    rounds = sum(
-        one.launch.tiles * one.launch.count / (one.occupancy * target.cus) for one in launches
-    )
+    rounds = sum(t.launch.tiles * t.launch.count / (t.occupancy * target.cus) for t in launches)
     return cache.add_division_time(measured, divisions, rounds, target)
 
 
@@ -93,7 +91,7 @@ class ModelScreen:
 
     def __init__(self, launches: Sequence[TracedLaunch], target: Target):
         self._raters = [_rater(launch, target) for launch in launches]
-        weights = [cache.requests(one.trace, target) * one.launch.count for one in launches]
+        weights = [cache.requests(t.trace, target) * t.launch.count for t in launches]
         self._weights = np.asarray(weights, float) / max(1, sum(weights))
 
     def hit_rate(self, tiles: Sequence[Int64Array]) -> float:
@@ -113,8 +111,8 @@ def load_model(target: Target, folder: Path | None = None) -> None:
     kinds = np.array([records.Access.READ, records.Access.WRITE], np.uint8)
     two, every = np.arange(2, dtype=np.int32), np.full(4, 15, np.uint8)
     lines = two, np.array([0, 2, 4]), np.tile(two, 2), every, kinds
-    one = records.Segment(("x",), 0, 4)
-    tile = records.Trace((1, 1, 1), np.array([0, 2]), 2 * two, *lines, (one,), "batched")
+    segment = records.Segment(("x",), 0, 4)
+    tile = records.Trace((1, 1, 1), np.array([0, 2]), 2 * two, *lines, (segment,), "batched")
     if folder is None:
         if IS_NEW:
             ahead(lambda: call(f"{__name__}:load_model", target, limit_seconds=300.0))
@@ -123,15 +121,15 @@ def load_model(target: Target, folder: Path | None = None) -> None:
     cache.Screen(tile, target, 1).hit_rate(np.arange(1))
 
 
-def _rater(one: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:
+def _rater(traced: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:
     physics = ONE_DOMAIN
-    if one.trace.line_accesses > FULL_PHYSICS_LINES * target.num_xcds:
-        if one.trace.program is None or not isinstance(target, NvidiaGpu):
-            return cache.Screen(one.trace, target, one.occupancy).hit_rate
+    if traced.trace.line_accesses > FULL_PHYSICS_LINES * target.num_xcds:
+        if traced.trace.program is None or not isinstance(target, NvidiaGpu):
+            return cache.Screen(traced.trace, target, traced.occupancy).hit_rate
         physics = FIRST_TURNS
 
     def rate(tile: Int64Array) -> float:
-        run = cache.ReplayedLaunch(one.trace, tile, occupancy=one.occupancy)
+        run = cache.ReplayedLaunch(traced.trace, tile, occupancy=traced.occupancy)
         return cache.replay([run], target, physics).l2_hit_rate
 
     return rate

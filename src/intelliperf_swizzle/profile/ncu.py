@@ -138,7 +138,7 @@ class NcuProfiler(profiled.CountingProfiler):
 
     def asks_too_much(self, ran: Ran, readings: Sequence[profiled.Reading], least: bool) -> bool:
         """By the passes that it took."""
-        return not ran.exit_code and any(one.counters.get(PASSES, least) != 1 for one in readings)
+        return not ran.exit_code and any(r.counters.get(PASSES, least) != 1 for r in readings)
 
     def command(
         self, kernel: str, counters: profiled.Counters, folder: Path, *, every: bool = False

@@ -101,25 +101,25 @@ def totals(
     Raises:
         ProfileError: a launch is not among the readings, or which ones are its cannot be told.
     """
-    kernels = dict.fromkeys(one.launch.kernel for one in launches)
+    kernels = dict.fromkeys(traced.launch.kernel for traced in launches)
     named = {name: [reading for reading in readings if reading.kernel == name] for name in kernels}
     for kernel in (name for name, own in named.items() if not own):
         seen = ", ".join(sorted({reading.kernel for reading in readings})) or "no kernel"
         raise ProfileError(f"the profile does not show `{kernel}`", details=(f"it shows: {seen}",))
-    shapes = {(one.launch.kernel, one.launch.programs, one.launch.grid) for one in launches}
+    shapes = {(t.launch.kernel, t.launch.programs, t.launch.grid) for t in launches}
     alike = len({shape[:2] for shape in shapes}) < len(shapes)
     if alike and any(reading.grid is None for reading in readings):
         raise ProfileError("launches on grids of as many programs cannot be told apart")
     weighted = [
-        (one.launch.count, _of_launch(one.launch, named[one.launch.kernel], target, compiled))
-        for one in launches
+        (t.launch.count, _of_launch(t.launch, named[t.launch.kernel], target, compiled))
+        for t in launches
     ]
-    names = set.intersection(*(set(one.counters) for _, own in weighted for one in own))
-    times = [one.time_ns for _, own in weighted for one in own]
-    whole = sum(count * fmean(one.time_ns or 0.0 for one in own) for count, own in weighted)
+    names = set.intersection(*(set(reading.counters) for _, own in weighted for reading in own))
+    times = [reading.time_ns for _, own in weighted for reading in own]
+    whole = sum(count * fmean(reading.time_ns or 0.0 for reading in own) for count, own in weighted)
     return Totals(
         counters={
-            name: sum(count * fmean(one.counters[name] for one in own) for count, own in weighted)
+            name: sum(count * fmean(r.counters[name] for r in own) for count, own in weighted)
             for name in sorted(names)
         },
         time_ns=None if None in times else whole,
@@ -215,11 +215,11 @@ class CountingProfiler:
             return go
 
         begun = {choices[0]: session(choices[0]) for choices in self.sets}
-        spilled = any(one.build is not None and one.build.stack_bytes for one in launches)
+        spilled = any(traced.build is not None and traced.build.stack_bytes for traced in launches)
 
         def count(edits: Sequence[Edit]) -> list[Measurement]:
             wanted = [edits, *[edits if spilled else ()] * (len(self.sets) - 1)]
-            told = {one[0]: begun[one[0]](own) for one, own in zip(self.sets, wanted, strict=True)}
+            told = {c[0]: begun[c[0]](own) for c, own in zip(self.sets, wanted, strict=True)}
 
             def sums(choices: list[Counters], own: Sequence[Edit]) -> list[Totals]:
                 variants = (None, *own)
@@ -234,8 +234,8 @@ class CountingProfiler:
                 found = [*map(partial(self._sums, launches), parts, variants)]
                 return found * ((1 + len(edits)) // len(variants))
 
-            each = zip(*map(sums, self.sets, wanted), strict=True)
-            return [self.measurement(kernel, one, replayed=True) for one in each]
+            counted = zip(*map(sums, self.sets, wanted), strict=True)
+            return [self.measurement(kernel, total, replayed=True) for total in counted]
 
         return count
 
@@ -273,7 +273,7 @@ def _by_variant(readings: Sequence[Reading], variants: int) -> list[Sequence[Rea
     """The readings of each variant in a replay, which makes each launch with each variant
     `REPEATS` times."""
     rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
-    return [[one for row in rows[at::variants] for one in row] for at in range(variants)]
+    return [[reading for row in rows[at::variants] for reading in row] for at in range(variants)]
 
 
 def _of_launch(
@@ -282,7 +282,7 @@ def _of_launch(
     """The readings of one recorded launch."""
     x, y, z = launch.grid
     grid = (x * int(launch.options.get("num_ctas", 1)), y, z)
-    own = [one for one in readings if _is_on(one, grid)]
+    own = [reading for reading in readings if _is_on(reading, grid)]
     if not own:
         seen = sorted({str(reading.grid or reading.programs) for reading in readings})[:6]
         raise ProfileError(
@@ -290,10 +290,10 @@ def _of_launch(
             details=(f"it shows: {', '.join(seen)}",),
         )
     threads = int(launch.options.get("num_warps", DEFAULT_WARPS)) * target.warp_size
-    own = [one for one in own if one.threads == threads] or own
+    own = [reading for reading in own if reading.threads == threads] or own
     variants = defaultdict(list)
-    for one in own:
-        variants[one.threads, one.shared_bytes, one.registers].append(one)
+    for reading in own:
+        variants[reading.threads, reading.shared_bytes, reading.registers].append(reading)
     if len(variants) == 1:
         return own
     return _of_variant(launch, list(variants.values()), target, compiled)

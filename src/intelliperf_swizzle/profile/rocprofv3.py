@@ -37,7 +37,7 @@ def read_folder(folder: Path) -> list[profiled.Reading]:
     """
     files = sorted(folder.rglob("*counter_collection.csv"))
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
-    return [one for text in texts for one in read_csv(text)]
+    return [reading for text in texts for reading in read_csv(text)]
 
 
 def read_csv(text: str) -> list[profiled.Reading]:

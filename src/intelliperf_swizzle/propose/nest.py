@@ -296,14 +296,14 @@ def slopes(axes: tuple[Axis, ...], work: Float64Array) -> list[Slope]:
     """
     table = work.reshape([axis.extent for axis in axes])
     found: list[tuple[float, Slope]] = []
-    for axis, one in enumerate(axes):
+    for axis, extent in enumerate(table.shape):
         profile = table.mean(axis=tuple(other for other in range(len(axes)) if other != axis))
         if profile.max() <= STEEP * profile.min():
             continue
-        steady = float(np.corrcoef(np.arange(one.extent), profile)[0, 1])
+        steady = float(np.corrcoef(np.arange(extent), profile)[0, 1])
         if abs(steady) >= STEADY:
             found.append((abs(steady) * float(np.ptp(profile)), Slope(axis, steady > 0)))
-    return [one for _, one in sorted(found, reverse=True)]
+    return [slope for _, slope in sorted(found, reverse=True)]
 
 
 def heaviest_first(problem: Problem) -> Iterator[Nest]:
@@ -322,7 +322,7 @@ def heaviest_first(problem: Problem) -> Iterator[Nest]:
 def _along(axes: tuple[Axis, ...], found: Slope, domains: int, *, linear: bool) -> Iterator[Nest]:
     heavy = Digit(found.axis, axes[found.axis].extent)
     down = found.axis if found.grows else None
-    others = [Digit(axis, one.extent) for axis, one in enumerate(axes) if axis != found.axis]
+    others = [Digit(axis, side.extent) for axis, side in enumerate(axes) if axis != found.axis]
     yield Nest(axes, (heavy, *others), 1, linear, down)
     if not others:
         return
@@ -337,7 +337,7 @@ def _along(axes: tuple[Axis, ...], found: Slope, domains: int, *, linear: bool) 
 
 def upside_down(nest: Nest, work: Float64Array | None) -> Nest | None:
     """The same order from the heavy end of the steepest axis that it walks from the light one."""
-    growing = [one.axis for one in slopes(nest.axes, work) if one.grows] if work is not None else []
+    growing = [s.axis for s in slopes(nest.axes, work) if s.grows] if work is not None else []
     return replace(nest, down=growing[0]) if growing and nest.down is None else None
 
 
@@ -398,7 +398,7 @@ def axis_choices(
         launches: of one kernel.
         lengths: the `row_lengths` of the largest one, if it was traced.
     """
-    launch = max(launches, key=lambda one: one.tiles)
+    launch = max(launches, key=lambda recorded: recorded.tiles)
     own = [Axis(f"grid_{axis}", size) for axis, size in enumerate(launch.numbers) if size > 1]
     if len(own) > 1:
         return [tuple(reversed(own))]
@@ -410,7 +410,7 @@ def column_expressions(launches: Sequence[Launch], lengths: Collection[int] = ()
     """What patterns may take for the number of tile columns, likeliest first."""
     columns = {choice[-1].expression: choice[-1] for choice in axis_choices(launches, lengths)}
     columns.pop("num_pids", None)
-    if any(one.loop and one.loop.read_from for one in launches):  # sizes that no argument holds
+    if any(x.loop and x.loop.read_from for x in launches):  # sizes that no argument holds
         columns |= {str(length): Axis(str(length), length) for length in sorted(lengths)}
     return list(columns.values())
 

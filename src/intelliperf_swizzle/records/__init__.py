@@ -18,6 +18,6 @@ from intelliperf_swizzle.records.quantities import (
 )  # fmt: skip
 from intelliperf_swizzle.records.runs import (
     Accuracy, Alternative, AlternativeKind, Alternatives, Change, EqualWork, Established,
-    Independence, KernelSummary, Padding, Picture, Placement, Raster, Recommended, Run, RunPart,
+    Independence, KernelSummary, Padding, Picture, Placement, Raster, Recommended, Run,
     SameBytes, Score, TensorAccess, TensorPicture, TilePicture,
 )  # fmt: skip

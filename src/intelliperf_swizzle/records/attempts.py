@@ -163,8 +163,8 @@ class Modelled:
     def only_compulsory(self) -> bool:
         """Whether 95 % of the misses or more are on lines that no L2 has held: all orders have
         these."""
-        misses = sum(one.misses for one in self.causes or ())
-        compulsory = sum(one.compulsory for one in self.causes or ())
+        misses = sum(cause.misses for cause in self.causes or ())
+        compulsory = sum(cause.compulsory for cause in self.causes or ())
         return bool(misses) and compulsory >= 0.95 * misses
 
 
@@ -300,11 +300,11 @@ class Usage:
 _Number = TypeVar("_Number", int, float)
 
 
-def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+def _sum(value: _Number | None, other: _Number | None) -> _Number | None:
     """The sum of what is known; None if nothing is."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
+    if value is None or other is None:
+        return other if value is None else value
+    return value + other
 
 
 @dataclass(frozen=True)

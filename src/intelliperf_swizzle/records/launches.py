@@ -116,6 +116,17 @@ class TensorArgument:
         return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
 
     @property
+    def end(self) -> int:
+        """The byte of the storage behind its last one."""
+        last = sum((n - 1) * max(s, 0) for n, s in zip(self.shape, self.strides, strict=True))
+        return self.offset_bytes + (last + 1) * self.item_bytes
+
+    def meets(self, other: TensorArgument) -> bool:
+        """Whether another one lies in part of the same memory."""
+        behind = self.offset_bytes < other.end and other.offset_bytes < self.end
+        return self.storage == other.storage and behind
+
+    @property
     def words(self) -> str:
         """As `4096 × 512 fp16`."""
         return f"{' × '.join(map(str, self.shape))} {self.dtype}"
@@ -312,7 +323,7 @@ class Launch:
         entry = self.source.entry
         if not self.source.file:
             operation = re.sub(r"^triton_\w+?_fused_|_\d+$", "", self.kernel)
-            return f"{operation}: {', '.join(one.words for _, one in self.tensors())}"
+            return f"{operation}: {', '.join(tensor.words for _, tensor in self.tensors())}"
         _, packages, inside = entry.file.rpartition("-packages/")
         return f"{inside if packages else Path(entry.file).name}:{entry.first_line}"
 
@@ -335,15 +346,15 @@ class Launch:
     def config(self) -> int | None:
         """Which of its configurations it was launched with; None without one that fits."""
         bound = {**self.arguments, **self.options}
-        fitting = (all(bound.get(name) == value for name, value in one.items())
-                   for one in self.configs)  # fmt: skip
+        fitting = (all(bound.get(name) == value for name, value in config.items())
+                   for config in self.configs)  # fmt: skip
         return next((number for number, fits in enumerate(fitting) if fits), None)
 
     def in_words(self, configs: Iterable[int | None]) -> str:
         """Configurations by number, with what they have not in common with all others."""
-        told = [" ".join(f"{name}={value}" for name, value in one.items()
+        told = [" ".join(f"{name}={value}" for name, value in config.items()
                          if any(other.get(name) != value for other in self.configs))
-                for one in self.configs]  # fmt: skip
+                for config in self.configs]  # fmt: skip
         return " and ".join("one of its own" if at is None else f"number {at + 1} ({told[at]})"
                             for at in configs)  # fmt: skip
 
@@ -428,8 +439,8 @@ def load_launch(path: str | os.PathLike[str]) -> Launch:
 def _with_paths(launch: Launch, move: Callable[[str], str]) -> Launch:
     """The launch with its files elsewhere."""
     storages = {
-        number: replace(one, contents=one.contents and move(one.contents))
-        for number, one in launch.storages.items()
+        number: replace(storage, contents=storage.contents and move(storage.contents))
+        for number, storage in launch.storages.items()
     }
     return replace(launch, ttir=launch.ttir and move(launch.ttir), storages=storages)
 
@@ -437,14 +448,14 @@ def _with_paths(launch: Launch, move: Callable[[str], str]) -> Launch:
 def as_text(launch: Launch) -> str:
     """All of a launch that decides what its programs do, contents by their digests."""
     held = launch.storages.items()
-    digests = {number: one.contents and _digest(one.contents) for number, one in held}
-    storages = {number: replace(one, contents=None) for number, one in held}
+    digests = {number: storage.contents and _digest(storage.contents) for number, storage in held}
+    storages = {number: replace(storage, contents=None) for number, storage in held}
     alike = replace(
         launch, storages=storages, count=1, computed=False, ordinal=0, ttir=None, loop=None
     )
     loop = {
-        name: hashlib.blake2b(one.tobytes()).hexdigest() if isinstance(one, np.ndarray) else one
-        for name, one in (vars(launch.loop) if launch.loop else {}).items()
+        name: hashlib.blake2b(v.tobytes()).hexdigest() if isinstance(v, np.ndarray) else v
+        for name, v in (vars(launch.loop) if launch.loop else {}).items()
     }
     return repr((dumps(encode(alike)), sorted(digests.items()), loop))
 

@@ -211,10 +211,19 @@ class KernelSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunPart:
-    """What a run and the file of its result have alike.
+class Run:
+    """A finished run: what was tried on which kernel, and what came of it.
 
     Attributes:
+        kernel: the kernel that was worked on.
+        formula: the optimization target (`swizzle`).
+        grid: of the kernel's largest launch.
+        constants: its integer arguments and constexprs.
+        launches: distinct launches of the kernel.
+        ceiling: the bound.
+        best: the attempt that is named, None if none is eligible and better.
+        file: the user's file that holds the kernel, an absolute path; empty where it is not known.
+        independence: of the kernel's programs.
         target: name of the GPU.
         domain_name: what the target calls an L2 with the CUs that it serves.
         profiler: what measured.
@@ -237,6 +246,15 @@ class RunPart:
         picture: what its pictures are drawn from; None if there is none.
     """
 
+    kernel: str
+    formula: str
+    grid: Grid
+    constants: Constants
+    launches: int
+    ceiling: nouns.Ceiling
+    best: nouns.Attempt | None
+    file: str = ""
+    independence: Independence | None = None
     target: str
     domain_name: str = "XCD"
     profiler: str
@@ -257,33 +275,6 @@ class RunPart:
     history: str
     invocation: str = ""
     picture: Picture | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Run(RunPart):
-    """A finished run: what was tried on which kernel, and what came of it.
-
-    Attributes:
-        kernel: the kernel that was worked on.
-        formula: the optimization target (`swizzle`).
-        grid: of the kernel's largest launch.
-        constants: its integer arguments and constexprs.
-        launches: distinct launches of the kernel.
-        ceiling: the bound.
-        best: the attempt that is named, None if none is eligible and better.
-        file: the user's file that holds the kernel, an absolute path; empty where it is not known.
-        independence: of the kernel's programs.
-    """
-
-    kernel: str
-    formula: str
-    grid: Grid
-    constants: Constants
-    launches: int
-    ceiling: nouns.Ceiling
-    best: nouns.Attempt | None
-    file: str = ""
-    independence: Independence | None = None
 
     @property
     def sizes(self) -> nouns.Sizes | None:

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
-from intelliperf_swizzle.readers import percent, size
+from intelliperf_swizzle.readers import average, percent, size
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.report.establish import change_of, describe_alternative, untimed
 from intelliperf_swizzle.report.sentences import bound_by_arithmetic
@@ -27,11 +28,12 @@ def lines(run: Run) -> list[str]:
     """Why requests miss, a sentence before and one after, and why the swizzle helps, if it does."""
     before, after = _causes(run)
     both = (("Why it misses", before), ("With the swizzle", after))
-    said = [f"{title}: {describe_causes(one, run.domain_name)}." for title, one in both if one]
+    said = [f"{title}: {describe_causes(c, run.domain_name)}." for title, c in both if c]
     told = [why_it_helps(run), requests(run)]
     if not run.nothing_to_gain:  # else the verdict says so
-        told.append(bound_by_arithmetic(run.predicted or run.baseline))
-    return [*said, *(one for one in told if one)]
+        modelled = run.predicted or run.baseline
+        told.append(bound_by_arithmetic(replace(modelled, time_ms=run.baseline.time_ms)))
+    return [*said, *(sentence for sentence in told if sentence)]
 
 
 def reasons(run: Run) -> list[str]:
@@ -45,7 +47,7 @@ def requests(run: Run) -> str | None:
     if after is None or not before.l2_requests or not after.l2_requests:
         return None
     change = after.l2_requests / before.l2_requests - 1
-    misses = [one.l2_requests * (1 - one.l2_hit_rate) for one in (before, after) if one.l2_requests]
+    misses = [m.l2_requests * (1 - m.l2_hit_rate) for m in (before, after) if m.l2_requests]
     if abs(change) <= NOTABLE or not misses[0]:
         return None
     serves = f"; the L1 serves {'less' if change > 0 else 'more'}, so compare misses, not rates"
@@ -62,8 +64,8 @@ def placement(run: Run) -> list[str]:
         return []
     of = (picture.domains, run.domain_name)
     told = []
-    for tensor in (one for one in picture.tensors if one.tiles_per_line >= SHARED):
-        domains = [each.domains_per_line for each in (tensor.before, tensor.after) if each]
+    for tensor in (t for t in picture.tensors if t.tiles_per_line >= SHARED):
+        domains = [access.domains_per_line for access in (tensor.before, tensor.after) if access]
         told.append(locality.placement(tensor.names, domains, run.grid, of))
     return [f"Placement: {'; '.join(told)}."] if told else []
 
@@ -93,7 +95,7 @@ def why_it_helps(run: Run) -> str | None:
     }
     if gone[cause] <= 0:
         return None
-    names = max(by_tensor, key=lambda one: by_tensor[one])
+    names = max(by_tensor, key=lambda tensor: by_tensor[tensor])
     tensors = run.picture.tensors if run.picture else ()
     tensor = next((tensor for tensor in tensors if tensor.names == names), None)
     what = ", ".join(names)
@@ -132,8 +134,8 @@ def _together(
     if tensor and tensor.after:
         return (
             f"Tiles that share {what} now run on fewer {domain_name}s: a line of it is used on "
-            f"{tensor.after.domains_per_line:.1f} on average, "
-            f"{tensor.before.domains_per_line:.1f} before."
+            f"{average(tensor.after.domains_per_line)} on average, "
+            f"{average(tensor.before.domains_per_line)} before."
         )
     return f"Tiles that share {what} now run on fewer {domain_name}s."
 
@@ -167,7 +169,7 @@ def alternatives(run: Run) -> list[str]:
     ]
     title = "Best by the model, not timed" if untimed(found.ranked[0], run) else "Recommended"
     first = [f"{title}: {said[0]}"] * (found.ranked[0].kind != "swizzle")
-    return [*first, *(f"Alternative: {one}" for one in said[1:])]
+    return [*first, *(f"Alternative: {other}" for other in said[1:])]
 
 
 def sizes(run: Run) -> list[str]:
@@ -200,7 +202,7 @@ def cause_rows(run: Run) -> list[tuple[str, ...]]:
     """Each tensor's misses by class, before and after, in percent of all requests."""
     rows: list[tuple[str, ...]] = []
     for when, causes in zip(("unmodified", "with the swizzle"), _causes(run), strict=True):
-        requests = sum(one.requests for one in causes or ()) or 1
+        requests = sum(cause.requests for cause in causes or ()) or 1
         for cause in causes or ():
             shares = (percent(getattr(cause, name) / requests) for name in CLASSES)
             rows.append((", ".join(cause.names), when, *shares))

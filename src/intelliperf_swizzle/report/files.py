@@ -15,12 +15,12 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from intelliperf_swizzle import __version__, records
-from intelliperf_swizzle.codec import Between, decode, encode, loads, members
+from intelliperf_swizzle.codec import Between, decode, encode, loads
 from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import RecordError, UsageError
@@ -30,54 +30,24 @@ from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.sentences import bottleneck, message
 from intelliperf_swizzle.report.terminal import show, summary
 
-SCHEMA: Final = 10
+SCHEMA: Final = 11
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
 Milliseconds: TypeAlias = Annotated[float, Between(0)]
 
 
-@dataclass(frozen=True)
-class LargestLaunch:
-    """The kernel's largest launch."""
-
-    kernel: str
-    file: str
-    grid: records.Grid
-    constants: records.Constants
-    distinct: int
-
-
-@dataclass(frozen=True)
-class NamedAttempt:
-    """The attempt that is named."""
-
-    number: int
-    name: str
-    text: str
-    origin: Literal["pattern", "search", "llm", "user"]
-    fingerprint: str | None
-    proof: records.Certificate
-    validation: records.Validation | None
-    measurement: records.Measurement
-
-
 @dataclass(frozen=True, kw_only=True)
-class OwnPart(records.RunPart):
-    """What IntelliPerf's own formulas do not know.
+class OwnPart(records.Run):
+    """What IntelliPerf's own formulas do not know: the run.
 
     Attributes:
         schema: Grows when the file's shape changes.
         established: What is known, each with its extent.
     """
 
-    schema: Literal[10]
-    launch: LargestLaunch
-    ceiling_l2_hit_rate: records.Rate
-    ceiling_derivation: str
-    best: NamedAttempt | None
+    schema: Literal[11]
     established: records.Established
-    sizes: records.Sizes | None
 
 
 @dataclass(frozen=True)
@@ -135,29 +105,15 @@ def result(run: records.Run, *, initial: str, optimized: str | None) -> dict[str
         metric_before=_percent(run.baseline), metric_after=_percent(measured),
         time_before_ms=run.baseline.time_ms, time_after_ms=measured.time_ms if measured else None,
         report_message=message(run), bottleneck_report=bottleneck(run), initial=initial,
-        optimized=optimized, diff=diff, diff_lines=tuple(diff.splitlines()), swizzle=_own(run),
+        optimized=optimized, diff=diff, diff_lines=tuple(diff.splitlines()),
+        swizzle=OwnPart(schema=SCHEMA, established=establish(run), **_fields(run)),
     )  # fmt: skip
-    fields: dict[str, Any] = encode(whole)
-    return fields
+    encoded: dict[str, Any] = encode(whole)
+    return encoded
 
 
-def _own(run: records.Run) -> OwnPart:
-    return OwnPart(
-        schema=SCHEMA,
-        launch=LargestLaunch(run.kernel, run.file, run.grid, run.constants, run.launches),
-        ceiling_l2_hit_rate=run.ceiling.l2_hit_rate, ceiling_derivation=run.ceiling.derivation,
-        best=_named(run.best) if run.best else None, established=establish(run), sizes=run.sizes,
-        **_shared(run),
-    )  # fmt: skip
-
-
-def _shared(part: records.RunPart) -> dict[str, Any]:
-    return {one.name: getattr(part, one.name) for one in fields(records.RunPart)}
-
-
-def _named(best: records.Attempt) -> NamedAttempt:
-    fields = encode(best)
-    return decode(NamedAttempt, {one.name: fields[one.name] for one in members(NamedAttempt)})
+def _fields(run: records.Run) -> dict[str, Any]:
+    return {field.name: getattr(run, field.name) for field in fields(records.Run)}
 
 
 def _percent(measured: records.Measurement | None) -> float | None:
@@ -200,43 +156,24 @@ def run_of(fields: object) -> records.Run:
             f"the result has schema {schema:.3g}, this version reads schema {SCHEMA}",
             hint="the version that wrote it is in the file: pip install intelliperf-swizzle==…",
         )
-    whole = decode(ResultFile, fields)
-    own = whole.swizzle
-    if own.picture is not None:
-        _check_shapes(own.picture)
-    return records.Run(
-        kernel=own.launch.kernel,
-        formula=whole.formula,
-        grid=own.launch.grid,
-        constants=own.launch.constants,
-        launches=own.launch.distinct,
-        ceiling=records.Ceiling(own.ceiling_l2_hit_rate, own.ceiling_derivation),
-        best=_best(own),
-        file=own.launch.file,
-        independence=own.established.independence if own.established else None,
-        **_shared(own),
-    )
+    found = decode(ResultFile, fields).swizzle
+    if found.picture is not None:
+        _check_shapes(found.picture)
+    measured = {one.number for one in found.attempts if one.measurement is not None}
+    if found.best and (found.best.measurement is None or found.best.number not in measured):
+        told = f"expected that of a measured attempt, got {found.best.number}"
+        raise RecordError(f"swizzle.best.number: {told}")
+    return records.Run(**_fields(found))
 
 
 def _check_shapes(picture: records.Picture) -> None:
     """Refuses pictures whose parts are of different sizes."""
     for i, tiles in enumerate(picture.tiles):
-        both = [one for one in (tiles.before, tiles.after) if one]
-        rasters = [raster for one in both for raster in (one.domain, one.share)]
+        both = [placement for placement in (tiles.before, tiles.after) if placement]
+        rasters = [raster for placement in both for raster in (placement.domain, placement.share)]
         shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
         if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
             raise RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
-
-
-def _best(own: OwnPart) -> records.Attempt | None:
-    if own.best is None:
-        return None
-    for attempt in own.attempts:
-        if attempt.number == own.best.number and attempt.measurement is not None:
-            return replace(attempt, sizes=own.sizes)
-    raise RecordError(
-        f"swizzle.best.number: expected that of a measured attempt, got {own.best.number}"
-    )
 
 
 FORMATS = (".json", ".csv", ".txt")
@@ -277,7 +214,7 @@ def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
     folder = Path(directory or DEFAULT_FOLDER)
     whole = folder.absolute()
     try:
-        nearest = next(one for one in (whole, *whole.parents) if one.exists())
+        nearest = next(place for place in (whole, *whole.parents) if place.exists())
         with tempfile.TemporaryFile(dir=nearest):
             return folder
     except OSError as error:

@@ -93,7 +93,7 @@ def _view(run: Run) -> dict[str, Any]:
         "shown": _shown(picture) if picture else None,
         "bands": _bands(picture) if picture else None,
         "patch_link": _link("text/x-diff", diff.encode()) if diff else "",
-        "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),
+        "timed": any(a.measurement and a.measurement.time_ms for a in run.attempts),
     }
 
 
@@ -140,7 +140,7 @@ def domains_image(placement: Placement, num_domains: int) -> str:
     size = len(placement.domain[0]), len(placement.domain)
     header = struct.pack(">IIBBBBB", *size, 8, 6, 0, 0, 0)
     chunks = (b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b"")
-    return _link("image/png", b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*one) for one in chunks))
+    return _link("image/png", b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks))
 
 
 def hexadecimal(colour: Colour) -> str:

@@ -112,7 +112,7 @@ def bound_by_arithmetic(kernel: records.Measurement) -> str:
 def together(run: records.Run) -> str:
     """What the best swizzles of all kernels save, in a sentence."""
     better = [kernel for kernel in run.kernels if kernel.best_l2_hit_rate is not None]
-    saved = sum(one.time_saved or 0.0 for one in better)
+    saved = sum(kernel.time_saved or 0.0 for kernel in better)
     if not better:
         return f"No swizzle for any of the {len(run.kernels)} recorded kernels."
     what = "modelled time" if run.baseline.time_ms is None else "time"
@@ -139,15 +139,22 @@ def outcomes(run: records.Run) -> str:
 
 
 def _obstacle(run: records.Run) -> str:
-    """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
+    """Why the first candidate that was chosen, and not merely rated low, could not be taken; else
+    what the one with the most hits gains, of those in which the model can tell no difference."""
     stopped = (
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
         "not measured", "not validated",
     )  # fmt: skip
-    verdicts = [attempt.verdict for attempt in run.attempts]
-    alike = (verdict for verdict in verdicts if verdict.kind == "no difference")
-    first = next((verdict for verdict in verdicts if verdict.kind in stopped), next(alike, None))
-    return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
+    for attempt in run.attempts:
+        if attempt.verdict.kind in stopped:
+            return f" The first `{attempt.verdict.kind}`: {attempt.verdict.reason.rstrip('.')}."
+    alike = [
+        (one.measurement.l2_hit_rate if one.measurement else 0.0, one.verdict.reason)
+        for one in run.attempts
+        if one.verdict.kind == "no difference"
+    ]
+    best = max(alike, key=lambda one: one[0], default=(0.0, ""))[1].rstrip(".")
+    return f" The best `no difference`: {best}." if best else ""
 
 
 def proved(name: str, certificate: records.Proof, domains: str) -> str:
@@ -231,7 +238,7 @@ def comparison(before: records.Measurement, after: records.Measurement | None) -
     timed, timing = before.timing, after.timing if after else None
     intervals = (timed.time_ms if timed else None, timing.time_ms if timing else None)
     time = replace(row("time", "time_ms", "measured", milliseconds), intervals=intervals)
-    rows = [*(each for each in rows if each.before is not None), time]
+    rows = [*(row for row in rows if row.before is not None), time]
     if timing:  # the time as a part of the time before, taken round by round
         ratio, show = timing.ratio, "{:.3f}".format
         rows.append(Row("time, relative", 1.0, ratio.median, "measured", show, (None, ratio)))
@@ -250,12 +257,12 @@ def by_hand(run: records.Run) -> list[tuple[str, str, str, str]]:
         time = read.modelled_time_ms if read.time_ms is None else read.time_ms
         found, kind = f"found: {best.candidate.name}", best.verdict.kind
         rows.append(records.ByHand(found, read.l2_hit_rate, time, kind))
-    for one in run.alternatives.arguments if run.alternatives and run.by_hand else ():
-        given = ", ".join(f"{name}={value}" for name, value in (one.arguments or {}).items())
+    for alt in run.alternatives.arguments if run.alternatives and run.by_hand else ():
+        given = ", ".join(f"{name}={value}" for name, value in (alt.arguments or {}).items())
         modelled = run.baseline.modelled_time_ms if run.baseline.time_ms is None else None
-        time = one.time_ms if run.alternatives and run.alternatives.before_ms == modelled else None
+        time = alt.time_ms if run.alternatives and run.alternatives.before_ms == modelled else None
         known = "largest launch only" if time is None else "modelled only"
-        rows.insert(1, records.ByHand(f"{given} in the call", one.l2_hit_rate, time, known))
+        rows.insert(1, records.ByHand(f"{given} in the call", alt.l2_hit_rate, time, known))
     return [
         (row.name, milliseconds(row.time_ms), percent(row.l2_hit_rate), row.verdict) for row in rows
     ]

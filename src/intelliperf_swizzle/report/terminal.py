@@ -62,7 +62,7 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
         verbosity: -1 = what came of it and no more; 1 = the leading attempts and the first tiles
             of any grid too; 2 = all attempts.
     """
-    patch = next((one[7:] for one in written if one.startswith("patch: ")), "best.patch")
+    patch = next((line[7:] for line in written if line.startswith("patch: ")), "best.patch")
     verdict = _verdict(sentences.outcome(run, patch), run.cautions)
     if verbosity < 0:
         return verdict
@@ -86,7 +86,7 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
 
 
 def _verdict(outcome: Sequence[str], cautions: Sequence[str]) -> RenderableType:
-    lines = (_whole(one) if one.startswith("Patch: ") else Text(one) for one in outcome)
+    lines = (_whole(line) if line.startswith("Patch: ") else Text(line) for line in outcome)
     return Group(*lines, *(_whole(line) for line in sentences.cautions(cautions)))
 
 
@@ -114,19 +114,19 @@ def attempts(run: records.Run, most: int | None = None) -> Table:
     All of them, or the first few.
     """
     winner = [attempt for attempt in run.attempts if run.best and attempt.number == run.best.number]
-    evaluated = [one for one in order(run.attempts) if one not in winner]
-    listed = {one.number for one in (*winner, *evaluated)}
+    evaluated = [attempt for attempt in order(run.attempts) if attempt not in winner]
+    listed = {attempt.number for attempt in (*winner, *evaluated)}
     others = [attempt for attempt in run.attempts if attempt.number not in listed]
     others.sort(key=lambda other: (-(other.screened_l2_hit_rate or 0), other.number))
     rows = (
         (
-            str(one.number),
-            one.candidate.name,
-            one.verdict.kind,
-            _rate(one.screened_l2_hit_rate),
-            _rate(one.measurement.l2_hit_rate if one.measurement else None),
+            str(attempt.number),
+            attempt.candidate.name,
+            attempt.verdict.kind,
+            _rate(attempt.screened_l2_hit_rate),
+            _rate(attempt.measurement.l2_hit_rate if attempt.measurement else None),
         )
-        for one in [*winner, *evaluated, *others][:most]
+        for attempt in [*winner, *evaluated, *others][:most]
     )
     names, title = ("#", "swizzle", "verdict", "screened", "L2 hit rate"), "attempts, best first"
     return _table(names, ("swizzle", "verdict"), rows, title=title, title_justify="left")
@@ -290,7 +290,8 @@ class Lines(Quiet):
         self._until = max(self._until, now + 2 * self._silence_seconds)
         if now - self._last >= 2:
             self._last = now
-            print("  " + ", ".join(filter(None, (f"{done}/{total} {best}", left))),
+            told = f"{done} of {total}" if done < total else f"{done} so far"
+            print("  " + ", ".join(filter(None, (told, best, left))),
                   file=self._stream, flush=True)  # fmt: skip
 
     def note(self, sentence: str) -> None:

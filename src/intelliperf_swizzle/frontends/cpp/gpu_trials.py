@@ -75,9 +75,9 @@ class CppOnGpu:
         tiles = [launch.tiles for launch, _ in self.traced]
         trials = self._try_out(programs) if programs else {}
         outcomes = {
-            n: processes.outcome_of(one, tiles, self.tolerance) for n, one in trials.items()
+            n: processes.outcome_of(trial, tiles, self.tolerance) for n, trial in trials.items()
         }
-        return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
+        return {**refused, **{n: self._explain(outcome) for n, outcome in outcomes.items()}}
 
     confirm = validate_and_time
     """The same once more: all is tried in the program itself."""
@@ -110,14 +110,14 @@ class CppOnGpu:
             built = dict(zip(unique, pool.map(build, unique.values()), strict=True))
         found = {number: built[edit.diff] for number, edit in edits.items()}
         return (
-            {n: one for n, one in found.items() if not isinstance(one, GpuOutcome)},
-            {n: one for n, one in found.items() if isinstance(one, GpuOutcome)},
+            {n: program for n, program in found.items() if not isinstance(program, GpuOutcome)},
+            {n: program for n, program in found.items() if isinstance(program, GpuOutcome)},
         )
 
     def _try_out(self, programs: Mapping[int, gpu_builds.GpuProgram]) -> dict[int, Trial]:
         counts = [launch.count for launch, _ in self.traced]
         limits = processes.Limits(self._device.product, self.request.limit_seconds)
-        code = {number: one.code for number, one in programs.items()}
+        code = {number: program.code for number, program in programs.items()}
         return processes.try_out(lambda known: self._start(code, known), counts, code, limits)
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: processes.Known) -> processes.Begun:
@@ -142,7 +142,7 @@ class CppOnGpu:
         target, program = self._target, self._program
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
         keys = json.loads((self._recording / device_code.KEYS).read_text("utf-8"))
-        tasks = [line for one in self.traced for line in _task(*one, *keys[one[0].ordinal][1:])]
+        tasks = [line for pair in self.traced for line in _task(*pair, *keys[pair[0].ordinal][1:])]
         lines = [f"cache_bytes {caches}", *tasks, *lines, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
         given = {**self._environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}

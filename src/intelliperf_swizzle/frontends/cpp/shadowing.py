@@ -70,32 +70,32 @@ def splice(
     file, recipe = kernel.entry.file, recipe_of(recording)
     program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
     text = _read_as_recorded(kernel.entry, recording)
-    instances = [one for _, one in program if same_place(one, kernel)]
+    instances = [instance for _, instance in program if same_place(instance, kernel)]
     read = (instance.source.functions for instance in instances if instance.source)
     functions = {name: function for own in read for name, function in own.items()}
-    kernels = {one.source.entry.name for one in instances if one.source}
-    readers = _readers(kernel, [one for _, one in program], functions)
-    elsewhere = {one.file: functions[one.name] for one in readers if one.file != file}
+    kernels = {instance.source.entry.name for instance in instances if instance.source}
+    readers = _readers(kernel, [instance for _, instance in program], functions)
+    elsewhere = {reader.file: functions[reader.name] for reader in readers if reader.file != file}
     before = {file: text} | {
-        path: _read_as_recorded(one, recording) for path, one in elsewhere.items()
+        path: _read_as_recorded(function, recording) for path, function in elsewhere.items()
     }
-    code = {one: code_alone(text) for one, text in before.items()}
+    code = {path: code_alone(text) for path, text in before.items()}
     inside = range(kernel.entry.first_line, kernel.entry.first_line + kernel.entry.text.count("\n"))
     helpers = [reader for reader in readers if reader.file != file or reader.line not in inside]
     texts = sources(Path(recipe.project)) if len(before) > 1 else ()
     _check_mentions(helpers, functions.values(), chain(code.items(), (
         (str(path), code_alone(text)) for path, text in texts
     )))  # fmt: skip
-    bodies = {one: _body(code[one.file], one) for one in readers if one.name.isidentifier()}
+    bodies = {r: _body(code[r.file], r) for r in readers if r.name.isidentifier()}
     reading = (reader for reader in readers if reader.reads)
-    changed = {one if one in bodies else _around(one, code[one.file], bodies) for one in reading}
+    changed = {r if r in bodies else _around(r, code[r.file], bodies) for r in reading}
     only = recorded_alone(launches, program)
     quiet = _QUIET if _warns_of_shadows(recipe.project, str(recipe.build_command)) else ("{}",)
     words = edits.headline(name, target.name), "".join(before.values())
     lines = _lines(swizzle, target, launches, *words, only)
-    lines[-1:] = [one.format(lines[-1]) for one in quiet]
+    lines[-1:] = [form.format(lines[-1]) for form in quiet]
     knows_all = not (only or swizzle.names.difference(INPUTS))
-    passed = {one.name for one in changed if not knows_all and one.name not in kernels}
+    passed = {reader.name for reader in changed if not knows_all and reader.name not in kernels}
     places = {(body.file, bodies[body].start) for body in bodies if body.name not in passed
               and (body in changed or (passed and body.name in kernels))}  # fmt: skip
     after = {
@@ -129,8 +129,8 @@ def _readers(
     """The functions that read the number, none of which another kernel may use."""
     entry = source.entry
     own, others = (
-        {(r.file, r.line, r.name): (r, one) for one in program if same_place(one, source) is mine
-         for r in one.readers}
+        {(r.file, r.line, r.name): (r, k) for k in program if same_place(k, source) is mine
+         for r in k.readers}
         for mine in (True, False)
     )  # fmt: skip
     if not any(reader.reads for reader, _ in own.values()):
@@ -159,7 +159,7 @@ def _readers(
 @functools.lru_cache(maxsize=8)
 def _warns_of_shadows(project: str, command: str) -> bool:
     """Whether a build warns of a variable that hides another one, which may be an error."""
-    files = (one for pattern in _BUILD_FILES for one in Path(project).rglob(pattern))
+    files = (file for pattern in _BUILD_FILES for file in Path(project).rglob(pattern))
     texts = (file.read_text("utf-8", "replace") for file in files if file.is_file())
     return any(map(_SHADOWS.search, chain((command, *os.environ.values()), texts)))
 
@@ -175,8 +175,8 @@ def _check_mentions(
 
     A template may name it, of which there is no kernel now, or another program of the project.
     """
-    own = {(one.file, line) for one in functions
-           for line in range(one.first_line, one.first_line + one.text.count("\n"))}  # fmt: skip
+    own = {(f.file, line) for f in functions
+           for line in range(f.first_line, f.first_line + f.text.count("\n"))}  # fmt: skip
     for path, text in texts if helpers else ():
         for helper in helpers:
             name = re.escape(helper.name)
@@ -243,7 +243,7 @@ def _body(code: str, reader: Reader) -> range:
 
 
 def _offset(text: str, line: int) -> int:
-    return sum(len(one) + 1 for one in text.split("\n")[: line - 1])
+    return sum(len(row) + 1 for row in text.split("\n")[: line - 1])
 
 
 def _line(text: str, offset: int) -> int:
@@ -257,14 +257,14 @@ def _around(reader: Reader, code: str, bodies: Mapping[Reader, range]) -> Reader
         SpliceError: it stands in none, or does not see what is declared in it.
     """
     begin, end = _offset(code, reader.line), _offset(code, reader.line + 1)
-    around = [one for one, body in bodies.items()
-              if one.file == reader.file and begin < body.stop and body.start < end]  # fmt: skip
+    around = [other for other, body in bodies.items()
+              if other.file == reader.file and begin < body.stop and body.start < end]  # fmt: skip
     captures = re.findall(r"\[([^][]*)\]", code[begin : code.find("{", begin) + 1])
     if around and captures and not re.match(r"\s*(=|&\s*(,|$))", captures[-1]):
         why = f"is a lambda with the captures `[{captures[-1]}]` that reads `blockIdx`, and would "
         raise _refused(reader, why + "not see that of its kernel", "write `[&]`, or pass it on")
     if around:
-        return max(around, key=lambda one: bodies[one].start)
+        return max(around, key=lambda other: bodies[other].start)
     raise _refused(reader, "reads `blockIdx` outside of its kernel")
 
 
@@ -372,7 +372,7 @@ def recorded_alone(
     if not others:
         return None
     arguments = [
-        [_arguments(one.instance) for known, one in own if known is has] for has in (True, False)
+        [_arguments(k.instance) for known, k in own if known is has] for has in (True, False)
     ]
     local = any(_LOCAL.search(kernel.code.symbol, 2) for recorded, kernel in own if recorded)
     condition = None if local else _condition(_parameters(source), *arguments)
@@ -393,12 +393,12 @@ def _condition(
 ) -> str | None:
     """What holds of the recorded instances alone, by their template arguments; None = nothing."""
     every = (*recorded, *others)
-    if any(len(one) != len(parameters) for one in every):
+    if any(len(arguments) != len(parameters) for arguments in every):
         return None
-    varying = [k for k in range(len(parameters)) if len({one[k] for one in every}) > 1]
-    chosen, rest = ({tuple(one[k] for k in varying) for one in some} for some in (recorded, others))
-    terms = [[_equals(parameters[k], one[k]) for k in varying] for one in recorded]
-    if chosen & rest or any(None in one for one in terms):
+    varying = [k for k in range(len(parameters)) if len({arguments[k] for arguments in every}) > 1]
+    chosen, rest = ({tuple(a[k] for k in varying) for a in some} for some in (recorded, others))
+    terms = [[_equals(parameters[k], arguments[k]) for k in varying] for arguments in recorded]
+    if chosen & rest or any(None in term for term in terms):
         return None
     return " || ".join(dict.fromkeys(f"({' && '.join(map(str, term))})" for term in terms))
 
@@ -411,7 +411,7 @@ def _parameters(source: KernelSource) -> list[tuple[str, str]]:
         return []
     parts = split_list(text[head.end() :])
     found = [_PARAMETER.match(" ".join(part.split())) for part in parts]
-    return [(one[1], one[2]) for one in found if one]
+    return [(match[1], match[2]) for match in found if match]
 
 
 def _arguments(instance: str) -> list[str]:

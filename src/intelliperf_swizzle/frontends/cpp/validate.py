@@ -43,7 +43,7 @@ def validate(
         ValidationError: a launch cannot be executed on the CPU, or does not come again.
     """
     launch = mapped[0].launch
-    orders = (safe_order(find_dependence(one.trace, one.launch), one.tile) for one in mapped)
+    orders = (safe_order(find_dependence(m.trace, m.launch), m.tile) for m in mapped)
     difference = next(filter(None, orders), None)
     compared = [0 for _ in mapped]
     if difference is None:
@@ -51,7 +51,7 @@ def validate(
         difference = _stray_read(launch, edit, folder) or _trace_difference(mapped, folder)
         if difference is None:
             compared, difference = compare_bytes(mapped, folder, budget_seconds / len(mapped))
-    tiles = sum(one.launch.programs for one in mapped)
+    tiles = sum(remap.launch.programs for remap in mapped)
     return records.Validation(
         method="all-tiles" if sum(compared) == tiles else "traces-reads-and-sample",
         launches=len(mapped),
@@ -72,7 +72,7 @@ def _stray_read(launch: records.Launch, edit: Edit, folder: Path) -> str | None:
     """
     allowed = inserted_lines(edit)
     original = device_code.read_kernels(device_code.recording_of(launch))
-    own = {symbol for symbol, (_, one) in original.items() if same_place(one, launch.source)}
+    own = {symbol for symbol, (_, kernel) in original.items() if same_place(kernel, launch.source)}
     for symbol, (_, kernel) in device_code.read_kernels(folder).items():
         swizzled = symbol in own
         for reader in kernel.readers:
@@ -90,19 +90,19 @@ def _stray_read(launch: records.Launch, edit: Edit, folder: Path) -> str | None:
 
 def _trace_difference(mapped: Sequence[records.MappedLaunch], folder: Path) -> str | None:
     kernels = device_code.read_kernels(folder)
-    for one in mapped:
-        original = device_code.read_kernel(one.launch)
+    for remap in mapped:
+        original = device_code.read_kernel(remap.launch)
         path, edited = kernels.get(original.code.symbol, (Path(), None))
         if edited is None or edited.variables != original.variables:
-            return f"the swizzled program has another `{one.launch.kernel}`, or other variables"
-        options = {**one.launch.options, "device_kernel": str(path)}
+            return f"the swizzled program has another `{remap.launch.kernel}`, or other variables"
+        options = {**remap.launch.options, "device_kernel": str(path)}
         try:
-            found = trace(replace(one.launch, options=options))
+            found = trace(replace(remap.launch, options=options))
         except TraceError as error:
             raise ValidationError(
                 f"the swizzled kernel cannot be traced: {error.fact}", hint=error.hint
             ) from None
-        difference = access_difference(one.trace, found, one.tile)
+        difference = access_difference(remap.trace, found, remap.tile)
         if difference is not None:
             return difference
     return None
@@ -131,20 +131,20 @@ def compare_bytes(
         ValidationError: a launch cannot be executed on the CPU, or does not come again.
     """
     recording = device_code.recording_of(mapped[0].launch)
-    for one in mapped:
-        kernel = device_code.read_kernel(one.launch)
+    for remap in mapped:
+        kernel = device_code.read_kernel(remap.launch)
         if kernel.foreign:
             raise ValidationError(
-                f"`{one.launch.kernel}` cannot be executed on the CPU: {kernel.foreign}"
+                f"`{remap.launch.kernel}` cannot be executed on the CPU: {kernel.foreign}"
             )
     keys = [key for key, *_ in json.loads((recording / device_code.KEYS).read_text("utf-8"))]
     with temporary_folder("compare") as place:
         rows = [f"{seconds}"]
-        for one in mapped:
-            tiles = place / f"{one.launch.ordinal}.tiles"
-            one.tile.astype(np.int64).tofile(tiles)
-            sample = sample_tiles(one.launch.grid, one.tile)
-            rows.append(" ".join(map(str, (keys[one.launch.ordinal], tiles, *sample))))
+        for remap in mapped:
+            tiles = place / f"{remap.launch.ordinal}.tiles"
+            remap.tile.astype(np.int64).tofile(tiles)
+            sample = sample_tiles(remap.launch.grid, remap.tile)
+            rows.append(" ".join(map(str, (keys[remap.launch.ordinal], tiles, *sample))))
         (place / "compare.txt").write_text("\n".join(rows) + "\n", "utf-8")
         for name in ("kernels.txt", "globals.txt", "kernels.so"):
             (place / name).symlink_to(recording / name)
@@ -153,17 +153,17 @@ def compare_bytes(
         ended = run_again(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
         found = _answers(place)
     compared = []
-    for one in mapped:
-        answer = found.get(keys[one.launch.ordinal])
+    for remap in mapped:
+        answer = found.get(keys[remap.launch.ordinal])
         if answer is None or not answer["tiles"]:
             raise ValidationError(
-                f"launch {one.launch.ordinal + 1}, of `{one.launch.kernel}`, was not compared: "
+                f"launch {remap.launch.ordinal + 1}, of `{remap.launch.kernel}`, was not compared: "
                 + ("it did not come again" if answer is None else "nothing of it was executed"),
                 details=ended.last_lines(8),
             )
         compared.append(answer["tiles"])
         if answer["differs_at"]:
-            return compared, f"tile {answer['tile']} leaves other bytes {_where(one, answer)}"
+            return compared, f"tile {answer['tile']} leaves other bytes {_where(remap, answer)}"
     return compared, None
 
 
@@ -173,14 +173,14 @@ def _answers(place: Path) -> dict[str, Mapping[str, int]]:
     return {event["key"]: event for event in events if event["event"] == "compared"}
 
 
-def _where(one: records.MappedLaunch, answer: Mapping[str, int]) -> str:
+def _where(remap: records.MappedLaunch, answer: Mapping[str, int]) -> str:
     address = answer["differs_at"]
-    begins = one.launch.options["addresses"]
-    for name, tensor in one.launch.tensors():
+    begins = remap.launch.options["addresses"]
+    for name, tensor in remap.launch.tensors():
         begin = begins[tensor.storage]
-        if begin <= address < begin + one.launch.storages[tensor.storage].bytes:
+        if begin <= address < begin + remap.launch.storages[tensor.storage].bytes:
             return f"at byte {address - begin} of `{name}`"
-    variable = device_code.read_kernel(one.launch).variable_at(address)
+    variable = device_code.read_kernel(remap.launch).variable_at(address)
     return f"in the variable `{variable}`" if variable else "elsewhere"
 
 

@@ -179,14 +179,14 @@ class _TrialsSoFar:
     @property
     def failed(self) -> set[int]:
         """Candidates that need not be tried any more."""
-        differing = {candidate for (_, candidate), one in self.checks.items() if not one.same}
+        differing = {candidate for (_, candidate), check in self.checks.items() if not check.same}
         return differing | set(self.failures)
 
     def trial(self, candidate: int, device: str) -> Trial:
         """What came of one candidate."""
-        checks = {task: one for (task, number), one in self.checks.items() if number == candidate}
+        checks = {task: c for (task, number), c in self.checks.items() if number == candidate}
         rounds = [self.rounds.get(task, {}).get(candidate) for task in range(len(self.counts))]
-        complete = [one for one in rounds if one]
+        complete = [pairs for pairs in rounds if pairs]
         timed, missing = None, len(checks) < len(self.counts)
         if len(complete) == len(self.counts) and candidate not in self.failed:
             timed = timing(complete, self.counts, device)
@@ -274,7 +274,7 @@ def timing(
     originals = [median_interval([o for o, _ in rounds]) for rounds in rounds_by_task]
     candidates = [median_interval([c for _, c in rounds]) for rounds in rounds_by_task]
     ratios = [median_interval([c / o for o, c in rounds]) for rounds in rounds_by_task]
-    weights = [one.median * count for one, count in zip(originals, counts, strict=True)]
+    weights = [interval.median * count for interval, count in zip(originals, counts, strict=True)]
     share = [weight / sum(weights) for weight in weights]
     in_ms = [count / 1e6 for count in counts]
     return Timing(
@@ -290,9 +290,9 @@ def timing(
 def _sum(intervals: Sequence[Interval], weights: Sequence[float]) -> Interval:
     pairs = list(zip(intervals, weights, strict=True))
     return Interval(
-        sum(one.median * weight for one, weight in pairs),
-        sum(one.low * weight for one, weight in pairs),
-        sum(one.high * weight for one, weight in pairs),
+        sum(interval.median * weight for interval, weight in pairs),
+        sum(interval.low * weight for interval, weight in pairs),
+        sum(interval.high * weight for interval, weight in pairs),
     )
 
 

@@ -69,8 +69,8 @@ def answers(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[ModelAnswe
 def leader_of(members: Sequence[Attempt], rank: Sequence[str]) -> Attempt:
     """The best that may be ranked; else what was evaluated and not judged; else by the screen."""
 
-    def screened(one: Attempt) -> tuple[bool, float, int]:
-        return not_judged(one), one.screened_l2_hit_rate or 0.0, -one.number
+    def screened(attempt: Attempt) -> tuple[bool, float, int]:
+        return not_judged(attempt), attempt.screened_l2_hit_rate or 0.0, -attempt.number
 
     return next(iter(order(members, rank)), max(members, key=screened))
 
@@ -105,10 +105,10 @@ def stuck(attempts: Sequence[Attempt], rank: Sequence[str]) -> bool:
     """Whether the last iterations that had a permutation judged beat nothing before them."""
     idle = 0
     earlier: list[Attempt] = []
-    judged = [one for one in attempts if one.fingerprint is not None and not not_judged(one)]
-    for _, iteration in itertools.groupby(judged, lambda one: one.candidate.iteration):
+    judged = [a for a in attempts if a.fingerprint is not None and not not_judged(a)]
+    for _, iteration in itertools.groupby(judged, lambda attempt: attempt.candidate.iteration):
         tried = list(iteration)
-        better = [one for one in order(tried, rank) if one.verdict.gains]
+        better = [attempt for attempt in order(tried, rank) if attempt.verdict.gains]
         idle = 0 if better and beats(better[0], earlier, rank) else idle + 1
         earlier += better
     return idle >= IDLE_ITERATIONS
@@ -129,13 +129,13 @@ def _parts(attempts: Sequence[Attempt], best: Attempt | None, formula: Formula) 
     own = answers(attempts, rank)
     ranking = f"Attempts rank by {describe_rank(attempts, rank)}; each breaks earlier ties."
     if best is not None:
-        whose = next((one for one in own if best in one.attempts), ModelAnswer((best,), best))
+        whose = next((a for a in own if best in a.attempts), ModelAnswer((best,), best))
         yield f"{ranking}\n\nThe one to beat:\n" + _whole(whose, best, formula)
     else:
         ranked = f" {ranking}" if order(attempts, rank) else ""
         yield f"No attempt is better than the unmodified kernel yet.{ranked}"
     formula = replace(formula, counters=tuple(n for n in formula.counters if n != "causes"))
-    older = [one for one in own if best not in one.attempts]
+    older = [answer for answer in own if best not in answer.attempts]
     if own and older and own[-1] is older[-1]:
         last = older.pop()
         yield "The last attempt:\n" + _whole(last, best, formula)
@@ -154,8 +154,8 @@ def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
     for attempt in order(attempts, rank):
         kinds.setdefault(kind_of(attempt.candidate), attempt)
     told = list(kinds.values())[:MOST_KINDS]
-    lines = [f"- {one.number} {one.candidate.name}: {_verdict(one)}" for one in told]
-    if any(one.candidate.origin == "search" for one in told):
+    lines = [f"- {a.number} {a.candidate.name}: {_verdict(a)}" for a in told]
+    if any(attempt.candidate.origin == "search" for attempt in told):
         lines.append(_NESTS)
     begun = f"A search has tried {len(attempts)} candidates before you."
     return "\n".join([f"{begun} The best of each kind:" * bool(told) or begun, *lines])
@@ -183,27 +183,27 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
         return []
     first = ", which ranks first" if attempt == answer.leader else ""
     lines = [f"A family, {len(answer.attempts)} members tried; this is {_values(attempt)}{first}."]
-    others = [one for one in answer.attempts if one != attempt]
+    others = [other for other in answer.attempts if other != attempt]
     evaluated = [other for other in others if other.measurement is not None]
     ranked = order(evaluated, rank)
-    ranked += [one for one in evaluated if one not in ranked]
+    ranked += [a for a in evaluated if a not in ranked]
     if ranked:
-        told = [f"{_values(one)} {_evaluated(one)}" for one in ranked]
+        told = [f"{_values(a)} {_evaluated(a)}" for a in ranked]
         lines.append(f"Other members evaluated: {_few(told)}")
-    rates = {one.number: one.screened_l2_hit_rate for one in answer.attempts}
+    rates = {a.number: a.screened_l2_hit_rate for a in answer.attempts}
     highest = max((rate for rate in rates.values() if rate is not None), default=0.0)
-    below = {one.number: highest - (rates[one.number] or 0.0) for one in others}
-    left = [one for one in others if one not in ranked and rates[one.number] is not None]
+    below = {other.number: highest - (rates[other.number] or 0.0) for other in others}
+    left = [other for other in others if other not in ranked and rates[other.number] is not None]
     if left:
-        left.sort(key=lambda one: (below[one.number], one.number))
-        told = [f"{_values(one)} {100 * below[one.number]:.1f}" for one in left]
+        left.sort(key=lambda attempt: (below[attempt.number], attempt.number))
+        told = [f"{_values(other)} {100 * below[other.number]:.1f}" for other in left]
         lines.append(
             f"Not evaluated, points below the family's best by a quick model: {_few(told)}"
         )
     refused: dict[str, list[Attempt]] = {}
-    for one in answer.attempts:
-        if one.screened_l2_hit_rate is None:
-            refused.setdefault(one.verdict.kind, []).append(one)
+    for member in answer.attempts:
+        if member.screened_l2_hit_rate is None:
+            refused.setdefault(member.verdict.kind, []).append(member)
     for kind, ones in refused.items():
         named = "; ".join(map(_values, ones[:MOST_REFUSED]))
         more = f" and {len(ones) - MOST_REFUSED} more" if len(ones) > MOST_REFUSED else ""

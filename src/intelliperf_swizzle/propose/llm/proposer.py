@@ -144,7 +144,7 @@ class _Conversation:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.usage = sum((one.candidate.usage or Usage() for one in self.own_attempts()), Usage())
+        self.usage = sum((a.candidate.usage or Usage() for a in self.own_attempts()), Usage())
 
     @property
     def effort(self) -> ProposerReport:
@@ -158,12 +158,12 @@ class _Conversation:
     def best(self) -> Attempt | None:
         """The best that is better and, if one is, validated, of whatever origin."""
         ranked = order(self.problem.attempts(), self.proposer.formula.rank)
-        better = [one for one in ranked if one.verdict.gains]
-        return next((one for one in better if one.validation), next(iter(better), None))
+        better = [attempt for attempt in ranked if attempt.verdict.gains]
+        return next((attempt for attempt in better if attempt.validation), next(iter(better), None))
 
     def first_iteration(self) -> int:
         """The iteration to go on with; 1 unless the history is a resumed one."""
-        return 1 + max((one.candidate.iteration or 0 for one in self.own_attempts()), default=0)
+        return 1 + max((a.candidate.iteration or 0 for a in self.own_attempts()), default=0)
 
     def nothing_left(self) -> bool:
         """Whether the best is as close to the bound as the profiler can tell, and ends as one."""
@@ -207,7 +207,7 @@ class _Conversation:
         self, offered: Sequence[prompt.FamilyMember], least: float
     ) -> Generator[CandidateBatch, None, _Leader | None]:
         """Has candidates judged; the best, if any is a new permutation."""
-        batch = CandidateBatch([one.candidate for one in offered], evaluate_from=least)
+        batch = CandidateBatch([member.candidate for member in offered], evaluate_from=least)
         yield batch
         rates = [outcome.screened_l2_hit_rate for outcome in batch.outcomes]
         highest = max((rate for rate in rates if rate is not None), default=None)
@@ -220,7 +220,7 @@ class _Conversation:
         self, leader: _Leader, offered: Sequence[prompt.FamilyMember]
     ) -> Generator[CandidateBatch, None, _Leader]:
         """Goes on from the best member of a family to values near its own, while that gains."""
-        tried = [one.values for one in offered if one.family is leader.member.family]
+        tried = [member.values for member in offered if member.family is leader.member.family]
         for _ in range(TUNING_ROUNDS):
             close = nearby(leader.member.values)
             near = [values for values in close if values not in tried][:MOST_NEAR]

@@ -167,7 +167,7 @@ class Model:
                 left = seconds - (self.clock() - started)
                 if pause is None or pause >= left or not _may_pass(error):
                     late = (LateAnswerError, TimeoutError)
-                    slow = any(isinstance(one, late) for one in _chain(error))
+                    slow = any(isinstance(cause, late) for cause in _chain(error))
                     raise (SlowModelError if slow else ModelError)(
                         f"the language model {self.endpoint.model} gave no answer: "
                         f"{self._told(error)}",
@@ -208,7 +208,7 @@ class Model:
 
     def _told(self, error: BaseException) -> str:
         """The error in one line, without the key."""
-        refused = next((one for one in _chain(error) if isinstance(one, RefusedAnswerError)), error)
+        refused = next((c for c in _chain(error) if isinstance(c, RefusedAnswerError)), error)
         said = str(refused).partition("Traceback")[0]  # LiteLLM's, of an answer it cannot read
         text = " ".join(said.split()) or type(refused).__name__
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
@@ -276,7 +276,7 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
 def _signature(dspy: ModuleType, question: Question) -> Any:
     inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in _ordered(question)}
-    outputs = {one.name: (str, dspy.OutputField(desc=one.description)) for one in question.outputs}
+    outputs = {f.name: (str, dspy.OutputField(desc=f.description)) for f in question.outputs}
     return dspy.Signature({**inputs, **outputs}, question.instructions)
 
 
@@ -295,7 +295,7 @@ def _ordered(question: Question) -> list[str]:
 
 def _reason(text: str, question: Question) -> str:
     """Why an answer has not the fields that were asked for."""
-    missing = [one.name for one in question.outputs if f"[[ ## {one.name} ## ]]" not in text]
+    missing = [f.name for f in question.outputs if f"[[ ## {f.name} ## ]]" not in text]
     return f"the answer lacks {', '.join(missing) or 'a field that can be read'}"
 
 
@@ -337,12 +337,12 @@ def _status(error: BaseException) -> int | None:
 
 
 def _may_pass(error: BaseException) -> bool:
-    if any(isinstance(one, RefusedAnswerError) for one in _chain(error)):
+    if any(isinstance(cause, RefusedAnswerError) for cause in _chain(error)):
         return False
     status = _status(error)
     if status is not None:
         return status in (408, 409, 425, 429) or status >= 500
-    return any(_PASSING.search(type(one).__name__) for one in _chain(error))
+    return any(_PASSING.search(type(cause).__name__) for cause in _chain(error))
 
 
 def _hint(error: BaseException) -> str | None:

@@ -41,31 +41,31 @@ class LaneWork:
     """
 
     def __init__(self, blocks: Iterable[Sequence[Instruction]]):
-        known = [one for block in blocks for one in block]
+        known = [instruction for block in blocks for instruction in block]
         users: dict[int, list[Instruction]] = {}
         for instruction in known:
             for value in instruction.operands:
                 users.setdefault(identity(value), []).append(instruction)
         self._varying = _varying(known, users)
-        self._fused = {identity(one) for one in known if _is_fused(one, users)}
+        self._fused = {identity(op) for op in known if _is_fused(op, users)}
 
     def of(self, block: Sequence[Instruction]) -> Counts:
         """Of a lane that runs a basic block once."""
-        each = [self._weight(one) for one in block if identity(one) not in self._fused]
-        issue, special, banks = (sum(column) for column in zip((0, 0, 0), *each, strict=True))
+        weights = [self._weight(op) for op in block if identity(op) not in self._fused]
+        issue, special, banks = (sum(column) for column in zip((0, 0, 0), *weights, strict=True))
         return issue, special, banks
 
-    def _weight(self, one: Instruction) -> Counts:
-        text = str(one) if one.opcode == "call" else ""
-        special = one.opcode in ("fdiv", "frem") or _SPECIAL_CALL.search(text)
-        if special or one.opcode in _PLAIN or _PLAIN_CALL.search(text):
-            words = max(1, memory.size_of(str(next(iter(one.operands)).type)) // 4)
+    def _weight(self, op: Instruction) -> Counts:
+        text = str(op) if op.opcode == "call" else ""
+        special = op.opcode in ("fdiv", "frem") or _SPECIAL_CALL.search(text)
+        if special or op.opcode in _PLAIN or _PLAIN_CALL.search(text):
+            words = max(1, memory.size_of(str(next(iter(op.operands)).type)) // 4)
             return _ISSUE * words, _SPECIAL * words if special else 0, 0
         if (
-            one.opcode in memory.MEMORY
-            and memory.space(pointer := memory.pointers_of(one)[0]) == memory.LDS
+            op.opcode in memory.MEMORY
+            and memory.space(pointer := memory.pointers_of(op)[0]) == memory.LDS
         ):
-            value = one if one.opcode == "load" else list(one.operands)[one.opcode != "store"]
+            value = op if op.opcode == "load" else list(op.operands)[op.opcode != "store"]
             size = memory.size_of(str(value.type))
             if identity(pointer) in self._varying:
                 return _ISSUE, 0, _BANK * max(1, size // 4)
@@ -77,16 +77,16 @@ def _varying(
     instructions: Iterable[Instruction], users: Mapping[int, Sequence[Instruction]]
 ) -> set[int]:
     """Values that differ from lane to lane of a wave."""
-    begin = (identity(one) for one in instructions if _VARYING_CALL.search(str(one)))
-    return set(reached(begin, lambda one: map(identity, users.get(one, ()))))
+    begin = (identity(op) for op in instructions if _VARYING_CALL.search(str(op)))
+    return set(reached(begin, lambda value: map(identity, users.get(value, ()))))
 
 
-def _is_fused(one: Instruction, users: Mapping[int, Sequence[Instruction]]) -> bool:
+def _is_fused(instruction: Instruction, users: Mapping[int, Sequence[Instruction]]) -> bool:
     """Whether what uses it has it inside: a sum of a product, or 1 over a root."""
-    using = users.get(identity(one), ())
-    if one.opcode == "fmul":
+    using = users.get(identity(instruction), ())
+    if instruction.opcode == "fmul":
         sums = (other.opcode in ("fadd", "fsub") and " contract " in str(other) for other in using)
         return len(using) > 0 and all(sums)
-    if one.opcode == "call" and "@llvm.sqrt." in str(one):
+    if instruction.opcode == "call" and "@llvm.sqrt." in str(instruction):
         return len(using) > 0 and all(_RECIPROCAL.search(str(other)) for other in using)
     return False

@@ -91,7 +91,7 @@ class CodeObject:
 
 def holds_device_code(file: Path, language: str | None = None) -> bool:
     """Whether a file is an executable or a library with a fat binary, of a language or any."""
-    names = [one for one, whose in SECTIONS.items() if language in (None, whose)]
+    names = [section for section, whose in SECTIONS.items() if language in (None, whose)]
     return not section_names(file).isdisjoint(names)
 
 
@@ -125,7 +125,7 @@ def read_code_objects(file: Path) -> list[CodeObject]:
             f"the device code in {file.name} is compressed",
             hint="build it with --no-offload-compress, or let -b/--build_command build it",
         )
-    return [_code_object(file, *one) for one in _unbundled(bundled)]
+    return [_code_object(file, *entry) for entry in _unbundled(bundled)]
 
 
 def read_fat_binaries(file: Path) -> list[bytes]:
@@ -210,11 +210,11 @@ def _code_object(file: Path, target: str, number: int, raw: bytes) -> CodeObject
 def _read_kernels(code: bytes) -> dict[str, KernelCode]:
     """The kernels of a code object by symbol, from its metadata."""
     return {
-        one[".name"]: _kernel(one)
+        kernel[".name"]: _kernel(kernel)
         for _, kind, place in _sections(code)
         if kind == _NOTES
         for described in _notes(code[place])
-        for one in described.get("amdhsa.kernels", ())
+        for kernel in described.get("amdhsa.kernels", ())
     }
 
 
@@ -236,12 +236,12 @@ def _notes(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _kernel(described: Mapping[str, Any]) -> KernelCode:
-    explicit = [one for one in described.get(".args", ()) if "hidden" not in one[".value_kind"]]
+    explicit = [a for a in described.get(".args", ()) if "hidden" not in a[".value_kind"]]
     return KernelCode(
         symbol=described[".name"],
         parameters=tuple(
-            Parameter(one.get(".name", f"arg{number}").removesuffix(".coerce"), one[".size"])
-            for number, one in enumerate(explicit)
+            Parameter(a.get(".name", f"arg{number}").removesuffix(".coerce"), a[".size"])
+            for number, a in enumerate(explicit)
         ),
         registers=described[".vgpr_count"],
         scalar_registers=described[".sgpr_count"],

@@ -79,7 +79,7 @@ class CallGraph:
             found[1].strip('"'): found[0] for found in _VARIABLE.finditer(text)
         }
         self._mentions = {
-            name: {one.strip('"') for one in _MENTION.findall(row)} - {name}
+            name: {mention.strip('"') for mention in _MENTION.findall(row)} - {name}
             for name, row in self._rows.items()
         }
         system = [body for body in self._bodies if not debug.is_users(body)]
@@ -87,8 +87,8 @@ class CallGraph:
 
     def reached(self, kernel: str) -> list[str]:
         """The functions that a kernel may call, itself first."""
-        called = reached([kernel], lambda one: sorted(self._mentions.get(one, ())))
-        return [one for one in called if one in self._bodies]
+        called = reached([kernel], lambda name: sorted(self._mentions.get(name, ())))
+        return [name for name in called if name in self._bodies]
 
     def prints(self, kernel: str) -> bool:
         """Whether a kernel may call `printf`."""
@@ -98,7 +98,7 @@ class CallGraph:
         """A function that a kernel may call and that its module does not define, and the line."""
         mentioned = self._mentioned(kernel)
         found = next(
-            (one for one in mentioned if one not in self._rows and one[:5] != "llvm."), None
+            (name for name in mentioned if name not in self._rows and name[:5] != "llvm."), None
         )
         return None if found is None else (found, self._line(kernel, found))
 
@@ -107,14 +107,14 @@ class CallGraph:
         callers = self.reached(kernel)
         rows = (
             row
-            for one in reached([name], lambda one: [c for c in callers if one in self._mentions[c]])
-            for caller in callers if one in self._mentions[caller]
-            for row in self._bodies[caller].splitlines() if f"@{one}" in row
+            for f in reached([name], lambda f: [c for c in callers if f in self._mentions[c]])
+            for caller in callers if f in self._mentions[caller]
+            for row in self._bodies[caller].splitlines() if f"@{f}" in row
         )  # fmt: skip
         return next(filter(None, map(self._debug.place, rows)), "")
 
     def _mentioned(self, kernel: str) -> list[str]:
-        return [one for name in self.reached(kernel) for one in sorted(self._mentions[name])]
+        return [m for name in self.reached(kernel) for m in sorted(self._mentions[name])]
 
     def readers(self, kernel: str) -> tuple[Reader, ...]:
         """A kernel, and those functions of the user's that it reaches and that read the number."""
@@ -131,19 +131,19 @@ class CallGraph:
             place = self._debug.place(line) or ""
             if _ASSEMBLY.search(line):
                 yield BlockIndexRead(place, "inline assembly")
-            for one in (mention.strip('"') for mention in _MENTION.findall(line)):
-                if _NUMBER.match(one):
+            for called in (mention.strip('"') for mention in _MENTION.findall(line)):
+                if _NUMBER.match(called):
                     yield BlockIndexRead(
-                        place, f"__builtin_{one.removeprefix('llvm.').replace('.', '_')}"
+                        place, f"__builtin_{called.removeprefix('llvm.').replace('.', '_')}"
                     )
-                elif one in self._reading and not self._debug.is_users(one):
-                    function = self._debug.function(one)
-                    named = function[0] if function else one
-                    named = "inline assembly" if one.startswith(ASSEMBLY) else named
-                    yield BlockIndexRead(place, "" if _BUILTIN.match(one) else named)
+                elif called in self._reading and not self._debug.is_users(called):
+                    function = self._debug.function(called)
+                    named = function[0] if function else called
+                    named = "inline assembly" if called.startswith(ASSEMBLY) else named
+                    yield BlockIndexRead(place, "" if _BUILTIN.match(called) else named)
 
     def _reach_number(self, system: Iterable[str]) -> set[str]:
         """Functions that are not the user's and read the number, through others of these too."""
-        rows = {one: self._mentions[one] for one in system if not _UNIFORM.match(one)}
-        begin = (one for one, row in rows.items() if any(map(_NUMBER.match, row)))
-        return set(reached(begin, lambda one: [name for name, row in rows.items() if one in row]))
+        rows = {name: self._mentions[name] for name in system if not _UNIFORM.match(name)}
+        begin = (name for name, row in rows.items() if any(map(_NUMBER.match, row)))
+        return set(reached(begin, lambda n: [name for name, row in rows.items() if n in row]))

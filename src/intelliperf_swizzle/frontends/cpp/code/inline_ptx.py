@@ -27,7 +27,7 @@ _FLOAT, _INTEGER = r"(?:\.ftz)?\.(?P<to>f16x2|f16|f32|f64)", r"\.(?P<to>[bsu](?:
 _CACHED = r"(?:\.(?:nc|ca|cg|cs|cv|lu|wb|wt))*(?:\.v(?P<count>[24]))?\.(?P<to>[bsuf](?:8|16|32|64))"
 _COMPARE = r"(?P<op>eq|ne|lt|le|gt|ge)(?P<order>u?)"
 _SHORT, _NEAR = r"\.(?P<to>bf16x2|bf16)", "call {to} @nvvm.near.{suffix}({wide} %s)"
-_WIDER = tuple(f"call {{wide}} @nvvm.wide.{{suffix}}({{of}} {{{one}}})" for one in "abc")
+_WIDER = tuple(f"call {{wide}} @nvvm.wide.{{suffix}}({{of}} {{{letter}}})" for letter in "abc")
 _CASTS = {
     (True, True): "addrspacecast", (True, False): "ptrtoint", (False, True): "inttoptr",
     (False, False): "bitcast",
@@ -158,7 +158,7 @@ def _rule(opcode: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What an instruction says of itself, and LLVM's; raises ValueError if there is no rule."""
     for pattern, templates in _RULES:
         if found := re.fullmatch(pattern, opcode):
-            return {key: one for key, one in found.groupdict().items() if one}, templates
+            return {key: value for key, value in found.groupdict().items() if value}, templates
     raise ValueError(opcode)
 
 
@@ -195,7 +195,7 @@ class _Body:
             self._add_if(*statement[1:].split(maxsplit=1))
             return
         opcode, _, rest = statement.partition(" ")
-        operands = [one.strip("[]") for one in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^\s,]+", rest)]
+        operands = [o.strip("[]") for o in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^\s,]+", rest)]
         words, templates = _rule(opcode)
         kind = _TYPES[words.get("to", "b32")]
         kind = f"<{words['count']} x {kind}>" if "count" in words else kind
@@ -206,7 +206,7 @@ class _Body:
         words["whole"] = _WHOLE.get(words.get("whole", ""))
         words["longer"] = "zext" if words.get("sign") == "u" else "sext"
         given = operands if opcode.startswith("st.") else operands[1:]
-        words |= {n: _Operand(one, of, self.read) for n, one in zip("abcd", given, strict=False)}
+        words |= {n: _Operand(text, of, self.read) for n, text in zip("abcd", given, strict=False)}
         if opcode.startswith("st."):
             self.lines.append(templates[0].format_map(words))
             return
@@ -227,8 +227,8 @@ class _Body:
             raise ValueError(statement)
         self.add(statement)
         after = self.read(target, kind)
-        one, other = (before, after) if predicate.startswith("!") else (after, before)
-        how = f"select i1 {self.read(predicate.lstrip('!'), 'i1')}, {kind} {one}, {kind} {other}"
+        then, other = (before, after) if predicate.startswith("!") else (after, before)
+        how = f"select i1 {self.read(predicate.lstrip('!'), 'i1')}, {kind} {then}, {kind} {other}"
         self.values[target] = (self.let(how), kind)
 
     def read(self, text: str, kind: str) -> str:
@@ -237,8 +237,8 @@ class _Body:
             parts = text.strip("{} ").replace(",", " ").split()
             part = f"i{8 * size_of(kind) // len(parts)}"
             value, own = "poison", f"<{len(parts)} x {part}>"
-            for number, one in enumerate(parts):
-                element = self.read(one, part)
+            for number, word in enumerate(parts):
+                element = self.read(word, part)
                 value = self.let(f"insertelement {own} {value}, {part} {element}, i32 {number}")
         elif text.startswith("%"):
             value, own = self.let(f"call {kind} @nvvm.read.ptx.sreg.{text[1:]}()"), kind
@@ -260,8 +260,8 @@ class _Body:
         whole = found[0] if found else ""
         if len(found) > 1:
             whole = "poison"
-            for number, (kind, one) in enumerate(zip(kinds, found, strict=True)):
-                whole = self.let(f"insertvalue {result} {whole}, {kind} {one}, {number}")
+            for number, (kind, element) in enumerate(zip(kinds, found, strict=True)):
+                whole = self.let(f"insertvalue {result} {whole}, {kind} {element}, {number}")
         return whole
 
     def _write(self, text: str, value: str, kind: str) -> None:
@@ -274,6 +274,6 @@ class _Body:
             if size_of(whole) != size_of(kind):
                 raise ValueError(text)
             value, kind = self.let(f"bitcast {kind} {value} to {whole}"), whole
-        for number, one in enumerate(parts):
+        for number, name in enumerate(parts):
             element = self.let(f"extractelement {kind} {value}, i32 {number}")
-            self.values[one] = (element, kind.split()[-1].strip(">"))
+            self.values[name] = (element, kind.split()[-1].strip(">"))

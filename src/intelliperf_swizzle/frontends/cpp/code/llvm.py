@@ -118,9 +118,7 @@ def tidy(module: Module, machine: Any) -> None:
 
 def kernels(module: Module) -> list[Function]:
     """The functions that can be launched."""
-    return [
-        one for one in module.functions if not one.is_declaration and " amdgpu_kernel " in head(one)
-    ]
+    return [f for f in module.functions if not f.is_declaration and " amdgpu_kernel " in head(f)]
 
 
 def head(function: Function) -> str:

@@ -54,30 +54,30 @@ def space(value: Value) -> int:
     return int(found[1]) if found else 0
 
 
-def moves(one: Instruction) -> bool:
+def moves(instruction: Instruction) -> bool:
     """Whether a call copies or fills memory."""
-    return MOVES.search(f"@{list(one.operands)[-1].name}(") is not None
+    return MOVES.search(f"@{list(instruction.operands)[-1].name}(") is not None
 
 
-def pointers_of(one: Instruction) -> list[Value]:
+def pointers_of(instruction: Instruction) -> list[Value]:
     """What an access or a copy points to; of a copy, where it writes comes first."""
-    operands = list(one.operands)
-    if one.opcode == "call":
+    operands = list(instruction.operands)
+    if instruction.opcode == "call":
         return [value for value in operands[:2] if str(value.type).startswith("ptr")]
-    return [operands[1 if one.opcode == "store" else 0]]
+    return [operands[1 if instruction.opcode == "store" else 0]]
 
 
-def writes_local(one: Instruction) -> bool:
+def writes_local(op: Instruction) -> bool:
     """Whether it writes shared memory or scratch."""
-    writes = one.opcode in MEMORY[1:] or (one.opcode == "call" and moves(one))
-    return writes and space(pointers_of(one)[0]) in LOCAL
+    writes = op.opcode in MEMORY[1:] or (op.opcode == "call" and moves(op))
+    return writes and space(pointers_of(op)[0]) in LOCAL
 
 
-def read_pointers(one: Instruction) -> list[Value]:
+def read_pointers(op: Instruction) -> list[Value]:
     """Where an instruction reads."""
-    if one.opcode == "call" and moves(one):
-        return pointers_of(one)[1:]
-    return pointers_of(one) if one.opcode in MEMORY and one.opcode != "store" else []
+    if op.opcode == "call" and moves(op):
+        return pointers_of(op)[1:]
+    return pointers_of(op) if op.opcode in MEMORY and op.opcode != "store" else []
 
 
 def place_of(pointer: Value, known: Mapping[int, Instruction]) -> str | int | None:
@@ -103,9 +103,9 @@ def contents(left: Function) -> frozenset[int] | None:
     """The parameters whose buffers hold what decides, of a slice; see `AddressSlice.contents`."""
     parameters, known = values_of(left)
     found: set[int] = set()
-    for one in known.values():
-        reads = one.opcode == "load" or (one.opcode == "call" and moves(one))
-        for pointer in read_pointers(one) if reads else ():
+    for op in known.values():
+        reads = op.opcode == "load" or (op.opcode == "call" and moves(op))
+        for pointer in read_pointers(op) if reads else ():
             bases = set() if space(pointer) in LOCAL else _bases(pointer, parameters, known)
             if bases is None:
                 return None
@@ -197,5 +197,5 @@ def _argument_of(
 def used_parameters(left: Function) -> frozenset[int]:
     """The numbers of the parameters that some instruction reads."""
     _, known = values_of(left)
-    used = {identity(value) for one in known.values() for value in one.operands}
+    used = {identity(value) for instruction in known.values() for value in instruction.operands}
     return frozenset(n for n, argument in enumerate(left.arguments) if identity(argument) in used)

@@ -138,7 +138,7 @@ def host_text(
     def called(name: str) -> set[str]:
         return bodies.keys() & re.findall(r"@([\w.$]+)", bodies[name])
 
-    wholes = {name: "".join(bodies[one] for one in reached([name], called)) for name in bodies}
+    wholes = {name: "".join(bodies[f] for f in reached([name], called)) for name in bodies}
     gpus = {name: found[0] for name, whole in wholes.items() if (found := _FOREIGN.search(whole))}
     for name in gpus:
         text = text.replace(bodies[name], "")
@@ -174,25 +174,23 @@ _TELLING = re.compile(
 
 def _with_places(whole: str, function: llvm.Function) -> Iterator[str]:
     blocks = {llvm.identity(block): list(block.instructions) for block in function.blocks}
-    rows = list(llvm.rows_of(whole, [one for own in blocks.values() for one in own]))
-    telling = {
-        llvm.identity(one) for line, one in rows if one is not None and _TELLING.search(line)
-    }
+    rows = list(llvm.rows_of(whole, [op for own in blocks.values() for op in own]))
+    telling = {llvm.identity(op) for line, op in rows if op is not None and _TELLING.search(line)}
     depths, headers = llvm.order_of(list(function.blocks))
     places: dict[int, tuple[int, int]] = {}  # of instructions: number, how many loops around it
     around: list[tuple[int, str]] = []  # the loops: their first instruction, what is called there
     begins: dict[int, str] = {}
     for block, depth in depths.items():
         number = len(places)
-        places |= {llvm.identity(one): (number + k, depth) for k, one in enumerate(blocks[block])}
+        places |= {llvm.identity(op): (number + k, depth) for k, op in enumerate(blocks[block])}
         if block in headers:
-            first = next(llvm.identity(one) for one in blocks[block] if one.opcode != "phi")
+            first = next(llvm.identity(op) for op in blocks[block] if op.opcode != "phi")
             begin = f"  call void @sw_loop(i32 {number}, i32 {depth - 1})"
             around = [*around[: depth - 1], (first, begin)]
-        if any(llvm.identity(one) in telling for one in blocks[block]):
+        if any(llvm.identity(instruction) in telling for instruction in blocks[block]):
             begins |= dict(around[:depth])
-    for line, one in rows:
-        key = 0 if one is None else llvm.identity(one)
+    for line, instruction in rows:
+        key = 0 if instruction is None else llvm.identity(instruction)
         if key in begins:
             yield begins[key]
         if key in telling:

@@ -75,7 +75,7 @@ def retarget(bitcode: bytes, arch: str) -> bytes:
     """
     module = llvm.parse(bitcode)
     layout = llvm.binding().create_target_data(module.data_layout)
-    sizes = {f"%{one.name}": int(layout.get_abi_size(one)) for one in module.struct_types}
+    sizes = {f"%{struct.name}": int(layout.get_abi_size(struct)) for struct in module.struct_types}
     text = re.sub(r"(?m)^ +call void @llvm\.lifetime\.[^\n]*\n", "", str(module))
     text = llvm.MODULE_HEAD + re.sub(r"(?m)^target [^\n]*\n", "", text)
     text = re.sub(r' ?"target-(?:cpu|features)"="[^"]*"', "", text)
@@ -100,7 +100,7 @@ def _reflected(text: str, arch: str) -> str:
     asked = dict(re.findall(r'(?m)^@([\w.$]+) = [^\n]*c"(__CUDA_\w+)\\00"', text))
     flush = re.search(r'!"nvvm-reflect-ftz", i32 1\}', text) is not None
     known = {"__CUDA_ARCH": 10 * int(re.sub(r"\D", "", arch) or 0), "__CUDA_FTZ": int(flush)}
-    return _REFLECT.sub(lambda one: f"add i32 0, {known.get(asked.get(one[1], ''), 0)}", text)
+    return _REFLECT.sub(lambda found: f"add i32 0, {known.get(asked.get(found[1], ''), 0)}", text)
 
 
 def _called(text: str) -> str:
@@ -120,7 +120,7 @@ def _called(text: str) -> str:
         return f"call {flags}{result} @{name}({arguments})" if known else found[0]
 
     text = _ASSEMBLY.sub(call, text)
-    functions = "".join(one for _, one in made.values() if one)
+    functions = "".join(body for _, body in made.values() if body)
     return text + declarations(functions, text) + functions
 
 

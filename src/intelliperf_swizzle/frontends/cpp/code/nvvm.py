@@ -30,7 +30,7 @@ _DIRECTIONS = {
 }
 """When the nearest float is on the wrong side, and by how much its bits move if it is below zero or
 not."""
-_ATOMICS = {"i": {one: one for one in ("add", "and", "or", "xor")}, "f": {"add": "fadd"}}
+_ATOMICS = {"i": {how: how for how in ("add", "and", "or", "xor")}, "f": {"add": "fadd"}}
 _ATOMICS["i"] |= {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}
 """Of integers and of floats. Clang has one name for the largest of numbers with and without sign:
 these stay unknown."""
@@ -205,8 +205,8 @@ def _bounded() -> Iterator[str]:
             for rounding, (beyond, steps) in _DIRECTIONS.items():
                 yield _define(
                     f"{name}.{rounding}.{suffix}", kind,
-                    ", ".join(f"{kind} %{one}" for one in names),
-                    *(f"%x{one} = fpext {kind} %{one} to {wide}" for one in names),
+                    ", ".join(f"{kind} %{operand}" for operand in names),
+                    *(f"%x{operand} = fpext {kind} %{operand} to {wide}" for operand in names),
                     *(sums if name == "fma" else [f"%exact = {opcode} afn {wide} %xa, %xb"]),
                     f"%near = fptrunc {wide} %exact to {kind}",
                     f"%back = fpext {kind} %near to {wide}",

@@ -78,7 +78,7 @@ class AddressSlice:
             return "-"
         if self.contents is None:
             return "*"
-        words = ("v" if one == memory.VARIABLES else str(one) for one in sorted(self.contents))
+        words = ("v" if p == memory.VARIABLES else str(p) for p in sorted(self.contents))
         return ",".join(words) or "-"
 
 
@@ -140,14 +140,14 @@ def _slice(
     counting: bool = False,
 ) -> AddressSlice:
     draft = _Draft(kernel, debug, executed, counting)
-    others = {one.name: f"inttoptr (i64 {256 * number} to ptr)"
-              for number, one in enumerate(kernel.module.functions, 1)
-              if not one.is_declaration and one.name != kernel.name}  # fmt: skip
-    declared = (f"declare {llvm.signature(one)}" for one in kernel.module.functions
-                if one.name in others)  # fmt: skip
+    others = {function.name: f"inttoptr (i64 {256 * number} to ptr)"
+              for number, function in enumerate(kernel.module.functions, 1)
+              if not function.is_declaration and function.name != kernel.name}  # fmt: skip
+    declared = (f"declare {llvm.signature(function)}" for function in kernel.module.functions
+                if function.name in others)  # fmt: skip
     no_functions = re.sub(r"(?ms)^define .*?^\}\n", "", text)
     lines = "\n".join((no_functions, *draft.edited(), *draft.declarations()))
-    rest = _ADDRESS.sub(lambda one: others.get((one[1] or "").strip('"'), one[0]), lines)
+    rest = _ADDRESS.sub(lambda found: others.get((found[1] or "").strip('"'), found[0]), lines)
     sliced = llvm.parse("\n".join((rest, *declared)))
     machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
@@ -182,9 +182,9 @@ class _Draft:
 
     def __init__(self, kernel: llvm.Function, debug: DebugInfo, executed: bool, counting: bool):
         self._debug, self._executed = debug, executed
-        instructions = [one for block in kernel.blocks for one in block.instructions]
+        instructions = [op for block in kernel.blocks for op in block.instructions]
         self._rows = list(llvm.rows_of(str(kernel), instructions))
-        self._used = {llvm.identity(value) for one in instructions for value in one.operands}
+        self._used = {llvm.identity(value) for op in instructions for value in op.operands}
         self._needed, self._kept = _reached(instructions, executed)
         self._counts = _counts(kernel) if counting else {}
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
@@ -195,10 +195,10 @@ class _Draft:
 
     def edited(self) -> Iterator[str]:
         """Its lines."""
-        for site, (line, one) in enumerate(self._rows):
-            if one is not None and (counts := self._counts.get(llvm.identity(one))):
+        for site, (line, instruction) in enumerate(self._rows):
+            if instruction is not None and (counts := self._counts.get(llvm.identity(instruction))):
                 yield "  call void @sw_count(i32 {}, i32 {}, i32 {})".format(*counts)
-            yield from [line] if one is None else self._edit(line, one, site)
+            yield from [line] if instruction is None else self._edit(line, instruction, site)
 
     def declarations(self) -> Iterator[str]:
         """Of what the lines call."""
@@ -216,30 +216,30 @@ class _Draft:
             return f"{what} decides what is accessed{f' ({place})' if place else ''}"
         return None
 
-    def _edit(self, plain: str, one: llvm.Instruction, site: int) -> Iterable[str]:
+    def _edit(self, plain: str, instruction: llvm.Instruction, site: int) -> Iterable[str]:
         """What stands for an instruction in the slice."""
-        if one.opcode == "fence":
+        if instruction.opcode == "fence":
             return [plain] if self._executed else []
-        if one.opcode in memory.MEMORY:
-            return self._edit_access(plain, one, site)
-        if one.opcode != "call":
+        if instruction.opcode in memory.MEMORY:
+            return self._edit_access(plain, instruction, site)
+        if instruction.opcode != "call":
             return [plain]
         if _ORDERING.search(plain) or "@llvm.assume" in plain:
             return [plain] if self._executed and ".barrier" in plain else []
         if move := memory.MOVES.search(plain):
-            kept = [plain] if llvm.identity(one) in self._kept else []
+            kept = [plain] if llvm.identity(instruction) in self._kept else []
             return [*self._edit_move(plain, move[1], site), *kept]
         if _PLACES.search(plain):
             return [plain]
         if _ASSEMBLY.search(plain):
             self._opaque[site] = ("inline assembly that accesses memory", plain)
-            return [f"  call void @sw_unknown(i32 {site})", *self._poison(plain, one)]
+            return [f"  call void @sw_unknown(i32 {site})", *self._poison(plain, instruction)]
         what = _what_is_opaque(plain)
-        if llvm.identity(one) not in self._needed:
-            return [*self._hidden(plain, site, what), *self._poison(plain, one)]
+        if llvm.identity(instruction) not in self._needed:
+            return [*self._hidden(plain, site, what), *self._poison(plain, instruction)]
         if what is None or (self._executed and what == _OF_A_LANE):
             return [plain]
-        return self._unknown(plain, one, site, what)
+        return self._unknown(plain, instruction, site, what)
 
     def _hidden(self, plain: str, site: int, what: str | None) -> list[str]:
         """What stands for accesses that are in here and cannot be seen: they refuse the slice."""
@@ -255,26 +255,26 @@ class _Draft:
         self._opaque[site] = (what or "", plain)
         return [f"  call void @sw_unknown(i32 {site})"]
 
-    def _edit_access(self, plain: str, one: llvm.Instruction, site: int) -> list[str]:
-        operands = list(one.operands)
-        where = memory.space(operands[1 if one.opcode == "store" else 0])
-        needed = llvm.identity(one) in self._needed
-        after = self._poison(plain, one)
-        if needed and one.opcode != "load":
-            after = self._unknown(plain, one, site, "the result of an atomic")
+    def _edit_access(self, plain: str, instruction: llvm.Instruction, site: int) -> list[str]:
+        operands = list(instruction.operands)
+        where = memory.space(operands[1 if instruction.opcode == "store" else 0])
+        needed = llvm.identity(instruction) in self._needed
+        after = self._poison(plain, instruction)
+        if needed and instruction.opcode != "load":
+            after = self._unknown(plain, instruction, site, "the result of an atomic")
         elif needed and where in memory.LOCAL and not self._executed:
             what = "a value in shared memory" if where == memory.LDS else "a value in scratch"
-            after = self._unknown(plain, one, site, what)
-        elif needed or llvm.identity(one) in self._kept:
+            after = self._unknown(plain, instruction, site, what)
+        elif needed or llvm.identity(instruction) in self._kept:
             after = [plain]
         if where not in memory.GLOBAL:
             return after
-        kind, update = {"load": 0, "store": 1}.get(one.opcode, 2), 0
+        kind, update = {"load": 0, "store": 1}.get(instruction.opcode, 2), 0
         if kind == 2:
-            update = self._update(plain, one)
-        of = one if kind == 0 else operands[0 if kind == 1 else 1]
+            update = self._update(plain, instruction)
+        of = instruction if kind == 0 else operands[0 if kind == 1 else 1]
         self.types[site] = str(of.type)
-        pointer = _pointer(plain, one.opcode)
+        pointer = _pointer(plain, instruction.opcode)
         return [*_touch(plain, pointer, memory.size_of(str(of.type)), kind, update, site), *after]
 
     def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
@@ -290,10 +290,10 @@ class _Draft:
             touched += _touch(plain, pointer, int(size), kind, 0, site)
         return touched
 
-    def _update(self, plain: str, one: llvm.Instruction) -> int:
+    def _update(self, plain: str, instruction: llvm.Instruction) -> int:
         """The number of an atomic operation, and in bit 0 whether its answer is used."""
         found = re.search(r"atomicrmw (?:volatile )?(\w+)", plain)
-        operand = list(one.operands)[1]
+        operand = list(instruction.operands)[1]
         uniform = operand.is_constant or operand.value_kind == llvm.binding().ValueKind.argument
         name, how = "xchg", found[1] if found and not _NARROW.search(plain) else ""
         if how in _COMMUTING:
@@ -302,22 +302,22 @@ class _Draft:
             name = f"{how} {operand.type} to {str(operand).split()[-1]}"
         if name not in self.updates:
             self.updates.append(name)
-        used = llvm.identity(one) in self._used
+        used = llvm.identity(instruction) in self._used
         self.ordered |= used or name == "xchg" or len(self.updates) > 2
         return self.updates.index(name) << 1 | int(used)
 
-    def _unknown(self, plain: str, one: llvm.Instruction, site: int, what: str) -> list[str]:
+    def _unknown(self, plain: str, op: llvm.Instruction, site: int, what: str) -> list[str]:
         """A value that must not be left when LLVM is done."""
         self._opaque[site] = (what, plain)
-        kind = str(one.type)
+        kind = str(op.type)
         name = next((n for n, known in self._returned.items() if known == kind), None)
         name = name or f"sw_opaque.{len(self._returned)}"
         self._returned[name] = kind
         return [f"  {_result(plain)} = call {kind} @{name}(i32 {site})"]
 
-    def _poison(self, plain: str, one: llvm.Instruction) -> list[str]:
+    def _poison(self, plain: str, instruction: llvm.Instruction) -> list[str]:
         result = _result(plain)
-        return [f"  {result} = freeze {one.type} poison"] if result else []
+        return [f"  {result} = freeze {instruction.type} poison"] if result else []
 
 
 _ONLY = "nounwind willreturn memory(inaccessiblemem: readwrite)"
@@ -347,16 +347,16 @@ def _reached(instructions: list[llvm.Instruction], executed: bool) -> tuple[set[
     known = {llvm.identity(instruction): instruction for instruction in instructions}
     writers: dict[str | int | None, list[llvm.Instruction]] = {}
     todo: list[llvm.Value] = []
-    for one in instructions:
-        if one.opcode in memory.MEMORY:
-            address = memory.pointers_of(one)[0]
+    for op in instructions:
+        if op.opcode in memory.MEMORY:
+            address = memory.pointers_of(op)[0]
             todo += [address] if memory.space(address) in memory.GLOBAL else []
-        elif one.opcode in ("br", "switch"):
-            todo += list(one.operands)[:1]
-        elif one.opcode == "call" and memory.moves(one):
-            todo += one.operands
-        if executed and memory.writes_local(one):
-            writers.setdefault(memory.place_of(memory.pointers_of(one)[0], known), []).append(one)
+        elif op.opcode in ("br", "switch"):
+            todo += list(op.operands)[:1]
+        elif op.opcode == "call" and memory.moves(op):
+            todo += op.operands
+        if executed and memory.writes_local(op):
+            writers.setdefault(memory.place_of(memory.pointers_of(op)[0], known), []).append(op)
     found: set[int] = set()
     kept: set[int] = set()
     while todo:
@@ -366,9 +366,9 @@ def _reached(instructions: list[llvm.Instruction], executed: bool) -> tuple[set[
         found.add(key)
         reading = [known[key]]
         while reading:
-            one = reading.pop()
-            todo += one.operands
-            for pointer in memory.read_pointers(one):
+            op = reading.pop()
+            todo += op.operands
+            for pointer in memory.read_pointers(op):
                 place = (
                     memory.place_of(pointer, known) if memory.space(pointer) in memory.LOCAL else ""
                 )
@@ -442,6 +442,6 @@ def conflicts(
     """
     calls = re.findall(r"@sw_touch\((.*), i32 \d+, i32 (\d+)\)(.*)", sliced.text)
     of = {int(site): {place, line or place} for place, site, line in calls}
-    known = set[str]().union(*(of[one] for one in made if one is not None))
-    names = {f"{symbol}:{one}": of[one] for one in sliced.conflicting}
+    known = set[str]().union(*(of[site] for site in made if site is not None))
+    names = {f"{symbol}:{site}": of[site] for site in sliced.conflicting}
     return frozenset(names), frozenset(name for name in names if known.isdisjoint(names[name]))

@@ -76,8 +76,8 @@ class DebugInfo:
             copy: of it, that was built.
         """
         functions: dict[str, SourceFunction] = {}
-        for one in (symbol, *reached):
-            function = self._read(one, project, copy, always=one == symbol)
+        for name in (symbol, *reached):
+            function = self._read(name, project, copy, always=name == symbol)
             if function is not None:
                 functions.setdefault(function.name, function)
         entry = self.function(symbol)

@@ -164,9 +164,9 @@ def _moved_settings(place: Path, root: Path) -> Iterator[str]:
 
     def included(file: Path) -> list[Path]:
         named = re.findall(r"(?m)^-?include[ \t]+(\S+)", file.read_text("utf-8", "replace"))
-        return [one for name in named if (one := file.parent / name).is_file()]
+        return [makefile for name in named if (makefile := file.parent / name).is_file()]
 
-    begin = (one for kind in _MAKEFILES for one in place.rglob(kind) if one.is_file())
+    begin = (file for kind in _MAKEFILES for file in place.rglob(kind) if file.is_file())
     for file in reached(begin, included):
         for name, rest in _VENDORS_PLACE.findall(file.read_text("utf-8", "replace")):
             yield f" {name}={root}{rest}"
@@ -190,7 +190,7 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     whole = re.search(rf"(/\S+/{compiler}): (?:No such file|not found)", said)
     package = _install(wanted, name)
     deeper = toolchain.root.glob(f"include/*/{wanted}") if re.fullmatch(r"\w+\.h", wanted) else ()
-    here = next((one.relative_to(toolchain.root / "include") for one in deeper), None)
+    here = next((header.relative_to(toolchain.root / "include") for header in deeper), None)
     managed = re.search(r"(\S+:\d+):\d+: note: host variable declared here\n.*__managed__", said)
     if managed:
         hint = f"{managed[1]}: clang knows no managed variables of CUDA; use cudaMallocManaged"
@@ -224,20 +224,18 @@ _MISSING = re.compile(
 """A header or a library that is not there, in the words of compilers, linkers and CMake."""
 _PACKAGES = {
     "CUDA": {
-        "cublas": "nvidia-cublas", "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl",
-        "cuda/std/": "nvidia-cuda-cccl", "curand": "nvidia-curand", "cusparse": "nvidia-cusparse",
-        "cufft": "nvidia-cufft", "cusolver": "nvidia-cusolver", "cudnn": "nvidia-cudnn-cu13",
-        "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx", "nvToolsExt": "nvidia-nvtx",
-        "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
+        "cublas": "nvidia-cublas (0.5 GB)", "cudnn": "nvidia-cudnn-cu13 (0.5 GB)",
+        "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl", "cuda/std/": "nvidia-cuda-cccl",
+        "curand": "nvidia-curand", "cusparse": "nvidia-cusparse", "cufft": "nvidia-cufft",
+        "cusolver": "nvidia-cusolver", "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx",
+        "nvToolsExt": "nvidia-nvtx", "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
     },
     "HIP": {
-        "thrust/": "rocthrust-dev", "hipcub/": "hipcub-dev", "rocprim/": "rocprim-dev",
-        "cub/": "hipcub-dev", "rocblas": "rocblas-dev", "hipblas": "hipblas-dev",
-        "rocrand": "rocrand-dev", "hiprand": "hiprand-dev", "rocfft": "rocfft-dev",
-        "hipfft": "hipfft-dev", "rocsparse": "rocsparse-dev", "hipsparse": "hipsparse-dev",
-        "rocsolver": "rocsolver-dev", "hipsolver": "hipsolver-dev", "rccl": "rccl-dev",
-        "hip/": "hip-dev", "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev",
-        "ck/": "composablekernel-dev",
+        "thrust/": "rocthrust", "cub/": "hipcub", "miopen": "miopen-hip", "ck/": "composablekernel",
+        **{one: one.rstrip("/") for one in (
+            "hip/", "hipcub", "rocprim", "rocwmma", "rccl", "rocblas", "hipblas", "rocrand",
+            "hiprand", "rocfft", "hipfft", "rocsparse", "hipsparse", "rocsolver", "hipsolver",
+        )},
     },
 }  # fmt: skip
 """Packages with headers, of the Python package index for CUDA and of ROCm's repository for HIP, by
@@ -248,10 +246,10 @@ def _install(header: str, language: str) -> str | None:
     """The command that installs a vendor's header or library; None if it is not known whose."""
     known = _PACKAGES[language].items()
     names = (header, header.rpartition("/")[2])  # `rocblas/rocblas.h`
-    package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
+    package = next((p for begin, p in known for name in names if name.startswith(begin)), None)
     if package is None or language == "CUDA":
         return package and f"pip install {package}"
-    return f"sudo apt install {package} hipcc, from ROCm's repository; add /opt/rocm/bin to PATH"
+    return f"sudo apt install {package}-dev hipcc, of ROCm's repository; add /opt/rocm/bin to PATH"
 
 
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip", ".hh", ".inl", ".inc")
@@ -271,9 +269,9 @@ def device_files(command: Sequence[str], place: Path, language: str, *, below: b
     """
     found = list(programs_of(command, place, language))
     if below:
-        alone = any(".interp" in binaries.section_names(one) for one in found)
+        alone = any(".interp" in binaries.section_names(file) for file in found)
         built = sorted(built_files(place, language))
-        others = (one.resolve() for one in built if _is_linked(one))
+        others = (file.resolve() for file in built if _is_linked(file))
         found += (
             other for other in others if not alone or ".interp" not in binaries.section_names(other)
         )
@@ -306,12 +304,12 @@ def _read(files: Sequence[Path], arch: str) -> tuple[list[binaries.CodeObject], 
     without: set[str] = set()
     for file in files:
         found = binaries.read_code_objects(file)
-        kept = [one for one in found if one.bitcode]
+        kept = [code for code in found if code.bitcode]
         if len(kept) < len(found):
             without.add(file.name)
-        archs = list(dict.fromkeys(one.arch for one in kept))
+        archs = list(dict.fromkeys(code.arch for code in kept))
         chosen = arch if arch in archs else archs[0] if archs else ""
-        objects += [one for one in kept if one.arch == chosen]
+        objects += [code for code in kept if code.arch == chosen]
     return objects, without
 
 
@@ -319,7 +317,7 @@ def _forget_builds_without_bitcode(copy: Path) -> None:
     """Removes what was built without bitcode, so that it is built again."""
     for file in built_files(copy):
         try:
-            stale = not all(one.bitcode for one in binaries.read_code_objects(file))
+            stale = not all(code.bitcode for code in binaries.read_code_objects(file))
         except BuildError:
             stale = True
         if stale:

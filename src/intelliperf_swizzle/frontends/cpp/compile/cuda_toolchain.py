@@ -49,8 +49,8 @@ class CudaToolchain(toolchain.Toolchain):
         root = str(self.root)
         headers = map(str, toolchain.packages("include", "include/cccl"))
         path = {
-            name: os.pathsep.join(filter(None, (one, environment.get(name))))
-            for name, one in (
+            name: os.pathsep.join(filter(None, (ours, environment.get(name))))
+            for name, ours in (
                 ("PATH", f"{root}/bin"),
                 ("CPATH", os.pathsep.join((f"{root}/include", *headers))),
                 ("LIBRARY_PATH", f"{root}/lib"),
@@ -92,9 +92,9 @@ class CudaToolchain(toolchain.Toolchain):
             "CUDA", clang, toolchain.RUNTIME / "cuda.cpp", root / "lib" / soname
         )
         links = dict.fromkeys(("libcudart.so", "libcuda.so", "libcuda.so.1"), Path(soname))
-        libraries = [one for one in toolchain.packages("lib/lib*.so.*") if "cudart" not in one.name]
-        links |= {f"{one.name.partition('.so')[0]}.so": one for one in libraries}
-        for name, library in (links | {one.name: one for one in libraries}).items():
+        libraries = [f for f in toolchain.packages("lib/lib*.so.*") if "cudart" not in f.name]
+        links |= {f"{file.name.partition('.so')[0]}.so": file for file in libraries}
+        for name, library in (links | {file.name: file for file in libraries}).items():
             (root / "lib" / name).symlink_to(library)
         (root / "lib" / "libcudart_static.a").write_text("INPUT(-lcudart)\n", encoding="utf-8")
         (root / "lib" / "libcudadevrt.a").write_bytes(b"!<arch>\n")
@@ -112,7 +112,7 @@ def _toolkits(environment: Mapping[str, str]) -> Iterator[Path]:
 
 def _libdevice(folder: Path) -> Path | None:
     places = (folder / place / "libdevice.10.bc" for place in ("nvvm/libdevice", "lib"))
-    return next((one for one in places if one.is_file()), None)
+    return next((place for place in places if place.is_file()), None)
 
 
 # --- what kernels take ----------------------------------------------------------------------------
@@ -142,8 +142,8 @@ def read_kernels(bitcode: bytes, arch: str, retargeted: llvm.Module) -> dict[str
     machine = llvm.optimise(module, "nvptx64-nvidia-cuda", arch, level=3, features=_VERSION)
     used = _resources(machine.emit_assembly(module), arch)
     return {
-        one.name: KernelCode(one.name, _parameters(one, retargeted), *used[one.name], 32)
-        for one in llvm.kernels(retargeted)
+        k.name: KernelCode(k.name, _parameters(k, retargeted), *used[k.name], 32)
+        for k in llvm.kernels(retargeted)
     }
 
 

@@ -104,7 +104,7 @@ def _library_folders(environment: Mapping[str, str]) -> list[str]:
     """Where nvcc links libraries from, which is not always where they are looked for later."""
     said = _output(["nvcc", "--dryrun", "-x", "cu", os.devnull, "-o", "a.out"], environment)
     named = dict.fromkeys(re.findall(r'"-L([^"]+)"', said))
-    return [str(Path(one).resolve()) for one in named if not one.endswith("/stubs")]
+    return [str(Path(folder).resolve()) for folder in named if not folder.endswith("/stubs")]
 
 
 def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:

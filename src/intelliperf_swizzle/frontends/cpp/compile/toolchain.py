@@ -121,7 +121,7 @@ class Toolchain:
             if built.exit_code != 0:
                 errors = [line for line in built.output.splitlines() if "error" in line]
                 return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
-            if not all(one.bitcode for one in read_code_objects(program)):
+            if not all(code.bitcode for code in read_code_objects(program)):
                 how = " with -fembed-bitcode" if language == "HIP" else ""
                 return f"it keeps no device bitcode{how}"
         return None
@@ -177,9 +177,9 @@ class HipToolchain(Toolchain):
                 if not (root / folder / header.name).exists():
                     (root / folder / header.name).symlink_to(header)
         hip = root / "include" / "hip"
-        made = {one.name: one.read_text("utf-8") for one in RUNTIME.glob("hip_*.h")}
+        made = {header.name: header.read_text("utf-8") for header in RUNTIME.glob("hip_*.h")}
         made["hip_bf16.h"] = "#include <hip/hip_fp16.h>\n"
-        for name in made.keys() - {one.name for one in hip.iterdir()}:
+        for name in made.keys() - {file.name for file in hip.iterdir()}:
             (hip / name).write_text(made[name], encoding="utf-8")
         for package in ("hip-lang", "hip"):  # of CMake: its language HIP, and `find_package(hip)`
             (root / "lib" / "cmake" / package).mkdir(parents=True)
@@ -318,8 +318,8 @@ def _small_modules() -> Iterator[tuple[str, bytes]]:
         yield name, assemble(MODULE_HEAD)
 
     def constants(name: str, **values: str) -> tuple[str, bytes]:
-        rows = (f"@__oclc_{one} = linkonce_odr hidden addrspace(4) constant {value}\n"
-                for one, value in values.items())  # fmt: skip
+        rows = (f"@__oclc_{variable} = linkonce_odr hidden addrspace(4) constant {value}\n"
+                for variable, value in values.items())  # fmt: skip
         return name, assemble(MODULE_HEAD + "".join(rows))
 
     for version in (500, 600):

@@ -105,7 +105,7 @@ def read_kernels(folder: Path) -> dict[str, tuple[Path, DeviceKernel]]:
 
 def refuse_shared_names(recording: Path) -> None:
     """Raises CaptureError if two kernels or variables have a name: a GPU run knows them by it."""
-    if any(OF in (recording / one).read_text("utf-8") for one in ("kernels.txt", "globals.txt")):
+    if any(OF in (recording / name).read_text("utf-8") for name in ("kernels.txt", "globals.txt")):
         raise CaptureError("two files have kernels or device variables of one name")
 
 
@@ -165,7 +165,7 @@ class _Preparation:
         own = self._own_names(as_written, f"{re.sub(r'[^a-zA-Z0-9]', '_', code.file.name)}"
                               f".{code.number}{part}")  # fmt: skip
         if own:
-            codes = {own.get(n, n): replace(one, symbol=own.get(n, n)) for n, one in codes.items()}
+            codes = {own.get(n, n): replace(k, symbol=own.get(n, n)) for n, k in codes.items()}
             named = re.compile(rf"(?<=[@$])(?:{'|'.join(map(re.escape, own))})(?![\w.$])")
             as_written = named.sub(lambda name: own[name[0]], as_written)
         whole = DebugInfo(as_written)
@@ -174,7 +174,7 @@ class _Preparation:
         text = str(module)
         debug = DebugInfo(text)
         variables = self._place(module, text)
-        new = [one for one in llvm.kernels(module) if one.name not in self._kernels]
+        new = [function for function in llvm.kernels(module) if function.name not in self._kernels]
         for kernel in new:
             try:
                 if unfit := nvptx.unfit(kernel):

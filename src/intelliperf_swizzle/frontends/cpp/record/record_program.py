@@ -70,7 +70,7 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> nouns.Capture:
     launches = tuple(_launches(journal, kernels, folder, ending.exit_code == 0))
     if not launches:
         files = programs_of(program.command, program.folder, tools.language)
-        called = {name.decode() for one in files for name in _OF_GPU.findall(one.read_bytes())}
+        called = {name.decode() for file in files for name in _OF_GPU.findall(file.read_bytes())}
         raise _no_launch(tools, journal, ending, sorted(called))
     return nouns.Capture(
         launches=launches,
@@ -79,8 +79,8 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> nouns.Capture:
         seconds=time.monotonic() - begun,
         notes=(*program.notes, *journal.notes, *_computed(journal, kernels)),
         cautions=(
-            *ending.cautions(all(one["computed"] for one in journal.ran.values())),
-            *(f"a launch of {one} was not recorded: it has no bitcode" for one in journal.refused),
+            *ending.cautions(all(ran["computed"] for ran in journal.ran.values())),
+            *(f"a launch of {n} was not recorded: it has no bitcode" for n in journal.refused),
         ),
         last_lines=ending.last_lines,
         folder=folder,
@@ -193,14 +193,14 @@ def _launches(
             ordinal=len(launches),
         )
         part = re.compile(rf"(?<!\d){len(launch.kernel)}{re.escape(launch.kernel)}")
-        refused = any(one == launch.kernel or part.search(one) for one in journal.refused)
+        refused = any(name == launch.kernel or part.search(name) for name in journal.refused)
         if refused or not whole:
             hidden = kernel.slice.contents is None or VARIABLES in kernel.slice.contents
             others = (nouns.NOT_RECORDED,) if refused or hidden else tuple(dict(launch.tensors()))
             launch = replace(launch, varying=others)
         nouns.save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
-        values = [_masked(one, event["buffers"]) for one in event["arguments"]]
+        values = [_masked(argument, event["buffers"]) for argument in event["arguments"]]
         keys.append((event["key"], journal.indices[event["key"]], values))
     (folder / device_code.KEYS).write_text(json.dumps(keys), "utf-8")
     return launches

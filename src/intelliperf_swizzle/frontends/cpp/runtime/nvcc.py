@@ -99,7 +99,7 @@ def main(words: list[str]) -> int:
         return 0
     if {"-v", "--verbose", "--dryrun", "-dryrun"} & set(words):
         tell_parts(words)
-    given = (shlex.split(os.environ.get(f"NVCC_{one}_FLAGS", "")) for one in ("PREPEND", "APPEND"))
+    given = (shlex.split(os.environ.get(f"NVCC_{p}_FLAGS", "")) for p in ("PREPEND", "APPEND"))
     before, after = given
     asked = read([*before, *words, *after])
     if not asked.inputs and not asked.linked:
@@ -113,7 +113,7 @@ def main_of_clang(words: list[str]) -> int:
     """The same in clang's words; what is not CUDA it compiles as ever."""
     asked = read(words, of_clang=True)
     levels = [word for word in asked.host if re.fullmatch(r"-O\w*", word)]
-    asked.device = [*(levels[-1:] or ["-O0"]), *(one for one in asked.host if one[:2] == "-f")]
+    asked.device = [*(levels[-1:] or ["-O0"]), *(word for word in asked.host if word[:2] == "-f")]
     linking = asked.phase == "program" and not {"-S", "-fsyntax-only"} & set(words)
     runtime = [f"-L{ROOT / 'lib64'}"] if linking and (asked.inputs or asked.linked) else []
     if any(is_cuda(asked, source) for source in asked.inputs):
@@ -145,7 +145,7 @@ def read(words: list[str], *, of_clang: bool = False) -> Asked:
             word = re.sub(r"^--(?=\w)", "-", word)
         name, equals, value = word.partition("=")
         name = ALIASES.get(name, name)
-        joined = next((one for one in JOINED if name.startswith(one) and name != one), None)
+        joined = next((o for o in JOINED if name.startswith(o) and name != o), None)
         if word in PHASES:
             asked.phase = PHASES[word]
             asked.host += [name] if asked.phase == "host" else []
@@ -178,12 +178,12 @@ def take(asked: Asked, name: str, value: str, left: list[str]) -> None:
     elif name == "-optf":
         left[:0] = shlex.split(Path(value).read_text())
     elif name in ("-arch", "-gencode", "-code", "--cuda-gpu-arch", "--offload-arch"):
-        asked.architectures += [int(one) for one in re.findall(r"(?:sm|compute)_(\d+)", value)]
+        asked.architectures += [int(n) for n in re.findall(r"(?:sm|compute)_(\d+)", value)]
     elif name in ("-Xcompiler", "-Xlinker"):
-        parts = [part for one in shlex.split(value) for part in one.split(",") if part]
+        parts = [part for word in shlex.split(value) for part in word.split(",") if part]
         asked.host += parts if name == "-Xcompiler" else []
-        linked = [one for one in parts if not one.startswith(("-W", "-O"))]
-        asked.linked += linked if name == "-Xcompiler" else [f"-Wl,{one}" for one in parts]
+        linked = [part for part in parts if not part.startswith(("-W", "-O"))]
+        asked.linked += linked if name == "-Xcompiler" else [f"-Wl,{part}" for part in parts]
     elif name in ("-L", "-l"):
         asked.linked.append(name + value)
     elif name == "-O":
@@ -269,7 +269,7 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
     if asked.phase == "host":
         return subprocess.call([*common, "--cuda-host-only", *asked.host, source, *to])
     # CUDA 13 knows none before 75
-    architecture = max(75, *([one for one in asked.architectures if one <= NEWEST] or [NEWEST]))
+    architecture = max(75, *([n for n in asked.architectures if n <= NEWEST] or [NEWEST]))
     # in the names of CUB's kernels; clang's own is the oldest
     common += ["-U__CUDA_ARCH_LIST__", f"-D__CUDA_ARCH_LIST__={10 * architecture}"]
     status = subprocess.call([

@@ -38,10 +38,10 @@ def resize(launch: Launch, counts: Callable[[int], Iterable[int]]) -> list[Launc
     block = launch.options["block"]
     own = dict.fromkeys((*block, math.prod(block)))
     literals = re.findall(r"(?<![\w.])\d+(?![\w.])", kernel.instance + launch.source.entry.text)
-    more = [extent * each for each in _TILES for extent in own]
+    more = [extent * tiles for tiles in _TILES for extent in own]
     blocks = dict.fromkeys((*own, *map(int, literals), *more))
-    made = scale_launch(launch, counts, [one for one in blocks if one > 1])
-    return [_with_memory(one, launch) for one in made]
+    made = scale_launch(launch, counts, [n for n in blocks if n > 1])
+    return [_with_memory(resized, launch) for resized in made]
 
 
 def _with_memory(made: Launch, launch: Launch) -> Launch:
@@ -52,8 +52,8 @@ def _with_memory(made: Launch, launch: Launch) -> Launch:
     )
     passed = {view.storage for _, view in launch.tensors()}
     addresses, storages = [*launch.options["addresses"]], dict(launch.storages)
-    stay = [addresses[one] + storages[one].bytes for one in storages if one not in passed]
-    free = max((min(addresses[one] for one in passed), *stay)) if passed else 0
+    stay = [addresses[n] + storages[n].bytes for n in storages if n not in passed]
+    free = max((min(addresses[number] for number in passed), *stay)) if passed else 0
     for number in sorted(passed, key=addresses.__getitem__):
         free = -(-free // _GRANULE) * _GRANULE
         addresses[number], size = free, storages[number].bytes * growth

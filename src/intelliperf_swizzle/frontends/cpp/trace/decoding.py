@@ -34,6 +34,10 @@ class UnknownStepError(Exception):
         self.what, self.text = what, text
 
 
+class WaitsError(UnknownStepError):
+    """A loop ends when something else writes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """An instruction that needs no more of LLVM."""
@@ -132,27 +136,27 @@ def folds(program: Program, sites: Collection[int]) -> dict[int, Fold]:
     steps = {step.id: step for block in program.steps.values() for step in block}
     decided = _deciding(program)
     before = {
-        key: [one for one in (*step.operands, *step.incoming.values(), *decided.get(key, ()))
-              if isinstance(one, int) and one in steps]
+        key: [o for o in (*step.operands, *step.incoming.values(), *decided.get(key, ()))
+              if isinstance(o, int) and o in steps]
         for key, step in steps.items()
     }  # fmt: skip
     readers: dict[int, list[int]] = {}
     for key, values in before.items():
-        for one in values:
-            readers.setdefault(one, []).append(key)
+        for operand in values:
+            readers.setdefault(operand, []).append(key)
     numbers = [key for key, step in steps.items() if ".workgroup.id." in step.how]
     own = reached(numbers, lambda key: readers.get(key, ()))
-    ends = [one.id for one in steps.values() if one.how == "sw_touch"
-            and isinstance(site := one.operands[4], Sum) and site.c in sites]  # fmt: skip
-    leading = reached((one for end in ends for one in before[end]), before.__getitem__)
+    ends = [step.id for step in steps.values() if step.how == "sw_touch"
+            and isinstance(site := step.operands[4], Sum) and site.c in sites]  # fmt: skip
+    leading = reached((operand for end in ends for operand in before[end]), before.__getitem__)
     found = {key: _fold(steps[key], steps, own) for key in leading if key in own}
     return {key: fold for key, fold in found.items() if fold is not None}
 
 
 def _fold(step: Step, steps: Mapping[int, Step], own: Collection[int]) -> Fold | None:
-    mine = [one for one in dict.fromkeys(step.operands) if isinstance(one, int) and one in own]
+    mine = [o for o in dict.fromkeys(step.operands) if isinstance(o, int) and o in own]
     if step.opcode == "icmp":  # sizes are compared at all sizes
-        fixed = len(mine) > 1 or any(isinstance(one, Sum) for one in step.operands)
+        fixed = len(mine) > 1 or any(isinstance(operand, Sum) for operand in step.operands)
         return Fold(step.operands, (0, 0)) if fixed else None
     if (step.bits == 1 and not step.lanes) or (step.opcode == "trunc" and step.bits >= 32):
         return None
@@ -163,9 +167,9 @@ def _fold(step: Step, steps: Mapping[int, Step], own: Collection[int]) -> Fold |
     if len(mine) == 2 and step.opcode in _SUMS and not together:
         strides, (a, b) = step.strides or (1,), map(step.operands.index, mine)
         units, sizes = (strides[-1], *strides), (1, *strides)
-        multiples = (_multiple(one, other, steps, own) for one, other in (mine, mine[::-1]))
+        multiples = (_multiple(operand, other, steps, own) for operand, other in (mine, mine[::-1]))
         scales = ((units[a], sizes[b]), (units[b], sizes[a]))
-        sides = (-(-of * one // other) for of, (one, other) in zip(multiples, scales, strict=True))
+        sides = (-(-m * unit // size) for m, (unit, size) in zip(multiples, scales, strict=True))
         return Fold(tuple(mine), tuple(sides))
     together |= len(mine) > 1 and step.opcode in (*_SUMS, *_ALONE)
     number = ".workgroup.id." in step.how
@@ -178,12 +182,12 @@ def _multiple(
     """The constant of which a workgroup's number is a multiple, if the other one is not bounded."""
     last = ("mul", "shl", "load", "call")
     made = reached([value], lambda key: () if steps[key].opcode in last else [
-        one for one in (*steps[key].operands, *steps[key].incoming.values()) if one in own
+        o for o in (*steps[key].operands, *steps[key].incoming.values()) if o in own
     ])  # fmt: skip
     times = [
-        (one.c if step.opcode == "mul" else 1 << one.c) if isinstance(one, Sum) else 0
+        (operand.c if step.opcode == "mul" else 1 << operand.c) if isinstance(operand, Sum) else 0
         for step in (steps[key] for key in made if isinstance(key, int))
-        for one in (step.operands[-1:] if step.opcode in ("mul", "shl") else ())
+        for operand in (step.operands[-1:] if step.opcode in ("mul", "shl") else ())
     ]
     return 0 if _is_bounded(other, steps) else math.gcd(*times)
 
@@ -195,7 +199,7 @@ def _is_bounded(value: Number | int, steps: Mapping[int, Step]) -> bool:
         return not isinstance(value, int) or (step is not None and ".workitem.id." in step.how)
     kind = step.opcode[1:]
     operands = step.operands[kind == "rem" : 1 if kind in ("div", "shr") else None]
-    return (any if step.opcode == "and" else all)(_is_bounded(one, steps) for one in operands)
+    return (any if step.opcode == "and" else all)(_is_bounded(o, steps) for o in operands)
 
 
 def _deciding(program: Program) -> dict[int, list[Number | int]]:
@@ -207,13 +211,13 @@ def _deciding(program: Program) -> dict[int, list[Number | int]]:
     over: dict[int, set[int]] = {}
     found: dict[int, list[Number | int]] = {}
     for block in sorted(program.steps, key=program.order.__getitem__):
-        around = [over[one] for one in ways[block] if one in over]
+        around = [over[way] for way in ways[block] if way in over]
         begin = set.intersection(*around) if around else set()
         over[block] = {block} | begin
-        inside = reached(ways[block], lambda one: () if one in begin else ways[one])  # noqa: B023
+        inside = reached(ways[block], lambda way: () if way in begin else ways[way])  # noqa: B023
         ends = [program.steps[block][-1] for block in inside]
         asked = [end.operands[0] for end in ends if len(end.targets) > 1]
-        found |= {one.id: asked for one in program.steps[block] if one.opcode == "phi"}
+        found |= {step.id: asked for step in program.steps[block] if step.opcode == "phi"}
     return found
 
 
@@ -223,40 +227,40 @@ class _TermDecoder:
         self._layout = llvm.binding().create_target_data(module.data_layout)
         self._structures = {struct_type.name: struct_type for struct_type in module.struct_types}
 
-    def step(self, one: llvm.Instruction) -> Step:
+    def step(self, op: llvm.Instruction) -> Step:
         """An instruction."""
-        text = str(one).strip()
-        values = list(one.operands)
-        kind = str(one.type)
+        text = str(op).strip()
+        values = list(op.operands)
+        kind = str(op.type)
         vector = re.match(r"<(\d+) x (.+)>$", kind)
         element = vector[2] if vector else kind
-        if (element in _FLOATS and one.opcode != "load") or one.opcode in _OF_FLOATS:
+        if (element in _FLOATS and op.opcode != "load") or op.opcode in _OF_FLOATS:
             raise UnknownStepError("floating-point arithmetic", text)
         known: dict[str, Any] = {"lanes": int(vector[1]) if vector else 0}
         operands = tuple(self._operand(o) for o in values if not llvm.is_block(o))
-        if one.opcode == "phi":
-            blocks = (llvm.identity(block) for block in one.incoming_blocks)
+        if op.opcode == "phi":
+            blocks = (llvm.identity(block) for block in op.incoming_blocks)
             known["incoming"] = dict(zip(blocks, operands, strict=True))
-        elif one.opcode in ("icmp", "zext", "sext", "trunc", "bitcast"):
+        elif op.opcode in ("icmp", "zext", "sext", "trunc", "bitcast"):
             found = re.search(r"icmp (?:samesign )?(\w+)", text)
             known["how"] = found[1] if found else ""
             known["source_bits"] = _bits(_element(values[0]))
-        elif one.opcode == "getelementptr":
+        elif op.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
             found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
             known["strides"] = self._strides(found[1] if found else "", len(operands) - 2)
-        elif one.opcode == "call":
+        elif op.opcode == "call":
             found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
             known["how"] = found[1] if found else "a pointer to a function"
-        elif one.opcode == "load":
+        elif op.opcode == "load":
             known["bytes"] = size_of(element)
-        elif one.opcode == "br":
+        elif op.opcode == "br":
             known["targets"] = tuple(llvm.identity(o) for o in values if llvm.is_block(o))
-        elif one.opcode == "or":
+        elif op.opcode == "or":
             known["how"] = "disjoint" if " disjoint " in text else ""
-        elif one.opcode == "shufflevector":
+        elif op.opcode == "shufflevector":
             known["how"] = _shuffle(text)
-        return Step(one.opcode, llvm.identity(one), operands, _bits(element), text, **known)
+        return Step(op.opcode, llvm.identity(op), operands, _bits(element), text, **known)
 
     def _operand(self, value: llvm.Value) -> Number | int:
         kinds = llvm.binding().ValueKind

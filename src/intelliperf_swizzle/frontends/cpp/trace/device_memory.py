@@ -77,7 +77,7 @@ class DeviceMemory:
 
     def read_one(self, address: int, count: int) -> int:
         """The signed number of so many bytes at an address, of an argument or from there on."""
-        begin = max(one for one in self._small if one <= address)
+        begin = max(start for start in self._small if start <= address)
         data = self._small[begin][address - begin : address - begin + count]
         return int.from_bytes(data, "little", signed=True)
 
@@ -127,7 +127,7 @@ def _hidden(grid: Grid, block: Grid) -> tuple[bytes, bytes]:
     implicit[:12] = np.array(grid, np.uint32).view(np.uint8)
     implicit[12:18] = np.array(block, np.uint16).view(np.uint8)
     implicit[64:66] = np.array([3], np.uint16).view(np.uint8)
-    threads = [blocks * each for blocks, each in zip(grid, block, strict=True)]
+    threads = [blocks * extent for blocks, extent in zip(grid, block, strict=True)]
     dispatch[4:10] = np.array(block, np.uint16).view(np.uint8)
     dispatch[12:24] = np.array(threads, np.uint32).view(np.uint8)
     return implicit.tobytes(), dispatch.tobytes()

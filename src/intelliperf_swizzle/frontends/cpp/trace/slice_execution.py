@@ -80,18 +80,18 @@ class SliceExecution:
         entry, shared = self._compile(kernel)
         held = [buffer for buffer in buffers if buffer.contents is not None]
         self.read: dict[int, UInt8Array] = {
-            one.begin: np.zeros(-(-one.bytes // SECTOR_BYTES), np.uint8) for one in held
+            buffer.begin: np.zeros(-(-buffer.bytes // SECTOR_BYTES), np.uint8) for buffer in held
         }
-        contents = [np.ascontiguousarray(one.contents) for one in held]
-        self._arguments = [ctypes.create_string_buffer(one, len(one)) for one in arguments]
-        self._passed = np.array([ctypes.addressof(one) for one in self._arguments], np.int64)
+        contents = [np.ascontiguousarray(buffer.contents) for buffer in held]
+        self._arguments = [ctypes.create_string_buffer(a, len(a)) for a in arguments]
+        self._passed = np.array([ctypes.addressof(a) for a in self._arguments], np.int64)
         request = [
             entry, self._passed.ctypes.data, *launch.grid, *block, launch.options["shared"],
             bool(shared), len(held), len(shared),
         ]  # fmt: skip
-        for one, data in zip(held, contents, strict=True):
-            read = self.read[one.begin]
-            request += [one.begin, one.bytes, data.ctypes.data, read.ctypes.data]
+        for buffer, data in zip(held, contents, strict=True):
+            read = self.read[buffer.begin]
+            request += [buffer.begin, buffer.bytes, data.ctypes.data, read.ctypes.data]
         for at, size in shared:
             request += [at, size]
         if not self._library.sw_trace(_pointer(np.array(request, np.int64))):
@@ -139,9 +139,9 @@ class SliceExecution:
         if not number:
             return
         fact = _FAILURES.get(number, "what decides is read outside of every buffer")
-        for one in self._buffers if number == _NOT_HELD else ():
-            if one.begin <= address < one.begin + one.bytes:
-                fact = f"what {one.names[0]} holds decides what is accessed, and was not kept"
+        for buffer in self._buffers if number == _NOT_HELD else ():
+            if buffer.begin <= address < buffer.begin + buffer.bytes:
+                fact = f"what {buffer.names[0]} holds decides what is accessed, and was not kept"
         raise TraceError(f"{self._launch.kernel} cannot be traced: {fact}")
 
     def _compile(self, kernel: DeviceKernel) -> tuple[int, list[tuple[int, int]]]:
@@ -158,14 +158,14 @@ class SliceExecution:
         names = _SHARED.findall(host)
         module, machine = native.host_module(_SHARED.sub(r"@\1 = global", host))
         sizes = {
-            one.name: machine.target_data.get_abi_size(one.global_value_type)
-            for one in module.global_variables
-            if one.name in names
+            variable.name: machine.target_data.get_abi_size(variable.global_value_type)
+            for variable in module.global_variables
+            if variable.name in names
         }
         known = {f"at_of_{name}": address for name, (address, _) in kernel.variables.items()}
-        for one in (*module.functions, *module.global_variables):
-            if one.is_declaration and one.name.startswith("sw_"):  # HIP's and CUDA's have one name
-                known[one.name] = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, one.name))
+        for v in (*module.functions, *module.global_variables):
+            if v.is_declaration and v.name.startswith("sw_"):  # HIP's and CUDA's have one name
+                known[v.name] = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, v.name))
         for name, address in known.items():
             llvm.binding().add_symbol(name, address)
         self._engine = llvm.binding().create_mcjit_compiler(module, machine)
@@ -196,11 +196,11 @@ def rounding(text: str, symbol: str, sites: Collection[int] | None = None) -> st
     With `sites`, one that leads to these accesses or to a branch.
     """
     function = llvm.parse(text).get_function(symbol)
-    known = {llvm.identity(one): one for block in function.blocks for one in block.instructions}
-    ends = [key for key, one in known.items() if sites is None or one.opcode == "br"
-            or {*map(int, _SITE.findall(str(one)))} & {*sites}]  # fmt: skip
+    known = {llvm.identity(op): op for block in function.blocks for op in block.instructions}
+    ends = [key for key, instruction in known.items() if sites is None or instruction.opcode == "br"
+            or {*map(int, _SITE.findall(str(instruction)))} & {*sites}]  # fmt: skip
     leading = reached(ends, lambda key: [
-        one for one in map(llvm.identity, known[key].operands) if one in known
+        operand for operand in map(llvm.identity, known[key].operands) if operand in known
     ])  # fmt: skip
     return next((str(known[key]) for key in leading if _may_round(known[key], known)), None)
 
@@ -218,19 +218,19 @@ _INEXACT = re.compile(r"\b(fast|reassoc|arcp|afn|fpmath)\b")
 _MAY_FUSE = re.compile(r"\b(fast|contract)\b")
 
 
-def _may_round(one: llvm.Instruction, known: Mapping[int, llvm.Instruction]) -> bool:
-    text = str(one)
-    if one.opcode == "call":
-        kinds = " ".join(str(value.type) for value in (one, *list(one.operands)[:-1]))
+def _may_round(op: llvm.Instruction, known: Mapping[int, llvm.Instruction]) -> bool:
+    text = str(op)
+    if op.opcode == "call":
+        kinds = " ".join(str(value.type) for value in (op, *list(op.operands)[:-1]))
         floats = re.search(r"\b(half|b?float|double)\b", kinds) is not None
         return floats and not _EXACT_CALLS.search(text)
-    if one.opcode == "atomicrmw":
+    if op.opcode == "atomicrmw":
         return " fadd " in text or " fsub " in text
-    if one.opcode not in _EXACT_OPCODES:
-        return bool(one.opcode == "frem")
-    made = (_magnitude(value, known) for value in one.operands)
+    if op.opcode not in _EXACT_OPCODES:
+        return bool(op.opcode == "frem")
+    made = (_magnitude(value, known) for value in op.operands)
     fused = any(" = fmul " in part and _MAY_FUSE.search(part) for part in made)
-    fuses = one.opcode in ("fadd", "fsub") and _MAY_FUSE.search(text) is not None and fused
+    fuses = op.opcode in ("fadd", "fsub") and _MAY_FUSE.search(text) is not None and fused
     return _INEXACT.search(text) is not None or fuses
 
 

@@ -73,7 +73,7 @@ class Interpreter:
         """Runs these workgroups and tells the recorder what they access; returns how many.
 
         Raises:
-            UnknownStepError: an instruction is not interpreted.
+            UnknownStepError: an instruction is not interpreted, or, as a WaitsError, waits.
             TraceError: contents are missing, or the kernel does not end.
         """
         gx, gy, _ = self.grid
@@ -127,14 +127,14 @@ class Interpreter:
     def _note(self, step: decoding.Step, mask: Mask) -> None:
         """Notes which outcomes there are of one of `folds`."""
         fold = self.folds[step.id]
-        sums = [self._get(one) for one in (*fold.operands, step.id)]
-        lanes = [one.array() for one in sums if isinstance(one, Sum)]
+        sums = [self._get(operand) for operand in (*fold.operands, step.id)]
+        lanes = [total.array() for total in sums if isinstance(total, Sum)]
         if not fold.sides or len(lanes) < len(sums):
             return
         active = terms.whole(mask)
         if not active.all():
             active, *lanes = np.broadcast_arrays(active, *lanes)
-            lanes = [one[active] for one in lanes]
+            lanes = [values[active] for values in lanes]
         *given, made = lanes
         made = made & (1 << step.bits) - 1 if step.opcode == "trunc" else made
         self.folded |= {
@@ -162,9 +162,8 @@ class Interpreter:
     def _go(self, source: int, target: int, mask: Mask) -> None:
         steps, order = self.program.steps[target], self.program.order
         if order[target] <= order[source] and (not steps or steps[0].opcode != "phi"):
-            raise TraceError(
-                "it loops until memory changes, so what it writes decides its accesses"
-            )
+            text = self.program.steps[source][-1].text
+            raise decoding.WaitsError("it loops until memory changes", text)
         masks, phis = self._pending.setdefault(target, ([], {}))
         values = {}
         for step in steps:
@@ -218,8 +217,8 @@ class Interpreter:
 
     def _count(self, step: decoding.Step, mask: Mask) -> None:
         lanes = terms.whole(mask) & self._block_mask
-        each = np.count_nonzero(lanes, axis=(1, 2, 3))
-        self.computed += each[:, None] * [self._sum(operand).c for operand in step.operands[:3]]
+        active = np.count_nonzero(lanes, axis=(1, 2, 3))
+        self.computed += active[:, None] * [self._sum(operand).c for operand in step.operands[:3]]
 
     def _uncast(self, operand: decoding.Number | int) -> decoding.Number | int:
         return self.program.casts.get(operand, operand) if isinstance(operand, int) else operand
@@ -280,11 +279,11 @@ class Interpreter:
             return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])
         if step.opcode == "shufflevector":
             both = (*_lanes(values[0]), *_lanes(values[1]))
-            return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))
+            return tuple(both[int(i)] if i != "-1" else Sum(0) for i in step.how.split(","))
         if step.opcode == "bitcast" and len(_lanes(values[0])) != (step.lanes or 1):
             return _regroup(step, _lanes(values[0]))
         if step.lanes:
-            rows = [one if isinstance(one, tuple) else (one,) * step.lanes for one in values]
+            rows = [v if isinstance(v, tuple) else (v,) * step.lanes for v in values]
             return tuple(self._scalar(step, list(row)) for row in zip(*rows, strict=True))
         return self._scalar(step, [value for value in values if isinstance(value, Sum)])
 

@@ -76,7 +76,7 @@ def of(array: npt.NDArray[Any]) -> Sum:
 
 def along(axis: int, values: Int64Array) -> Sum:
     """Values that vary along one axis."""
-    return of(values.reshape([-1 if one == axis else 1 for one in range(AXES)]))
+    return of(values.reshape([-1 if other == axis else 1 for other in range(AXES)]))
 
 
 def add(a: Sum, b: Sum, sign: int = 1) -> Sum:
@@ -174,7 +174,7 @@ def compare(how: str, a: Sum, b: Sum, bits: int) -> Sum:
     if how[0] == "u":
         a, b = wrap(a, bits, signed=False), wrap(b, bits, signed=False)
         if bits >= 64 and (a.lo < 0 or b.lo < 0 or a.hi >> 63 or b.hi >> 63):
-            x, y = (one.array().view(np.uint64) for one in (a, b))
+            x, y = (side.array().view(np.uint64) for side in (a, b))
             return of(ORDERS[how[1:]](x, y).astype(np.int64))
     kind = how if how in ("eq", "ne") else how[1:]
     if kind not in ("eq", "ne"):
@@ -237,14 +237,14 @@ _MOST_CONDITIONS = 6
 
 def arrays_of(mask: Mask) -> list[Bits]:
     """An array for each condition of a mask."""
-    return [one.array if holds else ~one.array for one, holds in mask]
+    return [condition.array if holds else ~condition.array for condition, holds in mask]
 
 
 def whole(mask: Mask) -> Bits:
     """The mask as one array."""
     result: Bits = np.ones(ONE, np.bool_)
-    for one in sorted(arrays_of(mask), key=lambda array: array.size):
-        result = result & one
+    for bits in sorted(arrays_of(mask), key=lambda array: array.size):
+        result = result & bits
     return result
 
 

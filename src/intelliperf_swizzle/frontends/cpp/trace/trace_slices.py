@@ -17,8 +17,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
-from intelliperf_swizzle.frontends.cpp.trace import slice_interpreter
-from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
+from intelliperf_swizzle.frontends.cpp.trace import decoding, slice_interpreter
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.trace import sharing
@@ -66,9 +65,11 @@ def _trace(launch: records.Launch, kernel: DeviceKernel) -> records.Trace:
         return execute_slice(launch, kernel, kernel.slice.executed)
     try:
         return _Tracing(launch, kernel).trace()
-    except UnknownStepError as error:
+    except decoding.UnknownStepError as error:
         entry = launch.source.entry  # where optimisation has left the instruction no line
         place = kernel.line_of(error.text) or f"{entry.file}:{entry.first_line}"
+        if isinstance(error, decoding.WaitsError):
+            raise TraceError(f"{error.what} ({place}), which decides its accesses") from None
         return execute_slice(launch, kernel, f"{error.what} decides what is accessed ({place})")
 
 
@@ -116,10 +117,10 @@ class _Tracing:
     def _interpreter(self, text: str) -> slice_interpreter.Interpreter:
         launch, kernel = self._launch, self._kernel
         variables = {name: at for name, (at, _) in kernel.variables.items()}
-        program = decode_slice(text, kernel.code.symbol, variables)
+        program = decoding.decode_slice(text, kernel.code.symbol, variables)
         return slice_interpreter.Interpreter(
             program, launch.grid, launch.options["block"], kernel.code.wave_lanes, self._values,
-            self._memory, self._update, folds(program, kernel.slice.conflicting),
+            self._memory, self._update, decoding.folds(program, kernel.slice.conflicting),
         )  # fmt: skip
 
     def _recorder(self) -> TraceRecorder:
@@ -186,10 +187,10 @@ class _Tracing:
         try:
             interpreter = self._interpreter(self._kernel.slice.counting)
             interpreter.run(some, self._recorder(), most_steps=_MOST_COUNTING_STEPS)
-        except (UnknownStepError, TraceError):
+        except (decoding.UnknownStepError, TraceError):
             return None
-        each = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
-        lanes = (accesses * each).astype(np.int64)
+        ratio = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
+        lanes = (accesses * ratio).astype(np.int64)
         return np.stack((0 * lanes, 0 * lanes, lanes), axis=1) if lanes.any() else None
 
     def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
@@ -218,7 +219,7 @@ class _Tracing:
         threads = math.prod(self._launch.options["block"])
         if (
             isinstance(self._runner, SliceExecution)
-            or sum(one.bytes for one in held) > _MOST_WATCHED
+            or sum(buffer.bytes for buffer in held) > _MOST_WATCHED
             or self._launch.programs * threads >= 1 << 31
         ):
             return False
@@ -231,9 +232,9 @@ class _Tracing:
         while done < programs:
             slice_interpreter.Sum.largest = 1
             ran = self._runner.run(np.arange(done, min(programs, done + batch)), recorder)
-            each = max(1, slice_interpreter.Sum.largest // ran)
+            per_program = max(1, slice_interpreter.Sum.largest // ran)
             done += ran
-            batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // each))
+            batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // per_program))
             if counted is not None and counted.accesses * (programs / done) > _MOST_ACCESSES:
                 expected = int(counted.accesses * (programs / done))
                 raise TraceError(
@@ -285,8 +286,8 @@ class _ThreadWatch(Observer):
         """The programs of the batch access a block."""
         for rows, lanes, covered in block.lanes():
             threads = self._programs[rows, None] * self._threads + np.arange(lanes.shape[1])
-            each = threads.reshape(-1), lanes.reshape(-1, 1), covered.reshape(-1, 1)
-            inside = self._writers.note(block.kind, *each, block.item_bytes)
+            touched = threads.reshape(-1), lanes.reshape(-1, 1), covered.reshape(-1, 1)
+            inside = self._writers.note(block.kind, *touched, block.item_bytes)
             if block.kind != records.Access.READ:
                 self._stored |= inside > 0
             elif inside and self._stored:
@@ -324,7 +325,7 @@ def _buffers(launch: records.Launch, kernel: DeviceKernel) -> list[Buffer]:
         )
         for number, storage in launch.storages.items()
     ]
-    return sorted(found, key=lambda one: one.begin)
+    return sorted(found, key=lambda buffer: buffer.begin)
 
 
 def _names(launch: records.Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]:

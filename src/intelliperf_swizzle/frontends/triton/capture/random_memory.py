@@ -9,25 +9,18 @@ it is written to. To draw the numbers of 8 GiB takes half a minute.
 from __future__ import annotations
 
 import ctypes
-import functools
-import math
 import mmap
 import os
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 import torch
-
-from intelliperf_swizzle.frontends.triton.capture.standin_operators import overridden
 
 LARGE_BYTES = 32 << 20
 """Larger tensors are filled so; the C library has mapped their memory for them alone."""
 BLOCK_BYTES = 8 << 20
 _FIXED = 0x10
 """Linux's MAP_FIXED, which Python does not name."""
-
-_Constructor: TypeAlias = Callable[..., torch.Tensor]
 
 
 def repeat_in(tensor: torch.Tensor, block: torch.Tensor) -> torch.Tensor:
@@ -59,56 +52,30 @@ def repeat_in(tensor: torch.Tensor, block: torch.Tensor) -> torch.Tensor:
 
 
 def patch_random() -> None:
-    """Has torch fill large tensors so."""
-    for name in ("normal_", "uniform_"):
-        setattr(torch.Tensor, name, _in_place(getattr(torch.Tensor, name)))
-    for name, fill in (("rand", "uniform_"), ("randn", "normal_")):
-        for made in (name, name + "_like"):
-            setattr(torch, made, _filled(getattr(torch, made), fill))
+    """Has torch fill large tensors so, also those that `randn` and its like have just made.
+
+    Without `torch.library.get_kernel` (torch 2.9) they are drawn whole.
+    """
+    if hasattr(torch.library, "get_kernel"):
+        library = torch.library.Library("aten", "IMPL")
+        for name in ("normal_", "uniform_"):
+            fill = _filling(torch.library.get_kernel(f"aten::{name}", "CPU"))
+            library.impl(name, fill, "CPU", with_keyset=True, allow_override=True)
+        _libraries.append(library)
 
 
-def _is_large(shape: tuple[int, ...], dtype: torch.dtype) -> bool:
-    return "randn" not in overridden and math.prod(shape) * int(dtype.itemsize) > LARGE_BYTES
+_libraries: list[torch.library.Library] = []
+"""Kept alive: an override ends with its library."""
 
 
-def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
-    """The shape that a constructor is called with, None if it is not positional."""
-    given = arguments
-    if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
-        given = tuple(arguments[0])
-    shape = tuple(int(n) for n in given if isinstance(n, (int, np.integer)) and n >= 0)
-    return shape if arguments and len(shape) == len(given) else None
-
-
-def _filled(construct: _Constructor, fill: str) -> _Constructor:
-    """A constructor that has a method of the tensor fill what is large."""
-
-    @functools.wraps(construct)
-    def make(*arguments: Any, **options: Any) -> torch.Tensor:
-        like = arguments[0] if arguments and isinstance(arguments[0], torch.Tensor) else None
-        shape = _shape(arguments) if like is None else like.shape
-        dtype = options.get("dtype") or (torch.get_default_dtype() if like is None else like.dtype)
-        if shape is None or "out" in options or not _is_large(shape, dtype):
-            return construct(*arguments, **options)
-        generator = options.pop("generator", None)
-        if like is not None:
-            kept = {n: one for n, one in options.items() if n in ("device", "requires_grad")}
-            options = {"device": like.device, "dtype": dtype, **kept}
-        made = torch.empty(shape, **options)
-        getattr(made.detach(), fill)(generator=generator)
-        return made
-
-    return make
-
-
-def _in_place(fill: _Constructor) -> _Constructor:
-    @functools.wraps(fill)
-    def make(self: torch.Tensor, *arguments: object, **options: object) -> torch.Tensor:
-        large = self.is_floating_point() and _is_large(self.shape, self.dtype)
+def _filling(present: Any) -> Callable[..., torch.Tensor]:
+    def fill(keys: Any, self: torch.Tensor, *given: object, **options: object) -> torch.Tensor:
+        large = self.is_floating_point() and self.nbytes > LARGE_BYTES
         if not large or not self.is_contiguous():
-            return fill(self, *arguments, **options)
+            present.call_boxed(keys, self, *given, **options)
+            return self
         few = torch.empty(BLOCK_BYTES // self.dtype.itemsize, dtype=self.dtype)
-        repeat_in(self.detach(), fill(few, *arguments, **options))
-        return self
+        present.call_boxed(keys, few, *given, **options)
+        return repeat_in(self, few)
 
-    return make
+    return fill

@@ -53,8 +53,8 @@ def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str, str], None]) ->
     standin_cuda.install(gpu)
     _patch_compile(on_skip)
     _patch_products(None if multiply else on_skip)
-    standin_operators.install()
     random_memory.patch_random()
+    standin_operators.install()
 
 
 # --- where a tensor is --------------------------------------------------------------------------
