@@ -32,12 +32,14 @@ class Dependence:
         waits: whether programs wait for each other.
         tensors: names of what they share.
         unknown: why nothing is known of all this; empty where it is.
+        deciding: as of the function, if the launch's trace is not kept.
     """
 
     chains: records.Int64Array
     waits: bool = False
     tensors: tuple[str, ...] = ()
     unknown: str = ""
+    deciding: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether programs depend on each other, or may."""
@@ -81,6 +83,18 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     if not trace.waits or (found.chains < launch.loop.tiles).any():
         return not_known("tiles that programs take in a loop depend on each other")
     return replace(found, chains=NO_PAIRS)  # after the loop, where programs stay as they are
+
+
+def deciding(trace: records.Trace, launch: records.Launch) -> tuple[str, ...]:
+    """Tensors whose contents decide what programs access, and device variables if theirs do.
+
+    Any integers may decide an access that no program has made yet, and floats that decide one.
+    """
+    views = dict(launch.tensors()) if trace.placed else {}
+    floats = {name for name, one in views.items() if one.dtype.startswith(("fp", "bf"))}
+    without = {*trace.immaterial} & ({*views} if not trace.unseen else floats - {*trace.floats})
+    names = (name for name in views if name not in without)
+    return (*names, *["device variables"] * trace.by_variables)
 
 
 def safe_order(dependence: Dependence, tile: records.Int64Array) -> str | None:
@@ -143,6 +157,7 @@ def find_each(
                 found = not_known(error.fact)
             else:
                 found = find_dependence(trace, launch)
+                found = replace(found, deciding=deciding(trace, launch))
                 known.append((launch, _without_accesses(trace), found))
         yield found
         del known[:-MOST_REMEMBERED]

@@ -200,6 +200,11 @@ def size(count: float | None) -> str:
     return f"{value:.1f} TiB"
 
 
+def average(value: float) -> str:
+    """With a decimal, unless that is 0: `2.1`, `8`."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
 def count(number: int, one: str, many: str = "") -> str:
     """A number with its noun: `1 launch`, `2 launches`."""
     return f"{number} {one if number == 1 else many or f'{one}s'}"

@@ -51,19 +51,26 @@ def test_hardly_anything_right_is_refused(pairs: list[Pair]) -> None:
     assert sum(refused.values()) <= 0.1 * len(harmless), refused
 
 
-def test_a_dependence_at_another_size_alone_is_found(
-    truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("seed", "names"),
+    [(20037, "OTHER"), (20000184, "TURNED"), (20000055, "TURNED OTHER")],
+    ids=["last of some", "stride that is a count of tiles", "two names of one memory"],
+)
+def test_a_dependence_in_another_run_alone_is_found(
+    truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, names: str
 ) -> None:
+    """The last of the programs 0, 5, 10, … wins, three are recorded; rows that are as many as a
+    row is long, or else overlap; atomics at another size and with another argument alone."""
     monkeypatch.setenv("DEV", "cpu")
-    app = application(20037)  # the last of the programs 0, 5, 10, … wins; three are recorded
+    app, variant = application(seed), dict.fromkeys(names.split(), "1")
     [original, *_] = outcomes(truth, app, tmp_path / "app")
-    [other] = truth.outcomes(tmp_path / "app", [LAUNCH], variant={"OTHER": "1"})
+    [other] = truth.outcomes(tmp_path / "app", [LAUNCH], variant=variant)
     [verdict] = judge(tmp_path / "app", lambda _: ["pid = num_pids - 1 - pid"])
     assert verdict.accepted
     subprocess.run(["git", "apply", "-"], cwd=tmp_path / "app", input=verdict.patch, text=True,
                    check=True)  # fmt: skip
     assert truth.outcomes(tmp_path / "app", [LAUNCH]) == [original]
-    assert truth.outcomes(tmp_path / "app", [LAUNCH], variant={"OTHER": "1"}) == [other]
+    assert truth.outcomes(tmp_path / "app", [LAUNCH], variant=variant) == [other]
 
 
 def test_a_call_beside_a_recording_leaves_nothing_of_its_hooks(
@@ -103,12 +110,16 @@ def test_a_call_beside_a_recording_leaves_nothing_of_its_hooks(
 # --- what decides ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "seed", [20000026, pytest.param(20000103, marks=pytest.mark.long)], ids=["first", "late"]
+)
 def test_the_verdict_names_the_tensor_whose_contents_decide(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
+    """Also if they decide in the last of many launches alone, which no model looks at."""
     monkeypatch.setenv("DEV", "cpu")
-    app = application(20000026)
-    assert "decided by contents" in app.traits
+    app = application(seed)
+    assert app.contents
     write(app, tmp_path / "app")
     [verdict] = judge(tmp_path / "app", lambda _: ["pid = num_pids - 1 - pid"])
     assert verdict.accepted

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hunt.campaign import pairs_of
-from hunt.table import KNOWN_HOLES, page
+from hunt.table import page
 
 ROOT = Path(__file__).parents[2]
 TRITON, HIP, OLD = (
@@ -19,15 +19,11 @@ def test_the_page_is_made_from_its_records() -> None:
     assert (ROOT / "docs/results/campaign.md").read_text("utf-8") == page(TRITON, HIP, OLD)
 
 
-def test_the_records_hold_nothing_wrong_that_was_accepted_but_what_the_page_names() -> None:
+def test_the_records_hold_nothing_wrong_that_was_accepted() -> None:
     pairs = [*pairs_of(TRITON), *pairs_of(HIP)]
-    wrong = [p for p in pairs if p.accepted and p.truth == "harmful"]
-    assert {p.harm for p in wrong} <= {"wrong where something else decides"}
-    assert {trait for p in wrong for trait in p.traits if "decided" in trait} <= {
-        f"decided by {one}" for one in KNOWN_HOLES
-    }
+    assert [(p.seed, p.text) for p in pairs if p.accepted and p.truth == "harmful"] == []
     harmless = [p for p in pairs if p.truth == "harmless"]
-    assert sum(p.accepted for p in harmless) >= 0.9 * len(harmless)
+    assert sum(p.accepted for p in harmless) >= 0.95 * len(harmless)
 
 
 def test_the_hunt_finds_the_holes_of_earlier_gates() -> None:

@@ -119,7 +119,7 @@ def test_every_kind_of_name() -> None:
 
 
 def test_functions_that_call_each_other_are_read_once(tmp_path) -> None:
-    source, keys = read_source(many_names, [even, odd])
+    source, keys = read_source(many_names, [("F", even), ("G", odd)])
     assert sorted(function.name for function in source.functions.values()) == [
         "even",
         "many_names",
@@ -132,7 +132,7 @@ def test_functions_that_call_each_other_are_read_once(tmp_path) -> None:
 
 def test_two_closures_of_one_text_have_two_keys() -> None:
     first, second = closed_over(8, even), closed_over(16, odd)
-    source, keys = read_source(first, [second])
+    source, keys = read_source(first, [("F", second)])
     assert keys[id(first.fn)] != keys[id(second.fn)]
     assert source.entry.names["BLOCK"] == ("constant", 8)
     assert source.functions[keys[id(second.fn)]].names["BLOCK"] == ("constant", 16)
@@ -232,7 +232,7 @@ def test_what_no_text_decides_is_known_with_its_value() -> None:
     """Literals and definitions are decided; the environment, a condition and a closure are not."""
     source, _ = read_source(chained)
     place = f"{source.entry.file}:{source.entry.first_line}"
-    assert source.computed == {"CHAIN": 0, "TWICE": 2, "put": [place]}
+    assert source.computed == {"CHAIN": 0, "TWICE": 2, "put": [place, source.entry.names["put"][1]]}
     assert read_source(made(tl.constexpr(3)))[0].computed == {"BLOCK": 3}
 
 

@@ -108,5 +108,5 @@ def test_explain_of_the_softmax(tmp_path):
     assert "# call 2\n\n## system\n\n" in done.stdout
     assert "You are a GPU performance engineer." in done.stdout
     assert "`swizzle` (str): " in done.stdout
-    assert "a line is touched by 1.0 tiles on average, 1 at most" in done.stdout
+    assert "tiles that touch a line: 1 on average, 1 at most" in done.stdout
     assert "headroom +0.0 points" in done.stdout

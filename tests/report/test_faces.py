@@ -134,7 +134,7 @@ def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: st
     assert all(name in shown for name in names)
     assert f"found: {run.best.candidate.name}" in shown if run.best else True
     assert re.search(
-        r"Placement: .*users of a line of b_ptr sit on [\d.]+ → [\d.]+ of 8 XCDs", shown
+        r"Placement: .*a cache line of b_ptr is used on [\d.]+ → [\d.]+ of 8 XCDs", shown
     )
 
 

@@ -112,6 +112,7 @@ EXTENT = TURNED.replace("320, 2,", "320, 4,").replace("N, S,", "N, S: tl.constex
 APART = TURNED.replace("320, 2,", "320, 128,").replace("5000", "1 << 20")
 APART_KNOWN = APART.replace("N, S,", "N, S: tl.constexpr,")
 PLACES = "tl.store(w + pid // tl.cdiv(N, B) * S + pid % tl.cdiv(N, B), pid)"
+PAIRED = TURNED.replace("N, S,", "N, S: tl.constexpr,").replace("320, 2,", "320, (2, 3),")
 LOOP_OF_PLACES = "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)"
 SEARCHED = {
     "table": GATHER,
@@ -124,8 +125,10 @@ SEARCHED = {
             ("type", TURNED,
              "if w.dtype.element_ty == tl.int64: tl.store(w + pid + 1, tl.load(w + pid) + 1)"),
             ("none", TURNED, "if w is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
-            ("none_in_a_tuple", TURNED.replace("(x), w,", "(x), (w,),"),
-             "if w[0] is None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
+            ("tuple", TURNED.replace("(x), w,", "(x), (w, None),"),
+             "if w[0] is None or w[1] is not None: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
+            ("constexpr_tuple", PAIRED,
+             "if S[0] != 2: tl.store(x + pid + 1, tl.load(x + pid) + 1)"),
             ("ring", TURNED, "tl.store(w + pid % 4096, pid)"),
             ("bound", TURNED, "tl.store(w + tl.minimum(pid, 4095), pid)"),
             ("stride", TURNED, "tl.store(w + pid * S, pid)"),
@@ -243,6 +246,9 @@ def copy(x, y, M, N, B: tl.constexpr):
 x, y = (torch.zeros((516, 516), device="cuda") for _ in range(2))
 copy[(129, 129)](x, y, 516, 516, B=4)
 """
+PITCHED = (
+    LARGER.replace("M, N,", "M, N, S,").replace("B * N", "B * S").replace("516, B", "516, 516, B")
+)
 
 
 def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
@@ -253,6 +259,14 @@ def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
     made = _other_launches(SimpleNamespace(language=TRITON), subject)  # type: ignore[arg-type]
     assert made[0].grid == (130, 130, 1)
     assert sum(one.tiles for one in made) <= 2 * 129**2
+
+
+def test_a_size_is_made_a_part_of_itself_and_no_stride_is(recorded: Recorded) -> None:
+    """Rows that begin nearer to each other than they are long would overlap."""
+    made = TRITON.resize(recorded["pitched"][0], lambda count: [count // 3])
+    changed = {tuple(one.constants[name] != 516 for name in "MNS") for one in made}
+    assert {(True, False, False), (False, True, False)} <= changed
+    assert (False, False, True) not in changed
 
 
 HANDED_OVER = {
@@ -267,6 +281,8 @@ HANDED_OVER = {
     "tl.atomic_add(y + p, 1)\n    if p > 99:\n        tl.store(y, 1)": True,
     "tl.atomic_add(AT + p, 1)\n    tl.store(x + p, 1)": True,
     "tl.atomic_add(y + p, 1)\n    tl.atomic_max(AT + p, 1)": True,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(x + p, 1)": False,
+    "tl.atomic_add(y + p, 1)\n    tl.atomic_max(twin + p, 1)": True,
 }
 UNSEEN = {
     "if p == n:\n        tl.store(y + p + 1, tl.load(y + p) + 1)": True,
@@ -274,6 +290,11 @@ UNSEEN = {
     "put(x + p, 1)\n    if p == n:\n        put(y + p + 1, tl.load(y + p))": True,
     "tl.store(y + p, tl.load(x + p, mask=p > n))": False,
     "tl.store(x + p, tl.load(x + p))": False,
+    "if p > n:\n        tl.atomic_xchg(y, 1)": True,
+    "for k in range(m): tl.store(y + p * 8 + k, p)": True,
+    "q = y + p * 8\n    for k in range(m):\n        tl.store(q, p)\n        q += 1": True,
+    "for k in range(0, 8): tl.store(y + p * 8 + k, p)": False,
+    "for k in range(m): tl.store(y + p * n + k, p)": False,
 }
 ADDRESSES = {
     "p // m * 512 + p % m": True,
@@ -368,6 +389,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     modules = {
         "kernels": kernels(),
         "larger": LARGER,
+        "pitched": PITCHED,
         "hook": HOOKED.replace("HOOK", "raised"),
         "no_hook": HOOKED.replace("HOOK", "None"),
         "copies": COPIES,
@@ -461,10 +483,16 @@ def test_none_in_place_of_a_tensor_is_tested_by_the_patch(runs: Mapping[str, Run
     assert "if w is not None:" in run.best.diff
 
 
+def test_what_a_tuple_holds_is_tested_by_the_patch(runs: Mapping[str, RunRecord]) -> None:
+    run = runs["tuple"]
+    assert run.best is not None
+    assert "if w[0] is not None and w[1] is None:" in run.best.diff
+
+
 def test_what_no_patch_can_test_is_named_with_its_place(runs: Mapping[str, RunRecord]) -> None:
-    run = runs["none_in_a_tuple"]
+    run = runs["constexpr_tuple"]
     assert run.best is None
-    place = r"not patched: .*none_in_a_tuple\.py:\d+: a patch cannot test `w"
+    place = r"not patched: .*constexpr_tuple\.py:\d+: a patch cannot test `S`"
     assert any(re.match(place, note) for note in run.notes), run.notes
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from intelliperf_swizzle import context, records
 from intelliperf_swizzle.cache.stream import Touches, shared_lines, stream_of
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.readers import average
 
 MOST_VALUES = 1 << 16
 """Of a tensor that is told of; larger ones are data."""
@@ -251,27 +252,29 @@ def _reuse(order: _Order) -> context.Reuse:
 
 
 def placement(
-    names: Sequence[str], domains: Sequence[float], grid: records.Grid, of: tuple[int, str]
-) -> str:
-    """On how many domains the users of a line of a tensor sit, before, and after a swizzle.
+    names: Sequence[str], domains: Sequence[float], grid: records.Grid, of: tuple[int, str],
+    about: str = "",
+) -> str:  # fmt: skip
+    """On how many domains a cache line of a tensor is used, before, and after a swizzle.
 
     Args:
         names: of the tensor's arguments.
         domains: on average; one number, or two.
         grid: of the launch.
         of: how many domains there are, and what they are called.
+        about: what stands before a number that is an estimate.
     """
     what, (count, name) = ", ".join(names), of
-    told = " → ".join(f"{domain:.1f}" for domain in domains)
+    numbers = [average(number) for number in domains]
     if domains[0] >= ALONE:
-        return f"users of a line of {what} sit on {told} of {count} {name}s"
+        return f"a cache line of {what} is used on {about}{' → '.join(numbers)} of {count} {name}s"
     why = f": grid_0 % {count} == 0" if grid[0] % count == 0 and grid[1] > 1 else ""
-    moved = f", with the swizzle on {domains[-1]:.1f}" if domains[-1] >= ALONE else ""
-    return f"users of a line of {what} already sit on one {name}{why}{moved}"
+    moved = f", with the swizzle on {numbers[-1]}" if domains[-1] >= ALONE else ""
+    return f"a cache line of {what} is already used on one {name}{why}{moved}"
 
 
 ALONE = 1.05
-"""Domains a line, below which its users sit on one."""
+"""Domains per cache line, below which it counts as used on one."""
 
 CLASSES: Mapping[str, str] = {
     "other_domain": "another {}",

@@ -54,7 +54,8 @@ class KernelSource:
         identity: what it is known by when it is compiled another time; empty if by nothing.
         aggregates: the classes they use, by a key, parts first: see `ir.render.live_functions`.
         computed: what they read that may be another in another run, as the kernel can name it, with
-            its value; a list with the place where the kernel cannot test it.
+            its value; a list with the place where the kernel cannot test it, and with the key of a
+            function that `identity` tells from others.
     """
 
     kernel: str
@@ -113,6 +114,17 @@ class TensorArgument:
     def item_bytes(self) -> int:
         """Of an element; Triton's names of types tell their bits first: `fp8e4nv`."""
         return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
+
+    @property
+    def end(self) -> int:
+        """The byte of the storage behind its last one."""
+        last = sum((n - 1) * max(s, 0) for n, s in zip(self.shape, self.strides, strict=True))
+        return self.offset_bytes + (last + 1) * self.item_bytes
+
+    def meets(self, other: TensorArgument) -> bool:
+        """Whether another one lies in part of the same memory."""
+        behind = self.offset_bytes < other.end and other.offset_bytes < self.end
+        return self.storage == other.storage and behind
 
     @property
     def words(self) -> str:

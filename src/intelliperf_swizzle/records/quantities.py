@@ -228,6 +228,7 @@ class Trace:
         unseen: … and where some stand that no program of this launch makes.
         by_variables: whether contents of device variables, which are no arguments, decide, too.
         placed: whether contents may decide where programs store, or read what programs store.
+        floats: names of tensors of floats that decide accesses, also such as nobody makes here.
         uncompiled: where accesses stand that the compiler left out -> the arguments that decide it.
     """
 
@@ -261,6 +262,7 @@ class Trace:
     unseen: frozenset[str] = frozenset()
     by_variables: bool = False
     placed: bool = True
+    floats: tuple[str, ...] = ()
     uncompiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

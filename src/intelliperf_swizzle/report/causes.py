@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
-from intelliperf_swizzle.readers import percent, size
+from intelliperf_swizzle.readers import average, percent, size
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.report.establish import change_of, describe_alternative, untimed
 from intelliperf_swizzle.report.sentences import bound_by_arithmetic
@@ -134,8 +134,8 @@ def _together(
     if tensor and tensor.after:
         return (
             f"Tiles that share {what} now run on fewer {domain_name}s: a line of it is used on "
-            f"{tensor.after.domains_per_line:.1f} on average, "
-            f"{tensor.before.domains_per_line:.1f} before."
+            f"{average(tensor.after.domains_per_line)} on average, "
+            f"{average(tensor.before.domains_per_line)} before."
         )
     return f"Tiles that share {what} now run on fewer {domain_name}s."
 

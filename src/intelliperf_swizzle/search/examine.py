@@ -240,21 +240,28 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     timed = subject.baseline.time_ms is not None
     how = "the fastest" if timed else "the first that its pruning leaves; nothing is timed"
     if launch.tuned and not timed and subject.is_traced:
-        ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
-        if few := launch.tuned * (len(launch.tuned) * subject.line_accesses <= RANKING_LINES):
-            progress.phase(f"ranking {len(few)} configurations of {subject.kernel} (model)")
-        for each in map(launch.with_config, few):
-            with suppress(errors.TraceError, errors.ProfileError):
-                if time.monotonic() < ends:
-                    words = launch.in_words([each.config])
-                    times[words] = examine_kernel([each], setup, Silent()).time_ms
+        number, times = len(launch.tuned), dict[str, float]()
+        if number * subject.line_accesses <= RANKING_LINES:
+            progress.phase(f"ranking {number} configurations of {subject.kernel} (model)")
+            times = _model_configs(launch, setup)
         ranked = (f"{one} {times[one]:.3g} ms" for one in sorted(times, key=times.__getitem__))
-        how += f"; by modelled time: {', '.join(ranked)}" * bool(times)
-        how += f"; not ranked: {len(launch.tuned) - len(times)}" * (len(times) < len(launch.tuned))
+        how += f"; by modelled time: {', '.join(ranked)}" if times else ""
+        how += f"; not ranked: {number - len(times)}" if len(times) < number else ""
     shown = launch.in_words(dict.fromkeys(one.config for one in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
     note += f"{how}; a patch changes nothing in configurations with other constexprs"
     return replace(subject, notes=(*subject.notes, note))
+
+
+def _model_configs(launch: Launch, setup: Setup) -> dict[str, float]:
+    """Modelled time of each configuration for which there is time, by its words."""
+    ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
+    for each in map(launch.with_config, launch.tuned):
+        with suppress(errors.TraceError, errors.ProfileError):
+            if time.monotonic() < ends:
+                words = launch.in_words([each.config])
+                times[words] = examine_kernel([each], setup, Silent()).time_ms
+    return times
 
 
 def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:

@@ -218,12 +218,13 @@ class SizeGuard:
         """
         traces = [one.trace for one in self._subject.traced]
         tiles = self._subject.traced[0].launch.tiles
-        larger = [other.traced for other in self._others if other.traced.launch.tiles > tiles]
+        others = [other.traced for other in self._others]
+        larger = [one for one in others if one.launch.tiles > tiles]
         return (
             not larger
             or any(trace.hands_over for trace in traces)
             or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
-            or any(find_dependence(one.trace, one.launch) for one in larger)
+            or any(find_dependence(one.trace, one.launch) for one in others)
             or self._misses([*traces, *(one.trace for one in larger)])
             or any(self._is_bound(name, one) for name, one in self._binding)
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,6 +20,7 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.locality import describe_causes, hardware_context
 from intelliperf_swizzle.dependence import (
     Dependence,
+    deciding,
     find_dependence,
     not_known,
     safe_order,
@@ -196,17 +198,11 @@ class Subject:
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """Tensors whose contents decide what programs access, and device variables if theirs do.
-
-        Any integers may decide an access that no program has made yet.
-        """
-        found: dict[str, None] = {}
-        for one in self.traced:
-            for name, tensor in one.launch.tensors() if one.trace.placed else ():
-                unmade = one.trace.unseen and not tensor.dtype.startswith(("fp", "bf"))
-                if unmade or name not in one.trace.immaterial:
-                    found[name] = None
-        return (*found, *["device variables"] * any(one.trace.by_variables for one in self.traced))
+        """Tensors whose contents decide what programs of some launch access, and device variables
+        if theirs do."""
+        own = (deciding(one.trace, one.launch) for one in self.traced)
+        rest = (self.dependences.get(one.ordinal, NOT_LOOKED_AT).deciding for one in self.untraced)
+        return tuple(dict.fromkeys(chain(*own, *rest)))
 
     @property
     def apart(self) -> tuple[str, ...]:

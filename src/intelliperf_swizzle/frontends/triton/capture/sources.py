@@ -22,7 +22,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction
-from intelliperf_swizzle.frontends.triton.overlay.runtime import identity
+from intelliperf_swizzle.frontends.triton.overlay.runtime import identity, source_digest
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 _INSTALLED = {"triton", "torch", "numpy", "intelliperf_swizzle"} | sys.stdlib_module_names
@@ -66,7 +66,7 @@ def python_function(jit_function: JitFunction | types.FunctionType) -> types.Fun
 
 
 def read_source(
-    kernel: JitFunction, passed: Iterable[JitFunction] = ()
+    kernel: JitFunction, passed: Iterable[tuple[str, JitFunction]] = ()
 ) -> tuple[KernelSource, Mapping[int, str]]:
     """Read a kernel's text and that of every jit function it reaches.
 
@@ -74,7 +74,7 @@ def read_source(
 
     Args:
         kernel: a live jit function.
-        passed: jit functions that a launch passes as arguments.
+        passed: jit functions that a launch passes as arguments, with their names.
 
     Returns:
         The source, and for each passed function its key, by `id` of its plain function.
@@ -84,12 +84,19 @@ def read_source(
     """
     read = _SourceReader(python_function(kernel))
     entry = read.key_of(kernel)
-    for function in passed:
+    for _, function in passed:
         read.key_of(function)
     plain: Any = kernel
     while not hasattr(plain, "src"):  # an autotuner or heuristics around it
         plain = plain.fn
-    source = KernelSource(entry, read.functions, identity(plain), read.aggregates, read.computed)
+    digests: dict[int, str] = {}
+    source_digest(plain, passed, digests)
+    known = {key for at, key in read.keys.items() if at in digests}
+    computed = {
+        name: value[:1] if isinstance(value, list) and not known.issuperset(value[1:]) else value
+        for name, value in read.computed.items()
+    }
+    source = KernelSource(entry, read.functions, identity(plain, passed), read.aggregates, computed)
     return source, read.keys
 
 
@@ -153,22 +160,27 @@ class _SourceReader:
 
     def _note_computed(self, function: types.FunctionType, read: SourceFunction) -> None:
         """Notes what a function reads that no text decides."""
-        scope, code = function.__globals__, self.kernel.__code__
+        scope, code, own = function.__globals__, self.kernel.__code__, function.__code__
         file = str(scope.get("__file__") or read.file)
+        place, digested = f"{read.file}:{read.first_line}", {*own.co_names, *own.co_freevars}
         made = "<locals>" in function.__qualname__ or not is_decided(file, read.name, "function")
         if function is not self.kernel and made:
-            self.computed[read.name] = [f"{read.file}:{read.first_line}"]
+            self.computed[read.name] = [place, self.keys[id(function)]]
         for name, (kind, value) in _leaves(read.names):
             root = name.partition(".")[0]
-            local = root in function.__code__.co_freevars
+            local = root in own.co_freevars
             places = [(file, name)]
             if isinstance(module := scope.get(root), types.ModuleType):
                 places.append((str(module.__file__), name.partition(".")[2]))
             if kind in _LASTING or (not local and all(is_decided(*at, kind) for at in places)):
                 continue
+            known = self.computed.get(name)
+            if isinstance(known, list) and not known[1:]:
+                continue  # another one of this name, of which no more is known
             same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
             said = same and root not in code.co_varnames and kind in _CONSTANTS
-            self.computed[name] = value if said else [f"{read.file}:{read.first_line}"]
+            by_digest = kind == "function" and root in digested and name.count(".") < len(places)
+            self.computed[name] = value if said else [place, value] if by_digest else [place]
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):

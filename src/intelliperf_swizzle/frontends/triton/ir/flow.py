@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -240,13 +240,19 @@ class Accessed:
     hands_over: bool
 
 
-def accessed_by(kernel: Kernel) -> Accessed:
-    """What the loads, stores and atomics of a kernel go to."""
+def accessed_by(kernel: Kernel, meeting: Mapping[str, Iterable[str]] = {}) -> Accessed:
+    """What the loads, stores and atomics of a kernel go to.
+
+    Args:
+        kernel: any.
+        meeting: argument -> those that lie in part of its memory.
+    """
     loaded, answered, changed, plain = (set[str]() for _ in range(4))
     kinds: dict[str, set[str]] = {}
     sources = Sources(kernel)
     for op in (op for op in kernel.every() if op.name in ACCESSES):
         roots = _roots(sources, op.operands[0])
+        roots = roots.union(*(meeting.get(root, ()) for root in roots))
         changed |= roots if op.name in _CHANGES else set()
         if op.name in ("tt.load", "tt.store"):
             plain |= roots
@@ -310,15 +316,33 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
         if name == "cmpi":  # sizes are compared at all sizes
             fixed = several or any(kernel.constant(one) is not None for one in op.operands)
             return (0, 0) if fixed else None
-        if several and name in ("addi", "subi", "addptr"):
-            pairs = zip(op.operands, op.operands[::-1], strict=True)
-            return tuple(_multiple(kernel, sources, *pair, own) for pair in pairs)
+        if name in ("addi", "subi", "addptr") and (several or _grows(sources, op, own)):
+            bounded = (_is_bounded(kernel, one) and several for one in op.operands[::-1])
+            return tuple(0 if near or one not in own else _multiple(kernel, sources, one, own)
+                         for one, near in zip(op.operands, bounded, strict=True))  # fmt: skip
         known = _divides(kernel, op) or (name in _APART and not (several and name in _ALONE))
         return None if known else (0, 0) if name in _FOLDS else ()
 
     made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
     found = {op: outcomes(op) for op in made}
     return {op: sides for op, sides in found.items() if sides is not None}
+
+
+def _grows(sources: Sources, op: Op, own: set[str]) -> bool:
+    """Whether what is added to a program's number, or added again and again, grows with the turns
+    of a loop, and no constant says how many there are."""
+    kernel, others = sources.kernel, {*op.operands} - own
+    behind = reached(others, sources.before)
+    loops = [kernel.owner[one][0] for one in behind if one in kernel.owner]
+    again = op.results[0] in reached(op.operands, sources.before)
+    if again and all(kernel.constant(one) is not None for one in others):
+        loops += op.parents()
+    elif all(_is_bounded(kernel, one) for one in others):
+        return False
+    return any(
+        one.name == "scf.while" or (one.name == "scf.for" and kernel.constant(one.stop) is None)
+        for one in loops
+    )
 
 
 def _divides(kernel: Kernel, op: Op) -> bool:
@@ -331,13 +355,12 @@ def _divides(kernel: Kernel, op: Op) -> bool:
     )
 
 
-def _multiple(kernel: Kernel, sources: Sources, value: str, other: str, own: set[str]) -> int:
-    """The constant of which a program's number is a multiple, if the other one is not bounded."""
+def _multiple(kernel: Kernel, sources: Sources, value: str, own: set[str]) -> int:
+    """The constant of which a program's number is a multiple; else 0."""
     last = {v for op in kernel.every() if op.name in (*ACCESSES, "arith.muli") for v in op.results}
     made = reached([value], lambda v: () if v in last else own.intersection(sources.before(v)))
     times = [v for op in kernel.made(made) if op.name == "arith.muli" for v in op.operands]
-    multiple = math.gcd(*(int(kernel.constant(one) or 0) for one in times))
-    return 0 if _is_bounded(kernel, other) else multiple
+    return math.gcd(*(int(kernel.constant(one) or 0) for one in times))
 
 
 def _is_bounded(kernel: Kernel, value: str) -> bool:

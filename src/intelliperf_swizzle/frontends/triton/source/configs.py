@@ -29,10 +29,13 @@ def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     return [one for one in _distinct(own) if not any(one.items() <= items for items in recorded)]
 
 
-def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
+def recorded_configs(
+    launches: Sequence[Launch], *, digested: bool = False
+) -> list[Mapping[str, Any]]:
     """The values of constexprs that tell the recorded configurations from others; may be empty.
 
-    What `triton.heuristics` chooses counts, too: which values there are is not known.
+    What `triton.heuristics` chooses counts, too: which values there are is not known. Functions
+    that the kernel's identity tells from others do not count if that is compared: `digested`.
 
     Raises:
         SpliceError: they cannot be said in a condition.
@@ -40,11 +43,17 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     first, others = launches[0], other_configs(launches)
     names, recorded = {n for one in others for n in one}, [one.arguments for one in launches]
     decisive = {n for n in names if any(a.get(n) != b.get(n) for a in others for b in recorded)}
-    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *first.source.computed}
+    computed = [item for one in launches for item in one.source.computed.items()]
+    told = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
+    told -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
+    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - told
+    decisive = {part for name in decisive for part in _parts(first, name)}
     known = [_named_values(launch) for launch in launches]
     for name in sorted(decisive):
-        value = known[0].get(name, ...)
-        if not isinstance(value, int | float | str | DtypeArgument | None):
+        values = [one.get(name, ...) for one in known]
+        value = next((one for one in values if isinstance(one, list)), values[0])
+        alike = all(name in one for one in known) or "[" not in name
+        if not alike or not isinstance(value, int | float | str | DtypeArgument | None):
             place = value[0] if isinstance(value, list) else where(first.source.entry, 1)
             raise SpliceError(f"{place}: a patch cannot test `{name}`, which decides accesses")
     return _distinct([{n: one.get(n) for n in sorted(decisive)} for one in known])
@@ -58,7 +67,8 @@ def conditions(launches: Sequence[Launch]) -> tuple[str, str]:
         SpliceError: as there, or launches differ in both.
     """
     said, entry, values = [], launches[0].source.entry, recorded_configs(launches)
-    leaves = (n for n, one in launches[0].leaves() if "." in n or isinstance(one, float))
+    leaves = (n for n, one in launches[0].leaves()
+              if isinstance(one, float) or ("." in n and isinstance(one, int)))  # fmt: skip
     numbers = {*map(_named, leaves)}
     for own in (False, True):
         each = _distinct([{n: v for n, v in a.items() if (n in numbers) is own} for a in values])
@@ -89,12 +99,19 @@ def _named(leaf: str) -> str:
 
 def _named_values(launch: Launch) -> dict[str, Any]:
     """What a launch was made with, by the names that the kernel has for it."""
-    leaves = {_named(name): value for name, value in launch.leaves()}
     types = {f"{n}.dtype.element_ty": DtypeArgument(one.dtype) for n, one in launch.tensors()}
-    given = launch.arguments.items()
-    tensors = {n: one for n, one in given if isinstance(one, TensorArgument)}
+    leaves = {_named(name): value for name, value in launch.leaves()} | {**launch.arguments}
+    tensors = {n: one for n, one in leaves.items() if isinstance(one, TensorArgument)}
     pointers = {n: DtypeArgument(f"{_POINTER}{one.dtype}>") for n, one in tensors.items()}
-    return {**launch.source.computed, **types, **leaves, **launch.arguments, **pointers}
+    return {**launch.source.computed, **types, **leaves, **pointers}
+
+
+def _parts(launch: Launch, name: str) -> list[str]:
+    """What is tested of an argument; of a tuple, each of its items, and of these what is asked."""
+    leaves = (leaf for leaf, _ in launch.leaves() if leaf.startswith(f"{name}."))
+    parts = [*map(_named, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
+    types = (f"{part}.dtype.element_ty" for part in parts)
+    return [*parts, *(one for one in types if one in launch.source.entry.text)] or [name]
 
 
 def _chosen_by_heuristics(launch: Launch) -> set[str]:

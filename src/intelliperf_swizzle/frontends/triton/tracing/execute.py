@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
+from intelliperf_swizzle.frontends.triton.walk.memory import paired
 from intelliperf_swizzle.frontends.triton.walk.running import (
     DeadlockError,
     Live,
@@ -23,7 +25,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_one_by_one,
     run_together,
 )
-from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
+from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, TensorArgument, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
 
@@ -109,11 +111,16 @@ def _trace(
         notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
+    views = {value: view for value, _, view in paired(kernel, launch)
+             if isinstance(view, TensorArgument)}  # fmt: skip
+    meeting = {value: [other for other in views if views[other].meets(view)]
+               for value, view in views.items()}  # fmt: skip
+    accessed = flow.accessed_by(kernel, meeting)
+    atomics = (op for op in kernel.every() if accessed.hands_over and "tt.atomic" in op.name)
     places: dict[Op | tuple[Op, int], str] = {
-        op: kernel.line(op) for op in flow.conflicting(kernel)
+        op: kernel.line(op) for op in (*flow.conflicting(kernel), *atomics)
     }
     changed = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
-    accessed = flow.accessed_by(kernel)
     placed = live.storages(flow.placed_by_contents(kernel)) & live.storages(accessed.changed)
     rows = {n for _, view in launch.tensors() if view.storage in changed for n in view.strides if n}
     for op, sides in flow.folds(kernel).items():  # what a tensor has in a row stays in it
@@ -122,10 +129,11 @@ def _trace(
     unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)
     numbers = {name: (name,) for name in live.deciding_numbers(launch)}
     false = (_FALSE_NOTE.format(kernel.line(op)) for op in live.false_assumptions(launch))
+    floats = chain(*map(live.memory.names, live.storages(flow.deciding_floats(kernel))))
     unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
     return replace(
         trace, hands_over=accessed.hands_over, notes=(*trace.notes, *false),
-        placed=accessed.hands_over or trace.waits or bool(placed),
+        placed=accessed.hands_over or trace.waits or bool(placed), floats=tuple(floats),
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
         uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
     )  # fmt: skip
