@@ -11,7 +11,7 @@ from triton.runtime.jit import JITFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
-from intelliperf_swizzle.frontends.triton.capture.ledger import Identity
+from intelliperf_swizzle.frontends.triton.capture.ledger import identity
 from intelliperf_swizzle.records import Grid
 
 
@@ -31,9 +31,9 @@ def call(
 
 
 def test_launches_that_differ_only_in_what_tensors_hold_are_one() -> None:
-    identify, other = Identity(), call(torch.ones(8, 8))
-    assert identify(call()) == identify(other)
-    assert identify(other) in {identify(call())}
+    other = call(torch.ones(8, 8))
+    assert identity(call()) == identity(other)
+    assert identity(other) in {identity(call())}
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,10 @@ def test_launches_that_differ_only_in_what_tensors_hold_are_one() -> None:
     ],
 )
 def test_launches_that_differ_in_anything_else_are_not(other: Call) -> None:
-    identify = Identity()
-    assert identify(call()) != identify(other)
+    assert identity(call()) != identity(other)
 
 
 def test_views_of_one_tensor_are_not_views_of_two() -> None:
-    identify = Identity()
     both = torch.zeros(2, 64)
     one, two = torch.zeros(2, 64), torch.zeros(2, 64)
-    assert identify(call(both[0], both[1])) != identify(call(one[0], two[1]))
+    assert identity(call(both[0], both[1])) != identity(call(one[0], two[1]))

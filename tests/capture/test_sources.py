@@ -119,7 +119,7 @@ def test_every_kind_of_name() -> None:
 
 
 def test_functions_that_call_each_other_are_read_once(tmp_path) -> None:
-    source, keys = read_source(many_names, [even, odd])
+    source, keys = read_source(many_names, [("F", even), ("G", odd)])
     assert sorted(function.name for function in source.functions.values()) == [
         "even",
         "many_names",
@@ -132,7 +132,7 @@ def test_functions_that_call_each_other_are_read_once(tmp_path) -> None:
 
 def test_two_closures_of_one_text_have_two_keys() -> None:
     first, second = closed_over(8, even), closed_over(16, odd)
-    source, keys = read_source(first, [second])
+    source, keys = read_source(first, [("F", second)])
     assert keys[id(first.fn)] != keys[id(second.fn)]
     assert source.entry.names["BLOCK"] == ("constant", 8)
     assert source.functions[keys[id(second.fn)]].names["BLOCK"] == ("constant", 16)
@@ -232,7 +232,7 @@ def test_what_no_text_decides_is_known_with_its_value() -> None:
     """Literals and definitions are decided; the environment, a condition and a closure are not."""
     source, _ = read_source(chained)
     place = f"{source.entry.file}:{source.entry.first_line}"
-    assert source.computed == {"CHAIN": 0, "TWICE": 2, "put": [place]}
+    assert source.computed == {"CHAIN": 0, "TWICE": 2, "put": [place, source.entry.names["put"][1]]}
     assert read_source(made(tl.constexpr(3)))[0].computed == {"BLOCK": 3}
 
 
@@ -308,3 +308,45 @@ def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> N
     assert loops.__name__ in sys.modules
     (tmp_path / "module.py").write_text("def step(x): pass\n")
     assert is_decided(str(tmp_path / "module.py"), "step", "function")
+
+
+@pytest.mark.parametrize(
+    ("setter", "decided"),
+    [
+        ("module.NAME = 3", False),
+        ("module.NAME += 1", False),
+        ("for module.NAME in range(3): pass", False),
+        ("module.NAME: int = 3", False),
+        ("setattr(\n    module,\n    'NAME',\n    3)", False),
+        ("vars(module).update(NAME=3)", False),
+        ("module.__dict__['NAME'] = 3", False),
+        ("mock.patch('module.NAME', 3)", False),
+        ("self.NAME = 3", True),
+        ("print(module.NAME == 3, 'NAME')", True),
+        ("pass  # module.NAME = 3", True),
+        ("text = 'module.NAME = 3'", True),
+    ],
+)
+def test_what_another_module_sets_is_not_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setter: str, decided: bool
+) -> None:
+    (tmp_path / "module.py").write_text("NAME = 16\n")
+    (tmp_path / "setting.py").write_text(f"def late(self, module, mock):\n    {setter}\n")
+    setting = types.ModuleType("setting")
+    setting.__file__ = str(tmp_path / "setting.py")
+    monkeypatch.setitem(sys.modules, "setting", setting)
+    assert is_decided(str(tmp_path / "module.py"), "NAME", "constexpr") is decided
+
+
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [("def NAME(x): pass", True), ("if sms() > 100:\n    def NAME(x): pass", False)],
+)
+def test_what_all_of_a_module_brings_is_decided_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, decided: bool
+) -> None:
+    (tmp_path / "module.py").write_text("from bringing import *\n")
+    (tmp_path / "bringing.py").write_text(f"{text}\n")
+    bringing = types.SimpleNamespace(__file__=str(tmp_path / "bringing.py"), **{"NAME": None})
+    monkeypatch.setitem(sys.modules, "bringing", bringing)
+    assert is_decided(str(tmp_path / "module.py"), "NAME", "function") is decided

@@ -110,7 +110,7 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
-        ("#include <cudnn.h>", "pip install nvidia-cudnn"),
+        ("#include <cublas_v2.h>", "pip install nvidia-cublas (0.5 GB)"),
         ("#include <helper_cuda.h>", "NVIDIA/cuda-samples"),
         ("__managed__ int x;\n__global__ void k(int* y) { *y = x; }", "app.cu:1: clang knows no"),
     ],

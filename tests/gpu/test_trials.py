@@ -272,12 +272,12 @@ def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
 def test_the_limit_of_the_application_counts_against_no_candidate(bed: Bed) -> None:
     first = "pid = tl.program_id(0)"
     slow = bed.edited(first, f"{first}\n    {ENDLESS}")
-    rig = bed.rig(run_seconds=100.0, limit_seconds=15.0)
+    rig = bed.rig(run_seconds=100.0, limit_seconds=8.0)
     outcome = TritonOnGpu(rig, [], 1e-6)
     outcome._tasks = bed.tasks
     edit = Edit(functions=slow, files={}, before={}, diff="")
     refusal = outcome.validate_and_time({1: edit})[1].refusal
-    reason = "2 of 2 recorded launches were not compared: the application was ended after 15 s"
+    reason = "2 of 2 recorded launches were not compared: the application was ended after 8 s"
     assert refusal == ("not validated", reason)
 
 

@@ -16,9 +16,10 @@ import pytest
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.language import TRITON
+from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.records import MappedLaunch
+from intelliperf_swizzle.records import Capture, MappedLaunch
 
 APPLICATION = """\
 import sys
@@ -79,6 +80,54 @@ def test_a_changed_kernel_is_left_alone_with_a_warning(swizzles: Path, tmp_path:
     ended = applied(tmp_path, str(swizzles), "--", sys.executable, "app.py", "compile")
     assert ended.stdout == "plain\n"
     assert "its source has changed" in ended.stderr
+
+
+def test_an_application_that_swizzles_are_applied_to_is_recorded_without(
+    swizzles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(runtime.VARIABLE, str(swizzles))
+    request = RecordRequest(
+        [sys.executable, "app.py"], swizzles.parent, tmp_path / "r", compute="never"
+    )
+    recorded = TRITON.record(request)
+    assert (recorded.exit_code, [one.kernel for one in recorded.launches]) == (0, ["twice"])
+
+
+COMPILED = """\
+import os
+import torch
+import torch._inductor.config as config
+from intelliperf_swizzle import applied
+config.max_autotune, config.max_autotune_gemm_backends = True, "TRITON"
+a, b = (torch.zeros(128, 128, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+if "SWIZZLES" in os.environ:
+    with applied(os.environ["SWIZZLES"]) as kernels:
+        torch.compile(lambda a: (a + 1).relu())(a)
+        torch.compile(lambda a, b: torch.relu(a @ b))(a, b)
+    print(*kernels)
+else:
+    torch.compile(lambda a, b: torch.relu(a @ b))(a, b)
+"""
+
+
+@pytest.mark.long
+def test_what_torch_generates_is_found_again_in_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app.py").write_text(COMPILED)
+
+    def recorded(folder: str) -> Capture:
+        command = [sys.executable, "app.py"]
+        return TRITON.record(RecordRequest(command, tmp_path, tmp_path / folder, compute="never"))
+
+    launches = [one for one in recorded("first").launches if "_mm_" in one.kernel]
+    order = parse("pid = num_pids - 1 - pid"), load_target("mi300x")
+    (tmp_path / "s.json").write_text(
+        TRITON.edit(launches, *order, name="any", roots=[tmp_path]).swizzles
+    )
+    monkeypatch.setenv("SWIZZLES", str(tmp_path / "s.json"))
+    monkeypatch.setenv("PYTHONHASHSEED", "1")
+    assert recorded("second").last_lines[-1] == launches[0].kernel
 
 
 def test_the_module_can_be_taken_along(swizzles: Path, tmp_path: Path) -> None:
@@ -168,6 +217,85 @@ def test_what_is_compiled_in_is_told_as_it_was_recorded(
     monkeypatch.setenv("FACTOR", "3")
     assert applied(tmp_path, *compiled).stdout == "plain plain plain\n"
     assert swizzles("scale") == "", "which is not known yet when the kernel is compiled"
+
+
+GIVEN = """\
+import os, sys
+import torch, triton, triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import ASTSource
+
+@triton.jit
+def double(x):
+    return x * 2
+
+@triton.jit
+def number(x):
+    return x + tl.program_id(0)
+
+@triton.jit
+def triple(x):
+    return x * 3
+
+chosen, other = (double, triple) if "OTHER" not in os.environ else (triple, double)
+
+@triton.jit
+def given(x, y, n, F: tl.constexpr, G: tl.constexpr):
+    at = tl.program_id(0) * 64 + tl.arange(0, 64)
+    tl.store(y + at, F(tl.load(x + at)) + G(1))
+
+@triton.jit
+def choosing(x, y, n):
+    at = tl.program_id(0) * 64 + tl.arange(0, 64)
+    tl.store(y + at, chosen(tl.load(x + at)) + other(1))
+
+def compiled(kernel, *functions):
+    types = {"x": "*fp32", "y": "*fp32", "n": "i32"}
+    types |= dict.fromkeys("FG"[:len(functions)], "constexpr")
+    source = ASTSource(kernel, types, {(3 + at,): one for at, one in enumerate(functions)})
+    text = triton.compile(source, target=GPUTarget("hip", "gfx942", 64)).asm["ttir"]
+    return "swizzled" if "tt.get_num_programs" in text else "plain"
+
+if sys.argv[1] == "compile":
+    pairs = (double, triple), (triple, double), (number, triple)
+    print(*(compiled(given, *pair) for pair in pairs), compiled(choosing))
+else:
+    x = torch.ones(4096, device="cuda")
+    if sys.argv[1] in ("given", "both"):
+        given[(64,)](x, torch.empty_like(x), 4096, double, triple)
+    if sys.argv[1] == "both":
+        given[(64,)](x, torch.empty_like(x), 4096, triple, double)
+    if sys.argv[1] == "choosing":
+        choosing[(64,)](x, torch.empty_like(x), 4096)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "same", "other"),
+    [
+        ("given", "swizzled plain plain plain", "swizzled plain plain plain"),
+        ("both", "swizzled swizzled plain plain", "swizzled swizzled plain plain"),
+        ("choosing", "plain plain plain swizzled", "plain plain plain plain"),
+    ],
+)
+def test_a_kernel_with_other_functions_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, same: str, other: str
+) -> None:
+    """Those that a launch gives it, and those that a condition has chosen, which no patch tests."""
+    (tmp_path / "app.py").write_text(GIVEN)
+    command = [sys.executable, "app.py", kernel]
+    request = RecordRequest(command, tmp_path, tmp_path / "r", compute="never")
+    launches = TRITON.record(request).launches
+    order = parse("pid = num_pids - 1 - pid"), load_target("mi300x")
+    edit = TRITON.edit(launches, *order, name="any", roots=[tmp_path])
+    assert bool(edit.diff) is (kernel != "choosing")
+    (tmp_path / "s.json").write_text(edit.swizzles)
+    compiled = ("s.json", "--", sys.executable, "app.py", "compile")
+    assert applied(tmp_path, *compiled).stdout == f"{same}\n"
+    monkeypatch.setenv("OTHER", "1")
+    changed = applied(tmp_path, *compiled)
+    assert changed.stdout == f"{other}\n"
+    assert "its source has changed" in changed.stderr
 
 
 def test_what_cannot_be_applied_is_said(swizzles: Path) -> None:

@@ -55,7 +55,7 @@ class Image:
             self.index, "torch", "2.9.1+rocm7.1", ["torch"],
             [f'{triton}==3.6.0; platform_system == "Linux"'] if asks else [],
         )  # fmt: skip
-        for name in (*HARMLESS, "nvidia-ml-py", "llvmlite", "msgpack", "dspy", "pillow", "mcp"):
+        for name in (*HARMLESS, "llvmlite", "msgpack", "dspy", "pillow", "mcp"):
             write_wheel(self.index, name, "99.0")
         self.wheel = shutil.copy(wheel, self.index)
         self.pip("install", "torch", f"{triton}==3.6.0")

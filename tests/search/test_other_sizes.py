@@ -246,6 +246,9 @@ def copy(x, y, M, N, B: tl.constexpr):
 x, y = (torch.zeros((516, 516), device="cuda") for _ in range(2))
 copy[(129, 129)](x, y, 516, 516, B=4)
 """
+PITCHED = (
+    LARGER.replace("M, N,", "M, N, S,").replace("B * N", "B * S").replace("516, B", "516, 516, B")
+)
 
 
 def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
@@ -256,6 +259,14 @@ def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
     made = _other_launches(SimpleNamespace(language=TRITON), subject)  # type: ignore[arg-type]
     assert made[0].grid == (130, 130, 1)
     assert sum(one.tiles for one in made) <= 2 * 129**2
+
+
+def test_a_size_is_made_a_part_of_itself_and_no_stride_is(recorded: Recorded) -> None:
+    """Rows that begin nearer to each other than they are long would overlap."""
+    made = TRITON.resize(recorded["pitched"][0], lambda count: [count // 3])
+    changed = {tuple(one.constants[name] != 516 for name in "MNS") for one in made}
+    assert {(True, False, False), (False, True, False)} <= changed
+    assert (False, False, True) not in changed
 
 
 HANDED_OVER = {
@@ -378,6 +389,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     modules = {
         "kernels": kernels(),
         "larger": LARGER,
+        "pitched": PITCHED,
         "hook": HOOKED.replace("HOOK", "raised"),
         "no_hook": HOOKED.replace("HOOK", "None"),
         "copies": COPIES,

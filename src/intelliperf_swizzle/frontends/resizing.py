@@ -102,6 +102,7 @@ def _shrunk_alone(
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
         equal = (name for name, value in launch.constants.items() if value == factor.size)
         names = [name for name in equal if name not in launch.constexprs]
+        names = [name for name in names if not _is_stride(launch, name)] or names
         for name in names if len(names) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
@@ -275,8 +276,7 @@ def other_values(launch: Launch, name: str) -> list[int]:
     """
     value, text = launch.constants.get(name), launch.source.entry.text
     extent = bool(re.search(rf"arange\(0, {name}\b", text))
-    factor = re.search(rf"\*\s*{name}\b|\b{name}\s*\*", text)
-    if value is None or ((extent or value == 1) and factor):
+    if value is None or ((extent or value == 1) and _is_factor(launch, name)):
         return []
     if extent or launch.arguments[name] is bool(value):
         return [2 * value if extent else 1 - value]
@@ -284,3 +284,14 @@ def other_values(launch: Launch, name: str) -> list[int]:
         return [2 * value, 1] if value > 1 else [2, 1 - value]
     used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
     return [other for other in (2 * value, *([] if used else [0]), 2) if other != value]
+
+
+def _is_factor(launch: Launch, name: str) -> bool:
+    return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", launch.source.entry.text))
+
+
+def _is_stride(launch: Launch, name: str) -> bool:
+    """Whether an argument is a stride of a tensor that the kernel multiplies something by."""
+    strides = (view.strides for _, view in launch.tensors())
+    value = launch.constants[name]
+    return _is_factor(launch, name) and any(value in each for each in strides)

@@ -54,7 +54,8 @@ class KernelSource:
         identity: what it is known by when it is compiled another time; empty if by nothing.
         aggregates: the classes they use, by a key, parts first: see `ir.render.live_functions`.
         computed: what they read that may be another in another run, as the kernel can name it, with
-            its value; a list with the place where the kernel cannot test it.
+            its value; a list with the place where the kernel cannot test it, and with the key of a
+            function that `identity` tells from others.
     """
 
     kernel: str

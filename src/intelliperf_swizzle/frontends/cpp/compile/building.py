@@ -224,20 +224,18 @@ _MISSING = re.compile(
 """A header or a library that is not there, in the words of compilers, linkers and CMake."""
 _PACKAGES = {
     "CUDA": {
-        "cublas": "nvidia-cublas", "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl",
-        "cuda/std/": "nvidia-cuda-cccl", "curand": "nvidia-curand", "cusparse": "nvidia-cusparse",
-        "cufft": "nvidia-cufft", "cusolver": "nvidia-cusolver", "cudnn": "nvidia-cudnn-cu13",
-        "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx", "nvToolsExt": "nvidia-nvtx",
-        "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
+        "cublas": "nvidia-cublas (0.5 GB)", "cudnn": "nvidia-cudnn-cu13 (0.5 GB)",
+        "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl", "cuda/std/": "nvidia-cuda-cccl",
+        "curand": "nvidia-curand", "cusparse": "nvidia-cusparse", "cufft": "nvidia-cufft",
+        "cusolver": "nvidia-cusolver", "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx",
+        "nvToolsExt": "nvidia-nvtx", "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
     },
     "HIP": {
-        "thrust/": "rocthrust-dev", "hipcub/": "hipcub-dev", "rocprim/": "rocprim-dev",
-        "cub/": "hipcub-dev", "rocblas": "rocblas-dev", "hipblas": "hipblas-dev",
-        "rocrand": "rocrand-dev", "hiprand": "hiprand-dev", "rocfft": "rocfft-dev",
-        "hipfft": "hipfft-dev", "rocsparse": "rocsparse-dev", "hipsparse": "hipsparse-dev",
-        "rocsolver": "rocsolver-dev", "hipsolver": "hipsolver-dev", "rccl": "rccl-dev",
-        "hip/": "hip-dev", "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev",
-        "ck/": "composablekernel-dev",
+        "thrust/": "rocthrust", "cub/": "hipcub", "miopen": "miopen-hip", "ck/": "composablekernel",
+        **{one: one.rstrip("/") for one in (
+            "hip/", "hipcub", "rocprim", "rocwmma", "rccl", "rocblas", "hipblas", "rocrand",
+            "hiprand", "rocfft", "hipfft", "rocsparse", "hipsparse", "rocsolver", "hipsolver",
+        )},
     },
 }  # fmt: skip
 """Packages with headers, of the Python package index for CUDA and of ROCm's repository for HIP, by
@@ -251,7 +249,7 @@ def _install(header: str, language: str) -> str | None:
     package = next((p for begin, p in known for name in names if name.startswith(begin)), None)
     if package is None or language == "CUDA":
         return package and f"pip install {package}"
-    return f"sudo apt install {package} hipcc, from ROCm's repository; add /opt/rocm/bin to PATH"
+    return f"sudo apt install {package}-dev hipcc, of ROCm's repository; add /opt/rocm/bin to PATH"
 
 
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip", ".hh", ".inl", ".inc")

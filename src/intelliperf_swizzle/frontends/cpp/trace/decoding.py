@@ -34,6 +34,10 @@ class UnknownStepError(Exception):
         self.what, self.text = what, text
 
 
+class WaitsError(UnknownStepError):
+    """A loop ends when something else writes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """An instruction that needs no more of LLVM."""

@@ -73,7 +73,7 @@ class Interpreter:
         """Runs these workgroups and tells the recorder what they access; returns how many.
 
         Raises:
-            UnknownStepError: an instruction is not interpreted.
+            UnknownStepError: an instruction is not interpreted, or, as a WaitsError, waits.
             TraceError: contents are missing, or the kernel does not end.
         """
         gx, gy, _ = self.grid
@@ -162,9 +162,8 @@ class Interpreter:
     def _go(self, source: int, target: int, mask: Mask) -> None:
         steps, order = self.program.steps[target], self.program.order
         if order[target] <= order[source] and (not steps or steps[0].opcode != "phi"):
-            raise TraceError(
-                "it loops until memory changes, so what it writes decides its accesses"
-            )
+            text = self.program.steps[source][-1].text
+            raise decoding.WaitsError("it loops until memory changes", text)
         masks, phis = self._pending.setdefault(target, ([], {}))
         values = {}
         for step in steps:

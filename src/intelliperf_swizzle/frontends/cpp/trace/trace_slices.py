@@ -17,8 +17,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import FLOATS, VARIABLES
 from intelliperf_swizzle.frontends.cpp.code.slicing import conflicts, place_of_touch
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
-from intelliperf_swizzle.frontends.cpp.trace import slice_interpreter
-from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice, folds
+from intelliperf_swizzle.frontends.cpp.trace import decoding, slice_interpreter
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.trace import sharing
@@ -66,9 +65,11 @@ def _trace(launch: records.Launch, kernel: DeviceKernel) -> records.Trace:
         return execute_slice(launch, kernel, kernel.slice.executed)
     try:
         return _Tracing(launch, kernel).trace()
-    except UnknownStepError as error:
+    except decoding.UnknownStepError as error:
         entry = launch.source.entry  # where optimisation has left the instruction no line
         place = kernel.line_of(error.text) or f"{entry.file}:{entry.first_line}"
+        if isinstance(error, decoding.WaitsError):
+            raise TraceError(f"{error.what} ({place}), which decides its accesses") from None
         return execute_slice(launch, kernel, f"{error.what} decides what is accessed ({place})")
 
 
@@ -116,10 +117,10 @@ class _Tracing:
     def _interpreter(self, text: str) -> slice_interpreter.Interpreter:
         launch, kernel = self._launch, self._kernel
         variables = {name: at for name, (at, _) in kernel.variables.items()}
-        program = decode_slice(text, kernel.code.symbol, variables)
+        program = decoding.decode_slice(text, kernel.code.symbol, variables)
         return slice_interpreter.Interpreter(
             program, launch.grid, launch.options["block"], kernel.code.wave_lanes, self._values,
-            self._memory, self._update, folds(program, kernel.slice.conflicting),
+            self._memory, self._update, decoding.folds(program, kernel.slice.conflicting),
         )  # fmt: skip
 
     def _recorder(self) -> TraceRecorder:
@@ -186,7 +187,7 @@ class _Tracing:
         try:
             interpreter = self._interpreter(self._kernel.slice.counting)
             interpreter.run(some, self._recorder(), most_steps=_MOST_COUNTING_STEPS)
-        except (UnknownStepError, TraceError):
+        except (decoding.UnknownStepError, TraceError):
             return None
         ratio = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
         lanes = (accesses * ratio).astype(np.int64)

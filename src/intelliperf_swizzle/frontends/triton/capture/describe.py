@@ -75,7 +75,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
     values = {name: unwrapped(value) for name, value in bound.arguments.items()}
-    passed = tuple(value for value in values.values() if sources.is_jit_function(value))
+    passed = tuple((n, one) for n, one in values.items() if sources.is_jit_function(one))
     source, keys = _read_once(kernel, passed)
     memory = _Memory(values.values())
     numbers = [n for n in _leaves(values.values()) if type(n) is int and 0 < n < 1 << 63]

@@ -2,26 +2,29 @@
 # SPDX-License-Identifier: MIT
 """Inside the application: each launch is written down once, and counted whenever it is made.
 
-To know it again costs some microseconds: what the types of its arguments decide is decided once.
+To know it again costs some microseconds.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
-from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call, JitFunction
+from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, base_of, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
-from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_jit_function
+from intelliperf_swizzle.frontends.triton.capture.sources import (
+    NotUtf8Error,
+    is_jit_function,
+    python_function,
+)
 from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
@@ -86,7 +89,6 @@ class Ledger:
         self._counts = LaunchCounts(folder)
         self._counters: dict[str, int] = {}
         self._kinds: dict[Hashable, LaunchKind] = {}
-        self._identify = Identity()
         os.register_at_fork(after_in_child=self._begin_again)
 
     def _begin_again(self) -> None:
@@ -97,7 +99,7 @@ class Ledger:
 
     def kind(self, bound: BoundCall) -> LaunchKind:
         """The kind of a launch."""
-        key = bound.name, self._identify(bound.call)
+        key = bound.name, identity(bound.call)
         return self._kinds.setdefault(key, LaunchKind())
 
     def count(self, record: RecordedLaunch) -> None:
@@ -174,58 +176,31 @@ class Ledger:
 # --- what tells launches apart -------------------------------------------------------------------
 
 
-class _Plan:
-    """How the calls of a kernel with arguments of certain types are told apart.
-
-    Attributes:
-        tensors: places of plain tensors among the values of a call.
-        others: places of values that must be looked into.
-        numbers: takes the numbers, strings and None out of the values; None if there are none.
-    """
-
-    def __init__(self, kernel: JitFunction, values: Sequence[object]) -> None:
-        self.kernel = kernel  # kept alive, so that no other one gets its `id`
-        plain = [at for at, one in enumerate(values) if type(one) in _PLAIN]
-        self.tensors = [at for at, one in enumerate(values) if hasattr(one, "storage_offset")]
-        self.others = sorted(set(range(len(values))) - {*plain, *self.tensors})
-        self.numbers = itemgetter(*plain) if plain else None
-
-
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
-class Identity:
-    """Tells the launches of a process apart."""
+def identity(call: Call) -> Hashable:
+    """Equal for calls that differ at most in what their tensors hold, and where they lie.
 
-    def __init__(self) -> None:
-        self._plans: dict[Hashable, _Plan] = {}
-
-    def __call__(self, call: Call) -> Hashable:
-        """Equal for calls that differ at most in what their tensors hold, and where they lie.
-
-        Looks at the types, shapes, strides and sharing of tensors, and at all other values.
-        """
-        kernel, args, kwargs, grid, _ = call
-        values = (*args, *kwargs.values())
-        kinds = (id(kernel), len(args), *kwargs, *map(type, values))
-        plan = self._plans.get(kinds)
-        if plan is None:
-            plan = self._plans[kinds] = _Plan(kernel, values)
-        tensors: list[Any] = [values[at] for at in plan.tensors]
-        others = tuple([_look_into(values[at], tensors) for at in plan.others])
-        seen: list[object] = []
-        storages: list[int] = []
-        for one in tensors:
-            storage = one.untyped_storage()
-            storages.append(storage.data_ptr())
-            seen += (one.dtype, one.shape, one.stride(), one.storage_offset(), storage.nbytes())
-        numbers = plan.numbers(values) if plan.numbers else None
-        shared = tuple(map(storages.index, storages))
-        return plan, grid, numbers, others, tuple(seen), shared
+    Looks at the types, shapes, strides and sharing of tensors, and at all other values.
+    """
+    tensors: list[Any] = []
+    values = _look_into((*call.args, *call.kwargs.values()), tensors)
+    seen: list[object] = []
+    storages: list[int] = []
+    for tensor in tensors:
+        storage = tensor.untyped_storage()
+        storages.append(storage.data_ptr())
+        seen += (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
+        seen.append(storage.nbytes())
+    shared = tuple(map(storages.index, storages))
+    return call.kernel.fn, call.grid, len(call.args), *call.kwargs, values, tuple(seen), shared
 
 
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:
     """What tells a value from another of its type; the tensors in it are listed."""
+    if type(value) in _PLAIN:
+        return value  # type: ignore[no-any-return]
     if hasattr(value, "storage_offset"):
         tensors.append(value)
         return None
@@ -240,5 +215,5 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
     if is_jit_function(value):
-        return id(value)
+        return python_function(value)
     return repr(value)

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction
-from intelliperf_swizzle.frontends.triton.overlay.runtime import identity
+from intelliperf_swizzle.frontends.triton.overlay.runtime import identity, source_digest
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 _INSTALLED = {"triton", "torch", "numpy", "intelliperf_swizzle"} | sys.stdlib_module_names
@@ -66,7 +66,7 @@ def python_function(jit_function: JitFunction | types.FunctionType) -> types.Fun
 
 
 def read_source(
-    kernel: JitFunction, passed: Iterable[JitFunction] = ()
+    kernel: JitFunction, passed: Iterable[tuple[str, JitFunction]] = ()
 ) -> tuple[KernelSource, Mapping[int, str]]:
     """Read a kernel's text and that of every jit function it reaches.
 
@@ -74,7 +74,7 @@ def read_source(
 
     Args:
         kernel: a live jit function.
-        passed: jit functions that a launch passes as arguments.
+        passed: jit functions that a launch passes as arguments, with their names.
 
     Returns:
         The source, and for each passed function its key, by `id` of its plain function.
@@ -84,12 +84,19 @@ def read_source(
     """
     read = _SourceReader(python_function(kernel))
     entry = read.key_of(kernel)
-    for function in passed:
+    for _, function in passed:
         read.key_of(function)
     plain: Any = kernel
     while not hasattr(plain, "src"):  # an autotuner or heuristics around it
         plain = plain.fn
-    source = KernelSource(entry, read.functions, identity(plain), read.aggregates, read.computed)
+    digests: dict[int, str] = {}
+    source_digest(plain, passed, digests)
+    known = {key for at, key in read.keys.items() if at in digests}
+    computed = {
+        name: value[:1] if isinstance(value, list) and not known.issuperset(value[1:]) else value
+        for name, value in read.computed.items()
+    }
+    source = KernelSource(entry, read.functions, identity(plain, passed), read.aggregates, computed)
     return source, read.keys
 
 
@@ -153,22 +160,27 @@ class _SourceReader:
 
     def _note_computed(self, function: types.FunctionType, read: SourceFunction) -> None:
         """Notes what a function reads that no text decides."""
-        scope, code = function.__globals__, self.kernel.__code__
+        scope, code, own = function.__globals__, self.kernel.__code__, function.__code__
         file = str(scope.get("__file__") or read.file)
+        place, digested = f"{read.file}:{read.first_line}", {*own.co_names, *own.co_freevars}
         made = "<locals>" in function.__qualname__ or not is_decided(file, read.name, "function")
         if function is not self.kernel and made:
-            self.computed[read.name] = [f"{read.file}:{read.first_line}"]
+            self.computed[read.name] = [place, self.keys[id(function)]]
         for name, (kind, value) in _leaves(read.names):
             root = name.partition(".")[0]
-            local = root in function.__code__.co_freevars
+            local = root in own.co_freevars
             places = [(file, name)]
             if isinstance(module := scope.get(root), types.ModuleType):
                 places.append((str(module.__file__), name.partition(".")[2]))
             if kind in _LASTING or (not local and all(is_decided(*at, kind) for at in places)):
                 continue
+            known = self.computed.get(name)
+            if isinstance(known, list) and not known[1:]:
+                continue  # another one of this name, of which no more is known
             same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
             said = same and root not in code.co_varnames and kind in _CONSTANTS
-            self.computed[name] = value if said else [f"{read.file}:{read.first_line}"]
+            by_digest = kind == "function" and root in digested and name.count(".") < len(places)
+            self.computed[name] = value if said else [place, value] if by_digest else [place]
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
@@ -237,13 +249,11 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     root, last = name.partition(".")[0], name.rpartition(".")[2]
     modules = [one for named, one in [*sys.modules.items()] if not _is_installed(named)]
     files = {str(getattr(one, "__file__", None)) for one in modules}
-    own = (_text(one) for one in files if one.endswith(".py") and "-packages" not in one)
-    setters = r"(setattr|\bpatch(\.\w+)?)\(|globals\(\)|\bvars\(|__dict__"
-    told = rf"({setters}).*(['\".]{last}['\"]|\b{last}=)"
-    outside = rf"(?<!self)\.{last} *([-+*/|&^%@]|//|<<|>>)?=[^=]|{told}"
-    if any(re.search(outside, one) for one in own):
+    own = (one for one in files if one.endswith(".py") and "-packages" not in one)
+    if any(last in _set_outside(one) for one in own):
         return False
-    bound = [top for name, top in _bindings(file) if name == root]
+    bound = [top for name, top in _bindings(file) if name in (root, "*")]
+    bound = [one for one in bound if not _is_star(one) or [*_origin(file, root, one, modules)]]
     if len(bound) == 1 and isinstance(bound[0], (ast.Assign, ast.AnnAssign)) and bound[0].value:
         made = ast.parse(ast.unparse(bound[0].value).replace("triton.language.", "tl."))
         return {node.id for node in ast.walk(made) if isinstance(node, ast.Name)} <= _PURE
@@ -256,6 +266,32 @@ def is_decided(file: str, name: str, kind: str) -> bool:
         return known and all(_is_real(one.body[0]) for one in defined)
     defines = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     return kind not in _CONSTANTS and len(bound) < 2 and all(isinstance(x, defines) for x in bound)
+
+
+_SETTERS = {"setattr", "delattr", "patch", "globals", "vars", "__dict__"}
+
+
+@functools.cache
+def _set_outside(file: str) -> frozenset[str]:
+    """The names that a module sets as attributes, of others than `self`, or by words."""
+    found: set[str | None] = set()
+    for node in ast.walk(ast.parse(_text(file))):
+        match node:
+            case ast.Attribute(ast.Name("self")):
+                pass
+            case ast.Attribute(_, name, ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.Call() | ast.Subscript():
+                inner = [*ast.walk(node)]
+                if not _SETTERS.isdisjoint(getattr(x, "id", getattr(x, "attr", "")) for x in inner):
+                    words = (one.value for one in inner if isinstance(one, ast.Constant))
+                    found |= {str(word).rpartition(".")[2] for word in words}
+                    found |= {one.arg for one in inner if isinstance(one, ast.keyword)}
+    return frozenset(filter(None, found))
+
+
+def _is_star(top: ast.stmt) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(top, ast.ImportFrom) and top.names[0].name == "*"
 
 
 _REAL = re.compile(r"tl(device|\.math)?\.(fast_)?(exp|exp2|log|log2|tanh|sin|cos|dot)f?")
@@ -285,6 +321,8 @@ def _origin(
         named = importlib.util.resolve_name("." * top.level + (top.module or ""), package)
         found = sys.modules.get(named)
         if found is not None and found.__file__ and not _is_installed(named):
+            if _is_star(top) and hasattr(found, name):
+                yield found.__file__, name
             yield from ((found.__file__, a.name) for a in top.names if name in (a.asname, a.name))
 
 

@@ -41,8 +41,7 @@ applied_to: list[str] = []  # names of kernels, each time that one is compiled w
 @contextlib.contextmanager
 def applied(path: str | os.PathLike[str]) -> Iterator[list[str]]:
     """Applies a file of swizzles to what is launched inside; yields `applied_to`; as `install`."""
-    first = watch_compilations()
-    before = dict(first["_active"])
+    before = dict((first := watch_compilations())["_active"])
     install(path)
     try:
         yield first["applied_to"]
@@ -77,34 +76,34 @@ def _switch(rules: dict[str, list[dict[str, Any]]]) -> None:
             one.device_caches.clear()
 
 
-def source_digest(kernel: Any) -> str:
-    """Hex digest of the source of a `JITFunction` and all that it reaches, in aggregates too."""
-    from triton.runtime.jit import ConstexprFunction, JITFunction
+def source_digest(kernel: Any, passed: Any = (), known: dict[int, str] | None = None) -> str:
+    """Hex digest of a `JITFunction`'s source, what it reaches and is `passed`; `known`: of all."""
+    from triton.runtime.jit import JITCallable as Jit
 
-    texts: set[str] = set()
-    left: list[Any] = [kernel]
-    while left:
-        one = left.pop()
-        name = "generated" if _module(one) == _GENERATED else one.fn.__name__
-        if (text := f"{name}:{one.src.replace(one.fn.__name__, name)}") not in texts:
-            texts.add(text)
-            names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
-            values = [*known.globals.values(), *known.nonlocals.values()]
-            values += [getattr(m, n, None) for m in values if inspect.ismodule(m) for n in names]
-            classes = [value for value in values if isinstance(value, type)]
-            values += [method for one in classes for method in vars(one).get("hash_attrs", ())]
-            left += [v for v in values if isinstance(v, ConstexprFunction | JITFunction)]
-    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:32]
+    known, function, name = {} if known is None else known, kernel.fn, kernel.fn.__name__
+    if id(function) not in known:
+        own = known[id(function)] = "generated" if _module(kernel) == _GENERATED else name
+        found, names = inspect.getclosurevars(function), function.__code__.co_names
+        values = [*found.globals.items(), *found.nonlocals.items(), *passed]
+        for at, one in values:  # which grows, by what is in modules and in aggregates
+            inner = names if inspect.ismodule(one) and at.count(".") < 4 else ()
+            values += [(f"{at}.{n}", getattr(one, n)) for n in inner if hasattr(one, n)]
+            methods = vars(one).get("hash_attrs", ()) if isinstance(one, type) else ()
+            values += [(f"{at}.{n}", method) for n, method in enumerate(methods)]
+        parts = [f"{n}={source_digest(v, (), known)}" for n, v in values if isinstance(v, Jit)]
+        text = "\0".join((f"{own}:{kernel.src.replace(name, own)}", *sorted(parts)))
+        known[id(function)] = hashlib.sha256(text.encode()).hexdigest()[:32]
+    return known[id(function)]
 
 
-def identity(kernel: Any) -> dict[str, str]:
-    """What a `JITFunction` is known by in a file of swizzles."""
+def identity(kernel: Any, passed: Any = ()) -> dict[str, str]:
+    """What a `JITFunction` is known by in a file of swizzles, with what is passed to it."""
     from triton import __version__ as version
 
     return {
         "module": _module(kernel),
         "kernel": kernel.fn.__name__,
-        "source": source_digest(kernel),
+        "source": source_digest(kernel, passed),
         "triton": ".".join(version.split(".")[:2]),
     }
 
@@ -135,16 +134,17 @@ def _compiled_in(source: Any, name: str) -> Any:
 
 def _rule_for(source: Any) -> Any:
     """The first rule for what an `ASTSource` is compiled with, or its own: `swizzle_rule`."""
-    own = getattr(source.fn, "swizzle_rule", None)
+    own, refused = getattr(source.fn, "swizzle_rule", None), None
     for rule in [own] if own else _active.get(_key(source.fn), ()) if _active else ():
-        configs = rule.get("configs") or [{}]
+        configs, names = rule.get("configs") or [{}], source.fn.arg_names
         if any(one == {name: _compiled_in(source, name) for name in one} for one in configs):
-            changed = [name for name, value in identity(source.fn).items() if rule[name] != value]
+            given = [(f"{names[k]}{i or ''}", v) for (k, *i), v in source.constants.items()]
+            changed = [n for n, value in identity(source.fn, given).items() if rule[n] != value]
             if own or changed in ([], ["kernel"]):  # the name of what is generated is not its own
                 return rule
             what = "Triton's version" if changed == ["triton"] else "its source"
-            return _warn(rule, f"{what} has changed since the swizzle was proved")
-    return None
+            refused = refused or (rule, f"{what} has changed since the swizzle was proved")
+    return refused and _warn(*refused)
 
 
 def _warn(rule: dict[str, Any], reason: str) -> Any:

@@ -29,10 +29,13 @@ def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     return [one for one in _distinct(own) if not any(one.items() <= items for items in recorded)]
 
 
-def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
+def recorded_configs(
+    launches: Sequence[Launch], *, digested: bool = False
+) -> list[Mapping[str, Any]]:
     """The values of constexprs that tell the recorded configurations from others; may be empty.
 
-    What `triton.heuristics` chooses counts, too: which values there are is not known.
+    What `triton.heuristics` chooses counts, too: which values there are is not known. Functions
+    that the kernel's identity tells from others do not count if that is compared: `digested`.
 
     Raises:
         SpliceError: they cannot be said in a condition.
@@ -40,11 +43,15 @@ def recorded_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     first, others = launches[0], other_configs(launches)
     names, recorded = {n for one in others for n in one}, [one.arguments for one in launches]
     decisive = {n for n in names if any(a.get(n) != b.get(n) for a in others for b in recorded)}
-    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *first.source.computed}
+    computed = [item for one in launches for item in one.source.computed.items()]
+    told = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
+    told -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
+    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - told
     decisive = {part for name in decisive for part in _parts(first, name)}
     known = [_named_values(launch) for launch in launches]
     for name in sorted(decisive):
-        value = known[0].get(name, ...)
+        values = [one.get(name, ...) for one in known]
+        value = next((one for one in values if isinstance(one, list)), values[0])
         alike = all(name in one for one in known) or "[" not in name
         if not alike or not isinstance(value, int | float | str | DtypeArgument | None):
             place = value[0] if isinstance(value, list) else where(first.source.entry, 1)

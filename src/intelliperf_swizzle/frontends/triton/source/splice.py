@@ -88,7 +88,9 @@ def edit(
     """
     edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
     most = max(launches, key=lambda launch: launch.programs)
-    rules = rules_of(most, swizzle, target, recorded_configs(launches))
+    kinds = {one.source.identity.get("source"): one for one in (*launches, most)}.values()
+    given = swizzle, target, recorded_configs(launches, digested=True)
+    rules = tuple(rule for one in kinds for rule in rules_of(one, *given))
     try:
         new = splice(most.source, swizzle, target=target, launches=launches, name=name, roots=roots)
     except SpliceError as error:
@@ -98,7 +100,7 @@ def edit(
         new = edits.Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
     if most.loop:
         text = new.functions[most.source.kernel]
-        rules = rules_of(most, swizzle, target, recorded_configs(launches), text)
+        rules = tuple(rule for one in kinds for rule in rules_of(one, *given, text))
     return replace(new, rules=rules)
 
 

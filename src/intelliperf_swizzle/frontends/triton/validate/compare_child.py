@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.walk import running
+from intelliperf_swizzle.frontends.triton.walk.blocks import decode, element_of
 from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory
 from intelliperf_swizzle.records import Int64Array, Launch, Storage, UInt8Array
 from intelliperf_swizzle.trace.observer import Observer
@@ -241,9 +241,6 @@ def _kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
         raise RuntimeError(error.fact) from error
 
 
-_READ_AS = {"fp16": np.float16, "bf16": np.uint16, "fp32": np.float32, "fp64": np.float64}
-
-
 def _beyond(
     tolerance: float, dtype: str, expected: UInt8Array, found: UInt8Array
 ) -> npt.NDArray[np.bool_]:
@@ -252,16 +249,13 @@ def _beyond(
     It is relative; absolute, too, in units of the largest finite value, but of at most 1.
     """
     beyond = np.ones(len(expected), np.bool_)
-    kind = np.dtype(_READ_AS.get(dtype, np.uint8))
-    whole = len(expected) // kind.itemsize * kind.itemsize
-    before, after = (_floats(one[:whole].view(kind), dtype) for one in (expected, found))
-    if dtype in _READ_AS:
+    if dtype in _FLOATS:
+        element = element_of(dtype.replace("fp", "f"))
+        whole = len(expected) // element.bytes * element.bytes
+        words = (each[:whole].view(f"u{element.bytes}") for each in (expected, found))
+        before, after = (decode(each, element) for each in words)
         largest = float(np.abs(before[np.isfinite(before)]).max(initial=0))
         absolute = tolerance * min(1.0, largest)
         close = np.isclose(after, before, rtol=tolerance, atol=absolute, equal_nan=True)
-        beyond[:whole] = np.repeat(~close, kind.itemsize)
+        beyond[:whole] = np.repeat(~close, element.bytes)
     return beyond
-
-
-def _floats(values: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
-    return (values.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" else values
