@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from intelliperf_swizzle.api import Run, explain, optimize, score
     from intelliperf_swizzle.errors import SwizzleError
+    from intelliperf_swizzle.frontends.triton.overlay.runtime import applied
     from intelliperf_swizzle.hardware import Target, load_target
     from intelliperf_swizzle.language import Swizzle, parse
     from intelliperf_swizzle.proofs import prove, prove_source
@@ -23,12 +24,13 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Proof", "RemapVerdict", "Run", "Score", "Swizzle", "SwizzleError", "Target", "Witness",
-    "explain", "load_target", "optimize", "parse", "prove", "prove_source", "score",
+    "applied", "explain", "load_target", "optimize", "parse", "prove", "prove_source", "score",
 ]  # fmt: skip
 
 _ROOMS = {
     "api": ("Run", "explain", "optimize", "score"),
     "errors": ("SwizzleError",),
+    "frontends.triton.overlay.runtime": ("applied",),
     "hardware": ("Target", "load_target"),
     "language": ("Swizzle", "parse"),
     "proofs": ("prove", "prove_source"),

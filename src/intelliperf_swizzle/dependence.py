@@ -91,7 +91,7 @@ def deciding(trace: records.Trace, launch: records.Launch) -> tuple[str, ...]:
     Any integers may decide an access that no program has made yet, and floats that decide one.
     """
     views = dict(launch.tensors()) if trace.placed else {}
-    floats = {name for name, one in views.items() if one.dtype.startswith(("fp", "bf"))}
+    floats = {name for name, view in views.items() if view.dtype.startswith(("fp", "bf"))}
     without = {*trace.immaterial} & ({*views} if not trace.unseen else floats - {*trace.floats})
     names = (name for name in views if name not in without)
     return (*names, *["device variables"] * trace.by_variables)

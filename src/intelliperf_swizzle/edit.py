@@ -288,7 +288,7 @@ def _check_writable(path: Path, expected: str) -> None:
     if read_exactly(path) != expected:
         raise SpliceError(
             f"{path} has changed since the swizzle was spliced into it",
-            hint="run again on the file as it is now",
+            hint="run again",
         )
     if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise SpliceError(f"{path} is read-only", hint="make it writable, or apply the patch")
@@ -380,7 +380,7 @@ def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
     places = {path: place_in_copy(Path(path), root, copy) for path in (edit.files if edit else ())}
     for path, place in places.items():
         if place is None:
-            raise SpliceError(f"{path} lies outside {project}", hint="-p names a wider directory")
+            raise SpliceError(f"{path} lies outside {project}", hint="-p names one with both")
     around = {str(copy), *map(str, copy.parents)} - {str(root)}
 
     def ignored(folder: str, names: list[str]) -> set[str]:

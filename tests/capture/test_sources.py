@@ -308,3 +308,45 @@ def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> N
     assert loops.__name__ in sys.modules
     (tmp_path / "module.py").write_text("def step(x): pass\n")
     assert is_decided(str(tmp_path / "module.py"), "step", "function")
+
+
+@pytest.mark.parametrize(
+    ("setter", "decided"),
+    [
+        ("module.NAME = 3", False),
+        ("module.NAME += 1", False),
+        ("for module.NAME in range(3): pass", False),
+        ("module.NAME: int = 3", False),
+        ("setattr(\n    module,\n    'NAME',\n    3)", False),
+        ("vars(module).update(NAME=3)", False),
+        ("module.__dict__['NAME'] = 3", False),
+        ("mock.patch('module.NAME', 3)", False),
+        ("self.NAME = 3", True),
+        ("print(module.NAME == 3, 'NAME')", True),
+        ("pass  # module.NAME = 3", True),
+        ("text = 'module.NAME = 3'", True),
+    ],
+)
+def test_what_another_module_sets_is_not_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setter: str, decided: bool
+) -> None:
+    (tmp_path / "module.py").write_text("NAME = 16\n")
+    (tmp_path / "setting.py").write_text(f"def late(self, module, mock):\n    {setter}\n")
+    setting = types.ModuleType("setting")
+    setting.__file__ = str(tmp_path / "setting.py")
+    monkeypatch.setitem(sys.modules, "setting", setting)
+    assert is_decided(str(tmp_path / "module.py"), "NAME", "constexpr") is decided
+
+
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [("def NAME(x): pass", True), ("if sms() > 100:\n    def NAME(x): pass", False)],
+)
+def test_what_all_of_a_module_brings_is_decided_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, decided: bool
+) -> None:
+    (tmp_path / "module.py").write_text("from bringing import *\n")
+    (tmp_path / "bringing.py").write_text(f"{text}\n")
+    bringing = types.SimpleNamespace(__file__=str(tmp_path / "bringing.py"), **{"NAME": None})
+    monkeypatch.setitem(sys.modules, "bringing", bringing)
+    assert is_decided(str(tmp_path / "module.py"), "NAME", "function") is decided

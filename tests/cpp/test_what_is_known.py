@@ -207,5 +207,5 @@ def test_an_edit_is_limited_to_the_recorded_instances(launches: dict[str, Launch
     assert "swizzle_applies = (__is_same(T, float) && mode == Mode::plain)" in text.replace(
         "static_cast<long long>(mode) == 0", "mode == Mode::plain"
     )
-    with pytest.raises(SpliceError, match=r"`packed` has the text of `packed<Here, Here>` too"):
+    with pytest.raises(SpliceError, match=r"`packed` shares its source with `packed<Here, Here>`"):
         edit_of(launches["packed"])

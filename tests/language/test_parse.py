@@ -61,7 +61,7 @@ REFUSED = {
     "membership": ("pid = pid in (1, 2)", "1:7: `in` is not part"),
     "and of numbers": ("pid = pid and 3", "1:7: the value of `and` between numbers"),
     "function name": ("min = 3\npid = 1", "1:1: `min` cannot be a variable"),
-    "grid": ("grid_0 = 3\npid = 1", "1:1: `grid_0` is the launch's own"),
+    "grid": ("grid_0 = 3\npid = 1", "1:1: `grid_0` is given by the launch"),
     "letter": ("pïd = 3\npid = 1", "1:1: `pïd` cannot be a variable"),
     "no output": ("tile = pid", "neither `pid` nor"),
     "empty": ("", "neither `pid` nor"),

@@ -16,9 +16,10 @@ import pytest
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.language import TRITON
+from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.records import MappedLaunch
+from intelliperf_swizzle.records import Capture, MappedLaunch
 
 APPLICATION = """\
 import sys
@@ -79,6 +80,54 @@ def test_a_changed_kernel_is_left_alone_with_a_warning(swizzles: Path, tmp_path:
     ended = applied(tmp_path, str(swizzles), "--", sys.executable, "app.py", "compile")
     assert ended.stdout == "plain\n"
     assert "its source has changed" in ended.stderr
+
+
+def test_an_application_that_swizzles_are_applied_to_is_recorded_without(
+    swizzles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(runtime.VARIABLE, str(swizzles))
+    request = RecordRequest(
+        [sys.executable, "app.py"], swizzles.parent, tmp_path / "r", compute="never"
+    )
+    recorded = TRITON.record(request)
+    assert (recorded.exit_code, [one.kernel for one in recorded.launches]) == (0, ["twice"])
+
+
+COMPILED = """\
+import os
+import torch
+import torch._inductor.config as config
+from intelliperf_swizzle import applied
+config.max_autotune, config.max_autotune_gemm_backends = True, "TRITON"
+a, b = (torch.zeros(128, 128, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+if "SWIZZLES" in os.environ:
+    with applied(os.environ["SWIZZLES"]) as kernels:
+        torch.compile(lambda a: (a + 1).relu())(a)
+        torch.compile(lambda a, b: torch.relu(a @ b))(a, b)
+    print(*kernels)
+else:
+    torch.compile(lambda a, b: torch.relu(a @ b))(a, b)
+"""
+
+
+@pytest.mark.long
+def test_what_torch_generates_is_found_again_in_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app.py").write_text(COMPILED)
+
+    def recorded(folder: str) -> Capture:
+        command = [sys.executable, "app.py"]
+        return TRITON.record(RecordRequest(command, tmp_path, tmp_path / folder, compute="never"))
+
+    launches = [one for one in recorded("first").launches if "_mm_" in one.kernel]
+    order = parse("pid = num_pids - 1 - pid"), load_target("mi300x")
+    (tmp_path / "s.json").write_text(
+        TRITON.edit(launches, *order, name="any", roots=[tmp_path]).swizzles
+    )
+    monkeypatch.setenv("SWIZZLES", str(tmp_path / "s.json"))
+    monkeypatch.setenv("PYTHONHASHSEED", "1")
+    assert recorded("second").last_lines[-1] == launches[0].kernel
 
 
 def test_the_module_can_be_taken_along(swizzles: Path, tmp_path: Path) -> None:

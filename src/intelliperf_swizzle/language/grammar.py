@@ -100,7 +100,7 @@ def parse_family(text: str) -> syntax.Family:
     for node in declared:
         name, values = reader.parameter(node)
         if name in parameters:
-            raise _refused(node, f"`{name}` has values already", "one line a parameter")
+            raise _refused(node, f"`{name}` already has values", "one line per parameter")
         parameters[name] = values
     statements = reader.block(body[len(declared) :])
     _outputs(statements)
@@ -268,7 +268,7 @@ class _SyntaxReader:
             case _:
                 raise _refused(node, "a parameter is one name with its values", _PARAMETERS)
         if name in syntax.INPUTS:
-            raise _refused(node, f"`{name}` is the launch's own", "use another name")
+            raise _refused(node, f"`{name}` is given by the launch", "use another name")
         if isinstance(first, ast.Call) and _called(first.func) == "range" and not others:
             return name, self._range(first)
         return name, [self._literal(v) for v in (first, *others)]
@@ -306,7 +306,7 @@ class _SyntaxReader:
         if len(node.targets) > 1 or not isinstance(target, ast.Name):
             raise _refused(target, "only one plain name can be assigned", "write one per line")
         if self._name(target) in syntax.GRID:
-            raise _refused(target, f"`{target.id}` is the launch's own", "use another name")
+            raise _refused(target, f"`{target.id}` is given by the launch", "use another name")
         value = _used_as_number(self._expression(node.value, 0))
         return syntax.Assignment(target.id, value, _place(node))
 

@@ -109,7 +109,9 @@ def totals(
     shapes = {(t.launch.kernel, t.launch.programs, t.launch.grid) for t in launches}
     alike = len({shape[:2] for shape in shapes}) < len(shapes)
     if alike and any(reading.grid is None for reading in readings):
-        raise ProfileError("launches on grids of as many programs cannot be told apart")
+        raise ProfileError(
+            "a profile does not tell apart launches on different grids of equally many programs"
+        )
     weighted = [
         (t.launch.count, _of_launch(t.launch, named[t.launch.kernel], target, compiled))
         for t in launches

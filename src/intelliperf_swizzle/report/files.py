@@ -159,7 +159,7 @@ def run_of(fields: object) -> records.Run:
     found = decode(ResultFile, fields).swizzle
     if found.picture is not None:
         _check_shapes(found.picture)
-    measured = {one.number for one in found.attempts if one.measurement is not None}
+    measured = {attempt.number for attempt in found.attempts if attempt.measurement is not None}
     if found.best and (found.best.measurement is None or found.best.number not in measured):
         told = f"expected that of a measured attempt, got {found.best.number}"
         raise RecordError(f"swizzle.best.number: {told}")

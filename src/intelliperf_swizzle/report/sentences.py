@@ -149,11 +149,11 @@ def _obstacle(run: records.Run) -> str:
         if attempt.verdict.kind in stopped:
             return f" The first `{attempt.verdict.kind}`: {attempt.verdict.reason.rstrip('.')}."
     alike = [
-        (one.measurement.l2_hit_rate if one.measurement else 0.0, one.verdict.reason)
-        for one in run.attempts
-        if one.verdict.kind == "no difference"
+        (attempt.measurement.l2_hit_rate if attempt.measurement else 0.0, attempt.verdict.reason)
+        for attempt in run.attempts
+        if attempt.verdict.kind == "no difference"
     ]
-    best = max(alike, key=lambda one: one[0], default=(0.0, ""))[1].rstrip(".")
+    best = max(alike, key=lambda pair: pair[0], default=(0.0, ""))[1].rstrip(".")
     return f" The best `no difference`: {best}." if best else ""
 
 

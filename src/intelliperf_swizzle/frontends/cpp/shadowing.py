@@ -142,8 +142,8 @@ def _readers(
         for read in reader.reads:
             if read.through:
                 raise SpliceError(
-                    f"{read.place}: `{reader.name}` reads the workgroup's number through "
-                    f"`{read.through}`, which no `blockIdx` of the kernel's own hides",
+                    f"{read.place}: `{reader.name}` reads the workgroup's index through "
+                    f"`{read.through}`, which a patch of the kernel cannot replace",
                     hint="read it from `blockIdx`",
                 )
         if reader.file != entry.file and reader.name not in functions:
@@ -192,31 +192,29 @@ def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
     recipe = recipe_of(recording)
     if not recipe.builds:
         raise SpliceError(
-            f"`{entry.name}` with a swizzle cannot be built, so not be compared: there is no build "
-            "command",
-            hint="-b/--build_command names it",
+            f"the swizzled `{entry.name}` cannot be built and compared: no build command is known",
+            hint="give it with -b/--build_command",
         )
     root = Path(recipe.project)
     if root in Path(entry.file).parents and not Path(entry.file).is_file():
         raise SpliceError(
-            f"{entry.file}:{entry.first_line}: the build makes the file of `{entry.name}`, so a "
-            "patch of it would be lost",
-            hint="put the swizzle into what the file is made from",
+            f"{entry.file}:{entry.first_line}: the build generates the file of `{entry.name}`, so "
+            "a patch of it would be lost",
+            hint="put the swizzle into what the file is generated from",
         )
     text = edits.read_exactly(Path(entry.file))
     copied = edits.place_in_copy(Path(entry.file), root, recording / PROJECT)
     if copied is None:
-        raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names a wider directory")
+        raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names one with both")
     if _HIDING in text:
         raise SpliceError(
-            f"{entry.file} has a kernel with a `blockIdx` of its own: a swizzle is in it already",
-            hint="search on the kernel without it",
+            f"{entry.file} already has a swizzle: a kernel in it declares its own `blockIdx`",
+            hint="remove it, and run again",
         )
     recorded = entry.text.strip() in text.replace("\r\n", "\n")  # what lies around is no copy
     if copied.read_bytes() != text.encode() or not recorded:
         raise SpliceError(
-            f"{entry.file}: the file is not as it was when `{entry.name}` was recorded",
-            hint="run again on the file as it is now",
+            f"{entry.file} has changed since `{entry.name}` was recorded", hint="run again"
         )
     return text
 
@@ -238,7 +236,7 @@ def _body(code: str, reader: Reader) -> range:
         depth += (code[at] == "(") - (code[at] == ")")
         at += 1
     if not code.startswith("{", at) or _line(code, at) != reader.brace_line:
-        raise _refused(reader, "has a body that a macro makes, not the text", "write it out")
+        raise _refused(reader, "has a body that a macro generates", "write it out")
     return range(at + 1, closing(code, at))
 
 
@@ -379,9 +377,9 @@ def recorded_alone(
     if condition is None:
         entry, which = source.entry, others[0].instance or others[0].code.symbol
         raise SpliceError(
-            f"{entry.file}:{entry.first_line}: `{entry.name}` has the text of `{which}` too, which "
-            "was not recorded and would be renumbered with it",
-            hint="run the application so that it launches both, or give one a text of its own",
+            f"{entry.file}:{entry.first_line}: `{entry.name}` shares its source with `{which}`, "
+            "which was not recorded and would be renumbered, too",
+            hint="run the application so that it launches both, or copy the source for one of them",
         )
     return condition
 

@@ -158,7 +158,7 @@ def compare_bytes(
         if answer is None or not answer["tiles"]:
             raise ValidationError(
                 f"launch {remap.launch.ordinal + 1}, of `{remap.launch.kernel}`, was not compared: "
-                + ("it did not come again" if answer is None else "nothing of it was executed"),
+                + ("it was not made again" if answer is None else "no tile of it was executed"),
                 details=ended.last_lines(8),
             )
         compared.append(answer["tiles"])

@@ -221,7 +221,7 @@ def _in_time(seconds: float, work: Callable[[], _Answer]) -> _Answer:
     try:
         return ahead(work)(seconds)
     except TimeoutError:
-        raise LateAnswerError(f"no whole answer within {seconds:.3g} s") from None
+        raise LateAnswerError(f"no complete answer within {seconds:.3g} s") from None
 
 
 def _dspy() -> Any:

@@ -42,7 +42,9 @@ class _Transport(httpx.HTTPTransport):
         response = super().handle_request(request)
         encoding = response.headers.get("content-encoding", "identity")
         if encoding != "identity":
-            raise RefusedAnswerError(f"it answers in the encoding {shown(encoding)}, unasked")
+            raise RefusedAnswerError(
+                f"it answers in the encoding {shown(encoding)}, which was not asked for"
+            )
         if isinstance(response.stream, httpx.SyncByteStream):
             response.stream = _Limited(response.stream)
         return response

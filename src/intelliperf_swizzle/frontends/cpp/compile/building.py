@@ -119,7 +119,7 @@ def built(
         for file, text in (edit.files if edit else {}).items():
             copied = edits.place_in_copy(Path(file), Path(recipe.project), place)
             if copied is None or copied.read_bytes() != text.encode():
-                raise BuildError(f"the build makes {file} anew: a patch of it is lost")
+                raise BuildError(f"the build generates {file}, so a patch of it would be lost")
     moved = tuple(edits.moved_command(recipe.command, Path(recipe.project), place))
     files = files or device_files(moved, place, recipe.language, below=builds)
     if not files:

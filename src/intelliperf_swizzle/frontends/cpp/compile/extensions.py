@@ -92,8 +92,8 @@ def read_build_files(copy: Path, project: Path, command: str) -> dict[str, str]:
         )
     if elsewhere:
         raise CaptureError(
-            f"{elsewhere[0]} was compiled, which is not in the copy of the project that was run",
-            hint="-p names a wider directory; and a script names its sources by its own place",
+            f"{elsewhere[0]} was compiled, which lies outside the copy of the project",
+            hint="-p names a directory that has it; a script names its sources relative to itself",
         )
     raise CaptureError(
         f"`{command}` has built no CUDA source with {MODULE} and ninja",

@@ -68,7 +68,7 @@ def preload(language: str, folder: Path, environment: Mapping[str, str]) -> dict
         built = children.run(words, environment=environment)
         if built.exit_code != 0:
             raise ValidationError(
-                "what is preloaded into the program does not compile with g++",
+                "the library that is preloaded into the program does not compile with g++",
                 details=tuple(built.output.splitlines()[:20]),
             )
         return library.read_bytes()

@@ -106,7 +106,7 @@ def read_kernels(folder: Path) -> dict[str, tuple[Path, DeviceKernel]]:
 def refuse_shared_names(recording: Path) -> None:
     """Raises CaptureError if two kernels or variables have a name: a GPU run knows them by it."""
     if any(OF in (recording / name).read_text("utf-8") for name in ("kernels.txt", "globals.txt")):
-        raise CaptureError("two files have kernels or device variables of one name")
+        raise CaptureError("two files define a kernel or a device variable of the same name")
 
 
 def read_kernel(launch: Launch) -> DeviceKernel:

@@ -110,7 +110,7 @@ class DeviceMemory:
                 if not (inside.reshape(addresses.shape) & active()).any():
                     continue
                 raise TraceError(
-                    f"what {buffer.names[0]} holds decides what is accessed, and was not kept"
+                    f"the contents of {buffer.names[0]} decide accesses, and were not kept"
                 )
             at = flat[inside] - buffer.begin
             if len(buffer.contents) % count or (at % count).any():

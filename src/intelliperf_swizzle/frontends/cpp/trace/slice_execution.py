@@ -95,7 +95,7 @@ class SliceExecution:
         for at, size in shared:
             request += [at, size]
         if not self._library.sw_trace(_pointer(np.array(request, np.int64))):
-            raise TraceError(f"there is no room for the memory of {launch.kernel}")
+            raise TraceError(f"not enough memory to trace {launch.kernel}")
 
     def run(self, programs: Int64Array, recorder: Observer) -> int:
         """Executes the first of these workgroups; as many as memory is meant for.
@@ -141,7 +141,7 @@ class SliceExecution:
         fact = _FAILURES.get(number, "what decides is read outside of every buffer")
         for buffer in self._buffers if number == _NOT_HELD else ():
             if buffer.begin <= address < buffer.begin + buffer.bytes:
-                fact = f"what {buffer.names[0]} holds decides what is accessed, and was not kept"
+                fact = f"the contents of {buffer.names[0]} decide accesses, and were not kept"
         raise TraceError(f"{self._launch.kernel} cannot be traced: {fact}")
 
     def _compile(self, kernel: DeviceKernel) -> tuple[int, list[tuple[int, int]]]:

@@ -43,6 +43,8 @@ _EXTENSION = re.compile(
 _STARTUP = Path(__file__).parent / "startup"
 _WITHOUT_GPU = "OPENBLAS_NUM_THREADS", "TRITON_DEFAULT_FP_FUSION", "TORCHDYNAMO_SUPPRESS_ERRORS"
 """Variables, 1 by default, of an application whose launches are executed on the CPU."""
+_LEFT_OUT = "TRITON_INTERPRET", "INTELLIPERF_SWIZZLE_OVERLAY"
+"""Variables that it does not get: kernels are recorded unmodified."""
 _LATER = ("tracing.execute", "tile_loops.find", "source.compile_child", "validate.numbers")
 """What calls are made of afterwards."""
 
@@ -273,7 +275,7 @@ def start(
     caches = folder.parent if on_gpu else folder
     without = {name: environment.get(name, "1") for name in _WITHOUT_GPU}
     hooked = {
-        **{name: text for name, text in environment.items() if name != "TRITON_INTERPRET"},
+        **{name: text for name, text in environment.items() if name not in _LEFT_OUT},
         shared.FOLDER_VARIABLE: str(folder),
         "PYTHONPATH": os.pathsep.join(search),
         "PYTHONDONTWRITEBYTECODE": "1",

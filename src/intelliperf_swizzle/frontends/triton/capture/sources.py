@@ -249,13 +249,11 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     root, last = name.partition(".")[0], name.rpartition(".")[2]
     modules = [one for named, one in [*sys.modules.items()] if not _is_installed(named)]
     files = {str(getattr(one, "__file__", None)) for one in modules}
-    own = (_text(one) for one in files if one.endswith(".py") and "-packages" not in one)
-    setters = r"(setattr|\bpatch(\.\w+)?)\(|globals\(\)|\bvars\(|__dict__"
-    told = rf"({setters}).*(['\".]{last}['\"]|\b{last}=)"
-    outside = rf"(?<!self)\.{last} *([-+*/|&^%@]|//|<<|>>)?=[^=]|{told}"
-    if any(re.search(outside, one) for one in own):
+    own = (one for one in files if one.endswith(".py") and "-packages" not in one)
+    if any(last in _set_outside(one) for one in own):
         return False
-    bound = [top for name, top in _bindings(file) if name == root]
+    bound = [top for name, top in _bindings(file) if name in (root, "*")]
+    bound = [one for one in bound if not _is_star(one) or [*_origin(file, root, one, modules)]]
     if len(bound) == 1 and isinstance(bound[0], (ast.Assign, ast.AnnAssign)) and bound[0].value:
         made = ast.parse(ast.unparse(bound[0].value).replace("triton.language.", "tl."))
         return {node.id for node in ast.walk(made) if isinstance(node, ast.Name)} <= _PURE
@@ -268,6 +266,32 @@ def is_decided(file: str, name: str, kind: str) -> bool:
         return known and all(_is_real(one.body[0]) for one in defined)
     defines = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     return kind not in _CONSTANTS and len(bound) < 2 and all(isinstance(x, defines) for x in bound)
+
+
+_SETTERS = {"setattr", "delattr", "patch", "globals", "vars", "__dict__"}
+
+
+@functools.cache
+def _set_outside(file: str) -> frozenset[str]:
+    """The names that a module sets as attributes, of others than `self`, or by words."""
+    found: set[str | None] = set()
+    for node in ast.walk(ast.parse(_text(file))):
+        match node:
+            case ast.Attribute(ast.Name("self")):
+                pass
+            case ast.Attribute(_, name, ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.Call() | ast.Subscript():
+                inner = [*ast.walk(node)]
+                if not _SETTERS.isdisjoint(getattr(x, "id", getattr(x, "attr", "")) for x in inner):
+                    words = (one.value for one in inner if isinstance(one, ast.Constant))
+                    found |= {str(word).rpartition(".")[2] for word in words}
+                    found |= {one.arg for one in inner if isinstance(one, ast.keyword)}
+    return frozenset(filter(None, found))
+
+
+def _is_star(top: ast.stmt) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(top, ast.ImportFrom) and top.names[0].name == "*"
 
 
 _REAL = re.compile(r"tl(device|\.math)?\.(fast_)?(exp|exp2|log|log2|tanh|sin|cos|dot)f?")
@@ -297,6 +321,8 @@ def _origin(
         named = importlib.util.resolve_name("." * top.level + (top.module or ""), package)
         found = sys.modules.get(named)
         if found is not None and found.__file__ and not _is_installed(named):
+            if _is_star(top) and hasattr(found, name):
+                yield found.__file__, name
             yield from ((found.__file__, a.name) for a in top.names if name in (a.asname, a.name))
 
 
