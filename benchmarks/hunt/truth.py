@@ -206,7 +206,7 @@ def _renumbered(kernel: str, bound: Mapping[str, Any], grid: tuple[int, ...]) ->
     if kernel != "kernel" or not file.exists():
         return range(prod(grid))
     text, configs = json.loads(file.read_text())
-    if configs and not any(all(bound[n] == one[n] for n in one) for one in configs):
+    if configs and not any(all(_compiled_in(bound, n) == one[n] for n in one) for one in configs):
         return range(prod(grid))
     constants = {name: value for name, value in bound.items() if type(value) is int}
     if {*re.findall(r"\w+", text)} & (bound.keys() - constants.keys()):
@@ -215,6 +215,14 @@ def _renumbered(kernel: str, bound: Mapping[str, Any], grid: tuple[int, ...]) ->
     if tiles is None:
         raise ValueError("the swizzle fails, or leaves the grid")
     return tiles
+
+
+def _compiled_in(bound: Mapping[str, Any], name: str) -> Any:
+    """The value of an argument; of `NAME.element_ty` Triton's name of a tensor's type."""
+    from triton.runtime import interpreter
+
+    root, _, asked = name.partition(".")
+    return interpreter._implicit_cvt(bound[root]).dtype.element_ty.name if asked else bound[root]
 
 
 class _Order:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
 from collections import Counter
@@ -20,7 +21,7 @@ from hunt.campaign import Campaign, Pair, pairs_of
 from hunt.deciders import DECIDERS
 from hunt.gates import judge
 from hunt.swizzles import drops_tiles, patched, renumber
-from hunt.truth import LAUNCH, ORDERS, Truth
+from hunt.truth import LAUNCH, ORDERS, RENUMBERED, Truth
 from intelliperf_swizzle import children
 
 PAIRS = 84
@@ -224,6 +225,14 @@ def test_the_patch_made_by_hand_is_right(truth: Truth, axes: int, tmp_path: Path
     dropping = "pid = where(pid == 1 and num_pids > 1, 0, pid)"
     assert drops_tiles(dropping, app.launches[0])
     assert outcomes(truth, app, tmp_path / "dropped", dropping) != original
+
+
+def test_what_changes_for_a_type_of_tensor_is_executed(truth: Truth, tmp_path: Path) -> None:
+    app = application(20000078)
+    [original, *_] = outcomes(truth, app, tmp_path / "app")
+    change = ["pid = num_pids - 1 - pid", [{"kind.element_ty": "fp32"}]]
+    (tmp_path / "app" / RENUMBERED).write_text(json.dumps(change))
+    assert truth.outcomes(tmp_path / "app", [LAUNCH]) == [original]
 
 
 def test_plain_python_agrees_with_what_a_text_says() -> None:
