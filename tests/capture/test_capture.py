@@ -361,11 +361,11 @@ while True:
 """
     application(tmp_path, text)
     command = [sys.executable, "app.py"]
-    run = capture(RecordRequest(command, folder=tmp_path / "out", cwd=tmp_path, limit_seconds=40.0))
+    run = capture(RecordRequest(command, folder=tmp_path / "out", cwd=tmp_path, limit_seconds=25.0))
     assert (run.ended_by, run.exit_code) == ("limit", None)
     assert [launch.grid for launch in run.launches] == [(2, 1, 1), (3, 1, 1)]
     (caution,) = run.cautions
-    assert "time limit of 40 s: launches are counted until then" in caution
+    assert "time limit of 25 s: launches are counted until then" in caution
     assert "what it launches later is missing" in caution
 
 

@@ -92,7 +92,7 @@ class TritonOnGpu:
         gains = (trial.timing and trial.timing.ratio.high < 1 for trial in trials.values())
         if self.why_not_replayed is None and not self._confirming and any(gains):
             self._confirming = [self._rig.begin()]  # it imports what it needs until then
-        return {number: outcome_of(one, tiles, self._tolerance) for number, one in trials.items()}
+        return {number: outcome_of(t, tiles, self._tolerance) for number, t in trials.items()}
 
     def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
         """Compares and times edits in the application itself, on what its tensors hold."""
@@ -109,7 +109,7 @@ class TritonOnGpu:
             try:
                 trials = self._replaying.try_out(*given, self._begun)
                 failures = [trial.failure for trial in trials.values()]
-                lost = [one.text for one in failures if one and one.kind == "not validated"]
+                lost = [f.text for f in failures if f and f.kind == "not validated"]
                 if len(lost) < len(trials):
                     return trials
                 self.why_not_replayed = lost[0]

@@ -75,7 +75,7 @@ def span_of(tensor: torch.Tensor) -> Span:
 def merged(spans: Iterable[Span]) -> list[Span]:
     """The spans in the order of their addresses, those that overlap as one."""
     found: list[Span] = []
-    for span in sorted(spans, key=lambda one: (one.begin, -one.end)):
+    for span in sorted(spans, key=lambda span: (span.begin, -span.end)):
         last = found[-1] if found else None
         if last is not None and span.begin < last.end:
             end, integers = max(last.end, span.end), last.integers or span.integers
@@ -89,8 +89,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 def live_spans(given: Iterable[Span]) -> list[Span]:
     """All memory of tensors that are alive on the devices of some, merged with these."""
     given = list(given)
-    devices = {one.device for one in given}
-    alive = [one for one in map(span_of, _tensors()) if one.device in devices]
+    devices = {span.device for span in given}
+    alive = [span for span in map(span_of, _tensors()) if span.device in devices]
     for device in devices:
         if device.type == "cuda":
             alive += _allocated(device, alive)
@@ -111,7 +111,7 @@ def _allocated(device: torch.device, known: Iterable[Span]) -> list[Span]:
     """What the caching allocator has handed out and no tensor of Python shows."""
     import torch
 
-    begins = {one.begin for one in known}
+    begins = {span.begin for span in known}
     return [
         Span(begin, begin + block["size"], True, device)
         for segment in torch.cuda.memory_snapshot()
@@ -163,9 +163,9 @@ def arguments_without_addresses(launch: Launch) -> dict[str, Argument]:
         if isinstance(value, tuple):
             return tuple(map(replaced, value))
         if type(value) is int:
-            for number, one in launch.storages.items():
-                if one.address is not None and 0 <= value - one.address < one.bytes:
-                    return ("address", number, value - one.address)
+            for number, storage in launch.storages.items():
+                if storage.address is not None and 0 <= value - storage.address < storage.bytes:
+                    return ("address", number, value - storage.address)
         return value
 
     return {name: replaced(value) for name, value in launch.arguments.items()}

@@ -75,7 +75,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
     values = {name: unwrapped(value) for name, value in bound.arguments.items()}
-    passed = tuple((n, one) for n, one in values.items() if sources.is_jit_function(one))
+    passed = tuple((n, value) for n, value in values.items() if sources.is_jit_function(value))
     source, keys = _read_once(kernel, passed)
     memory = _Memory(values.values())
     numbers = [n for n in _leaves(values.values()) if type(n) is int and 0 < n < 1 << 63]
@@ -125,7 +125,7 @@ class _Memory:
         self._live: list[addresses.Span] = []
         self.spans: list[addresses.Span] = []
         for span in spans:
-            self.add(next((one for one in joined if one.begin <= span.begin < one.end), span))
+            self.add(next((s for s in joined if s.begin <= span.begin < s.end), span))
 
     def add(self, span: addresses.Span) -> None:
         """One storage more, if it is none of those that are known."""
@@ -136,14 +136,14 @@ class _Memory:
         """The storage that a tensor is a view of."""
         at = tensor.untyped_storage().data_ptr()
         spans = enumerate(self.spans)
-        inside = (number for number, one in spans if one.begin <= at < max(one.end, one.begin + 1))
+        inside = (number for number, s in spans if s.begin <= at < max(s.end, s.begin + 1))
         return next(inside)
 
     def follow(self, numbers: Sequence[int]) -> set[int]:
         """Adds what the numbers, and those in memory of integers, point into; where that begins."""
         given = np.array(numbers, np.int64)
         if addresses.may_point(given) or any(
-            addresses.may_point(self._words(one)) for one in self.spans
+            addresses.may_point(self._words(span)) for span in self.spans
         ):
             self._live = addresses.live_spans(self.spans)
             self.spans[:] = dict.fromkeys(map(self._whole, self.spans))
@@ -164,7 +164,7 @@ class _Memory:
 
     def _whole(self, span: addresses.Span) -> addresses.Span:
         """A span with what is alive around it."""
-        return next((one for one in self._live if one.begin <= span.begin < one.end), span)
+        return next((live for live in self._live if live.begin <= span.begin < live.end), span)
 
 
 def _is_descriptor(value: object) -> bool:
@@ -204,7 +204,7 @@ def base_of(value: Any) -> torch.Tensor:
     """
     while not hasattr(value, "storage_offset"):
         held = getattr(value, "__dict__", {}).values()
-        inside = [one for one in held if hasattr(one, "data_ptr")]
+        inside = [part for part in held if hasattr(part, "data_ptr")]
         if not inside:
             told = f"a {type(value).__name__} shows memory of no known tensor"
             raise sources.UnreadableKernelError(told)

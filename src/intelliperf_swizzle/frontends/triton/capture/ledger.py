@@ -117,7 +117,7 @@ class Ledger:
         held = {number: live.contents(number) for number in deciding(bound.ttir, live)}
         kind.looks += 1
         kind.integers = bool(held)
-        key = tuple(digest(canonical(live.launch, one)) for one in held.values())
+        key = tuple(digest(canonical(live.launch, array)) for array in held.values())
         if key not in kind.records:
             kind.records[key] = self._write(bound, live, held, key)
         follows = any(storage.address is not None for storage in live.launch.storages.values())

@@ -175,7 +175,7 @@ class Budget:
         place = (bound.name, bound.call.grid)
         numbers = written(bound.ttir, live).intersection(live.integers)
         if _ROUNDED.search(bound.ttir or ""):
-            numbers -= {one.storage for _, one in live.launch.tensors() if one.item_bytes == 1}
+            numbers -= {view.storage for _, view in live.launch.tensors() if view.item_bytes == 1}
         hopeless = self._stopped[place] >= MOST_PROBES and not numbers
         if self._settings.compute == "never" or hopeless or bound.ttir is None:
             return Execution(computed=False, seconds=None)

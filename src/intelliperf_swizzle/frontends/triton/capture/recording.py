@@ -104,9 +104,9 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
             *dict.fromkeys(told.refusals + told.cautions),
         ),
         gpu_seconds={
-            one.ordinal: told.executions[record].seconds or math.nan
-            for one, record in zip(launches, told.records, strict=True)
-            if gpu is None and one.computed
+            launch.ordinal: told.executions[record].seconds or math.nan
+            for launch, record in zip(launches, told.records, strict=True)
+            if gpu is None and launch.computed
         },
     )
 
@@ -143,15 +143,15 @@ class _Told:
     """
 
     def __init__(self, events: Sequence[dict[str, Any]]) -> None:
-        self._events, self.kinds = events, {one["event"] for one in events}
+        self._events, self.kinds = events, {event["event"] for event in events}
         self.records = [*dict.fromkeys(self._all("new", "record"))]
         self.executions = {
-            one["record"]: shared.Execution(one["computed"], one["seconds"])
-            for one in events if one["event"] == "ran"
+            event["record"]: shared.Execution(event["computed"], event["seconds"])
+            for event in events if event["event"] == "ran"
         }  # fmt: skip
         self.refused, self.refusals = self._all("refused", "kernel"), self._all("refused", "text")
         self.cautions, self.notes = self._all("caution", "text"), self._all("note", "text")
-        unusable = [one["text"] for one in events if one["event"] == "refused" and one["usage"]]
+        unusable = [e["text"] for e in events if e["event"] == "refused" and e["usage"]]
         self.not_utf8 = next(reversed(unusable), None)
         self.uses = [event for event in events if event["event"] == "uses"]
         self.unseen = Counter(self._all("unseen", "record"))
@@ -160,7 +160,7 @@ class _Told:
         )
 
     def _all(self, event: str, field: str) -> list[str]:
-        return [one[field] for one in self._events if one["event"] == event]
+        return [entry[field] for entry in self._events if entry["event"] == event]
 
 
 def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
@@ -184,10 +184,10 @@ def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
         )
         for ordinal, (record, path) in enumerate(zip(told.records, paths, strict=True))
     ]
-    for at, one in enumerate(launches):
-        others = (NOT_RECORDED,) if one.kernel in told.refused else tuple(dict(one.tensors()))
-        if one.kernel in told.refused or not whole:
-            launches[at] = replace(one, varying=(*one.varying, *others))
+    for at, launch in enumerate(launches):
+        others = (NOT_RECORDED,) if launch.kernel in told.refused else tuple(dict(launch.tensors()))
+        if launch.kernel in told.refused or not whole:
+            launches[at] = replace(launch, varying=(*launch.varying, *others))
     launches = with_other_users(launches, told.uses)
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
@@ -206,7 +206,7 @@ def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) ->
     ]
     if not left:
         return []
-    names, total = [*dict.fromkeys(name for name, _ in left)], sum(one for _, one in left)
+    names, total = [*dict.fromkeys(name for name, _ in left)], sum(seconds for _, seconds in left)
     several = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
     reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
     return [

@@ -214,7 +214,7 @@ class _SourceReader:
                 "members": {**getattr(value, "__aggregate_defaults__", {}), **members},
             }
             self.aggregates[key] = {  # after those that are parts of it
-                part: {name: self._meaning(one, {}) for name, one in values.items()}
+                part: {name: self._meaning(item, {}) for name, item in values.items()}
                 for part, values in parts.items()
             }
         return ("aggregate", self._classes[id(value)])
@@ -247,13 +247,13 @@ def is_decided(file: str, name: str, kind: str) -> bool:
         kind: as in `SourceFunction.names`.
     """
     root, last = name.partition(".")[0], name.rpartition(".")[2]
-    modules = [one for named, one in [*sys.modules.items()] if not _is_installed(named)]
-    files = {str(getattr(one, "__file__", None)) for one in modules}
-    own = (one for one in files if one.endswith(".py") and "-packages" not in one)
-    if any(last in _set_outside(one) for one in own):
+    modules = [module for named, module in [*sys.modules.items()] if not _is_installed(named)]
+    files = {str(getattr(module, "__file__", None)) for module in modules}
+    own = (path for path in files if path.endswith(".py") and "-packages" not in path)
+    if any(last in _set_outside(path) for path in own):
         return False
     bound = [top for name, top in _bindings(file) if name in (root, "*")]
-    bound = [one for one in bound if not _is_star(one) or [*_origin(file, root, one, modules)]]
+    bound = [bind for bind in bound if not _is_star(bind) or [*_origin(file, root, bind, modules)]]
     if len(bound) == 1 and isinstance(bound[0], (ast.Assign, ast.AnnAssign)) and bound[0].value:
         made = ast.parse(ast.unparse(bound[0].value).replace("triton.language.", "tl."))
         return {node.id for node in ast.walk(made) if isinstance(node, ast.Name)} <= _PURE
@@ -261,9 +261,9 @@ def is_decided(file: str, name: str, kind: str) -> bool:
         return all(is_decided(*at, kind) for at in _origin(file, root, bound[0], modules))
     if kind == "function" and len(bound) > 1:
         found = (node for top in dict.fromkeys(bound) for node in ast.walk(top))
-        defined = [one for one in found if isinstance(one, ast.FunctionDef) and one.name == root]
-        known = len(defined) == len(bound) and all(len(one.body) == 1 for one in defined)
-        return known and all(_is_real(one.body[0]) for one in defined)
+        defined = [n for n in found if isinstance(n, ast.FunctionDef) and n.name == root]
+        known = len(defined) == len(bound) and all(len(node.body) == 1 for node in defined)
+        return known and all(_is_real(node.body[0]) for node in defined)
     defines = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     return kind not in _CONSTANTS and len(bound) < 2 and all(isinstance(x, defines) for x in bound)
 
@@ -284,9 +284,9 @@ def _set_outside(file: str) -> frozenset[str]:
             case ast.Call() | ast.Subscript():
                 inner = [*ast.walk(node)]
                 if not _SETTERS.isdisjoint(getattr(x, "id", getattr(x, "attr", "")) for x in inner):
-                    words = (one.value for one in inner if isinstance(one, ast.Constant))
+                    words = (part.value for part in inner if isinstance(part, ast.Constant))
                     found |= {str(word).rpartition(".")[2] for word in words}
-                    found |= {one.arg for one in inner if isinstance(one, ast.keyword)}
+                    found |= {part.arg for part in inner if isinstance(part, ast.keyword)}
     return frozenset(filter(None, found))
 
 
@@ -304,10 +304,10 @@ def _is_real(node: ast.AST) -> bool:
             return _is_real(made)
         case ast.Call(function, given, named):
             if ast.unparse(function) == "tl.inline_asm_elementwise":
-                lists = [one.value for one in named if one.arg == "args"]
+                lists = [keyword.value for keyword in named if keyword.arg == "args"]
                 return any(isinstance(x, ast.List) and all(map(_is_real, x.elts)) for x in lists)
-            inner = (one for part in given for one in ast.walk(part) if isinstance(one, ast.Call))
-            plain = all(ast.unparse(one.func).endswith(".to") for one in inner)
+            inner = (c for part in given for c in ast.walk(part) if isinstance(c, ast.Call))
+            plain = all(ast.unparse(call.func).endswith(".to") for call in inner)
             return plain and _REAL.fullmatch(ast.unparse(function)) is not None
     return False
 
@@ -316,7 +316,7 @@ def _origin(
     file: str, name: str, top: ast.ImportFrom, modules: Iterable[types.ModuleType]
 ) -> Iterator[tuple[str, str]]:
     """The file of the user's from which a module imports a name, and what it is called there."""
-    package = next((one.__package__ for one in modules if one.__dict__.get("__file__") == file), "")
+    package = next((m.__package__ for m in modules if m.__dict__.get("__file__") == file), "")
     with suppress(ImportError):
         named = importlib.util.resolve_name("." * top.level + (top.module or ""), package)
         found = sys.modules.get(named)
@@ -350,7 +350,7 @@ def _text(file: str) -> str:
 def _leaves(names: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:
     for name, (kind, value, *_) in names.items():
         if kind == "namespace":
-            yield from ((f"{name}.{inner}", one) for inner, one in _leaves(value))
+            yield from ((f"{name}.{inner}", leaf) for inner, leaf in _leaves(value))
         else:
             yield name, (kind, value)
 
@@ -424,7 +424,7 @@ def _names_read(definition: ast.FunctionDef) -> set[str]:
     for table in tables:
         tables += table.get_children()
     symbols = (symbol for table in tables for symbol in table.get_symbols())
-    return {one.get_name() for one in symbols if one.is_global() and not one.is_assigned()}
+    return {s.get_name() for s in symbols if s.is_global() and not s.is_assigned()}
 
 
 def _attributes_read(definition: ast.FunctionDef) -> _Uses:

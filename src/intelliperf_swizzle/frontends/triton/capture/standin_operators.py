@@ -55,7 +55,7 @@ def install() -> None:
         def called(keys: Any, *args: Any, **kwargs: Any) -> Any:
             wanted = getattr(_now, "on_gpu", None)
             if wanted is None:
-                wanted = any(one.is_cuda for one in tensors_of((*args, *kwargs.values())))
+                wanted = any(tensor.is_cuda for tensor in tensors_of((*args, *kwargs.values())))
             if not wanted:
                 return host[place](keys, *args, **kwargs)
             if kwargs.get("device") is not None:  # the CPU, by now
@@ -87,4 +87,4 @@ def _present(name: str, key: str) -> Callable[..., Any] | None:
 
 def tensors_of(values: Iterable[object]) -> Iterator[torch.Tensor]:
     """The tensors of an operator's arguments."""
-    return (one for one in tree_iter(values) if isinstance(one, torch.Tensor))
+    return (leaf for leaf in tree_iter(values) if isinstance(leaf, torch.Tensor))

@@ -63,9 +63,9 @@ def watch(*, timed: bool) -> None:
             if not timed:
                 from torch._inductor.runtime import benchmarking
 
-                for each in vars(benchmarking).values():
-                    if hasattr(each, "benchmark_gpu"):
-                        each.benchmark = each.benchmark_gpu = _traffic
+                for tool in vars(benchmarking).values():
+                    if hasattr(tool, "benchmark_gpu"):
+                        tool.benchmark = tool.benchmark_gpu = _traffic
 
     KernelInterface.__init_subclass__ = classmethod(made)
     Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench = noting, pruned, benched
@@ -74,8 +74,8 @@ def watch(*, timed: bool) -> None:
 def _traffic(*trial: object, **_: object) -> float:
     """In place of a time of a kernel of Inductor's: of a matrix product what its programs read for
     each multiplication, so that the largest tiles are taken; the same of any other."""
-    tuners = (getattr(getattr(one, "func", None), "__self__", None) for one in trial)
-    tile = _TILE.findall("".join(getattr(getattr(one, "fn", None), "src", "") for one in tuners))
+    tuners = (getattr(getattr(part, "func", None), "__self__", None) for part in trial)
+    tile = _TILE.findall("".join(getattr(getattr(t, "fn", None), "src", "") for t in tuners))
     return sum(1 / int(extent) for extent in tile) or 1.0
 
 
@@ -88,12 +88,12 @@ def compile_choices(tuner: Any, args: Sequence[object], config: object, **given:
     from triton.runtime._async_compile import AsyncCompileMode
 
     choices = tuner.pruned
-    if config is not choices[0] or any(one.pre_hook for one in choices):
+    if config is not choices[0] or any(choice.pre_hook for choice in choices):
         return
     pool = ThreadPoolExecutor(cores())
     with suppress(Exception), pool, AsyncCompileMode(pool, ignore_errors=True):
-        for one in choices:
-            tuner.fn.run(*args, **{**given, **one.all_kwargs(), "warmup": True})
+        for choice in choices:
+            tuner.fn.run(*args, **{**given, **choice.all_kwargs(), "warmup": True})
 
 
 def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
@@ -115,8 +115,8 @@ def choices(call: Call, tensors: tuple[str, ...] = ()) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {"configs": tuple(_constants(c.all_kwargs()) for c in tuner.configs)}
     chosen = getattr(tuner, "best_config", tuner.configs[0])
-    alike = (one for one in tuner.configs if one.kwargs == chosen.kwargs)  # no patch tells which
-    if any(one.pre_hook not in (None, chosen.pre_hook) for one in alike):
+    alike = (c for c in tuner.configs if c.kwargs == chosen.kwargs)  # no patch tells which
+    if any(config.pre_hook not in (None, chosen.pre_hook) for config in alike):
         found["varying"] = tensors
     with suppress(Exception):  # code of the application's
         found["tuned"] = tuple(_tuned(tuner, call.kernel, {**tuner.nargs, **call.given}))
@@ -124,7 +124,7 @@ def choices(call: Call, tensors: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def _tuned(tuner: Any, kernel: object, given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    chosen = {*tuner.nargs}.union(*(one.all_kwargs() for one in tuner.configs))
+    chosen = {*tuner.nargs}.union(*(config.all_kwargs() for config in tuner.configs))
     for config in tuner.prune_configs({n: given[n] for n in given.keys() - chosen}):
         values, inner = config.all_kwargs(), tuner.fn
         while inner is not kernel:

@@ -58,11 +58,11 @@ def mark(live: DescribedLaunch, number: int, *, is_unknown: bool) -> None:
     """The same for a storage of a launch."""
     span = live.spans[number]
     if not is_unknown:
-        for begin in [one for one in _marks if span.begin <= one < span.end]:
+        for begin in [at for at in _marks if span.begin <= at < span.end]:
             _marks.pop(begin, None)
             _lasting.pop(begin, None)
         return
-    tensors = [one for one in live.tensors if span.begin <= span_of(one).begin < span.end]
+    tensors = [tensor for tensor in live.tensors if span.begin <= span_of(tensor).begin < span.end]
     for tensor in tensors:
         mark_tensor(tensor)
     if not tensors and span.begin not in _marks:
@@ -97,7 +97,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             whole = target.numel() * target.element_size() == target.untyped_storage().nbytes()
             if not known or whole:
                 mark_tensor(target, is_unknown=not known)
-        elif any(_holds_unknown(one) for one in given):
+        elif any(_holds_unknown(tensor) for tensor in given):
             for tensor in tensors_of((made,)):
                 mark_tensor(tensor)
         return made

@@ -62,11 +62,11 @@ class Uses:
     def tell(self) -> None:
         """Writes the uses that are new since the last time; names may be bound late."""
         self._looked_at = len(self._functions)
-        for function in filter(None, [one() for one in self._functions]):
+        for function in filter(None, [reference() for reference in self._functions]):
             user = place_of(function)
-            used = {place_of(one) for one in reached(function)}
-            if new := sorted(one for one in used if (user, one) not in self._told):
-                self._told |= {(user, one) for one in new}
+            used = {place_of(callee) for callee in reached(function)}
+            if new := sorted(place for place in used if (user, place) not in self._told):
+                self._told |= {(user, place) for place in new}
                 journal.write(self._folder, "uses", name=function.__name__, user=user, used=new)
 
     def tell_new(self) -> None:
@@ -82,7 +82,7 @@ def reached(function: types.FunctionType) -> list[types.FunctionType]:
     """The plain functions of all jit functions that a jit function may call, at any depth."""
     named = ssa.reached(
         [function],
-        lambda one: (f for value in _values(inspect.unwrap(one)) for f in _functions_in(value)),
+        lambda g: (f for value in _values(inspect.unwrap(g)) for f in _functions_in(value)),
     )
     return list(named)[1:]
 
@@ -180,7 +180,7 @@ def with_other_users(launches: list[Launch], events: Iterable[Mapping[str, Any]]
     own: dict[Place, set[Place]] = {}
     for launch in launches:
         entry = _entry(launch)
-        places = {(one.file, one.first_line) for one in launch.source.functions.values()}
+        places = {(f.file, f.first_line) for f in launch.source.functions.values()}
         own.setdefault(entry, set()).update(places)
         for place in places - {entry}:
             users.setdefault(place, {})[entry] = launch.kernel

@@ -169,4 +169,4 @@ def _line(code: types.CodeType) -> int:
     import inspect
 
     lines, first = inspect.getsourcelines(code)
-    return first + next((i for i, one in enumerate(lines) if one.lstrip().startswith("def ")), 0)
+    return first + next((i for i, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)

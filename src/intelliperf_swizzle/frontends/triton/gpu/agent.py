@@ -134,7 +134,7 @@ class Agent:
 
         task = self._order.tasks[number]
         original = runner(call.kernel)
-        candidates = {c: runner(one) for c, one in self._built(number, task, call)}
+        candidates = {c: runner(kernel) for c, kernel in self._built(number, task, call)}
         arguments = call.args, call.kwargs
         self._compare(number, task, live, original, candidates, arguments)
         racing = [c for c in candidates if c not in self._failed]

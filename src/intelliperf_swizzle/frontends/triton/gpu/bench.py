@@ -164,7 +164,7 @@ class Bench:
         return "but the unmodified kernel does not leave the same bytes twice either"
 
     def _names(self, number: int) -> str:
-        return " and ".join(f"`{name}`" for name, one in _tensors(self.task, number))
+        return " and ".join(f"`{name}`" for name, _ in _tensors(self.task, number))
 
     def _float_type(self, number: int) -> torch.dtype | None:
         """Of its elements; None if arguments see it as different ones."""

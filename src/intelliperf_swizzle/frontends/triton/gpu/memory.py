@@ -41,7 +41,7 @@ def device_of(memory: Mapping[int, torch.Tensor]) -> torch.device:
         UnreachableMemoryError: some is the host's (pinned), or another GPU's.
     """
     devices = {view.device for view in memory.values() if view.nbytes}
-    foreign = [one for one in devices if one.type != "cuda"] or sorted(map(str, devices))[1:]
+    foreign = [d for d in devices if d.type != "cuda"] or sorted(map(str, devices))[1:]
     if foreign:
         raise UnreachableMemoryError(f"a tensor of the launch is on `{foreign[0]}`")
     return devices.pop()

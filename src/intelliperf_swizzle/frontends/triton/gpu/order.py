@@ -84,7 +84,7 @@ class Order:
         held = {n: canonical(live.launch, live.contents(n)) for n in live.integers}
         for number in alike:
             recorded = self.tasks[number].launch
-            if all(_held(recorded, n, one) for n, one in held.items()):
+            if all(_held(recorded, n, content) for n, content in held.items()):
                 return number
         return None
 

@@ -113,7 +113,7 @@ def _compile(
     inline: bool,
     marks: Mapping[int, Sequence[str]],
 ) -> str:
-    places = tuple((one.file, one.first_line) for one in launch.source.functions.values())
+    places = tuple((f.file, f.first_line) for f in launch.source.functions.values())
     kernel = functions[launch.source.kernel]
     backend = make_backend(driver.active.get_current_target())
     kept = [parameter.do_not_specialize for parameter in kernel.params]
@@ -209,7 +209,7 @@ def warm_up(launch: Launch, functions: Mapping[str, Any]) -> Any:
         launch: as recorded.
         functions: the live jit functions by key.
     """
-    arguments = render.live_arguments(launch, functions, lambda one: Tensor(one, launch))
+    arguments = render.live_arguments(launch, functions, lambda argument: Tensor(argument, launch))
     known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
     options = {k: v for k, v in launch.options.items() if k in known and v is not None}
     return functions[launch.source.kernel].warmup(grid=launch.grid, **arguments, **options)

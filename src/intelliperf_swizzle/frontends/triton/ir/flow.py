@@ -61,8 +61,8 @@ class Sources:
     def leaves(self, value: str) -> set[Op]:
         """The operations that a value is computed from; what is loaded is followed no further."""
         defs = self.kernel.defs
-        return set(self.kernel.made(reached([value], lambda one: (
-            () if one in defs and defs[one].name in ACCESSES else self.before(one)
+        return set(self.kernel.made(reached([value], lambda name: (
+            () if name in defs and defs[name].name in ACCESSES else self.before(name)
         ))))  # fmt: skip
 
     def read_memory(self, values: Iterable[str]) -> bool:
@@ -121,8 +121,8 @@ def of_the_program(kernel: Kernel) -> set[str]:
     sources = Sources(kernel)
     readers: dict[str, list[str]] = {}
     for value in kernel.types:
-        for one in (*sources.before(value), *sources.deciding(value)):
-            readers.setdefault(one, []).append(value)
+        for source in (*sources.before(value), *sources.deciding(value)):
+            readers.setdefault(source, []).append(value)
     own = (
         result
         for op in kernel.every()
@@ -169,18 +169,18 @@ def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
             begin += [op, *(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))]
         elif op.name in ("scf.for", "scf.if") and not sources.read_memory(_deciding(op)):
             begin.append(op)  # what it computes is counted
-    found = reached(begin, lambda one: _back(one, sources))
-    values = {one for one in found if isinstance(one, str)}
-    return Slice({one for one in found if isinstance(one, Op)}, values)
+    found = reached(begin, lambda node: _back(node, sources))
+    values = {node for node in found if isinstance(node, str)}
+    return Slice({node for node in found if isinstance(node, Op)}, values)
 
 
-def _back(one: Op | str, sources: Sources) -> Iterator[Op | str]:
+def _back(node: Op | str, sources: Sources) -> Iterator[Op | str]:
     """What an operation is in, or a value is computed from, one step back."""
-    if isinstance(one, Op):
-        yield from _leading(one, sources)
+    if isinstance(node, Op):
+        yield from _leading(node, sources)
         return
-    op = sources.kernel.defs.get(one)
-    around = op if op is not None else sources.kernel.owner[one][0]
+    op = sources.kernel.defs.get(node)
+    around = op if op is not None else sources.kernel.owner[node][0]
     if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
         for inner in op.walk():
             yield inner
@@ -188,7 +188,7 @@ def _back(one: Op | str, sources: Sources) -> Iterator[Op | str]:
             yield from (arg for block in inner.blocks() for arg in block.args)
     if around.name != "tt.func":
         yield around
-    yield from sources.before(one)
+    yield from sources.before(node)
 
 
 @lru_cache(maxsize=64)
@@ -196,11 +196,11 @@ def placed_by_contents(kernel: Kernel) -> frozenset[str] | None:
     """The arguments to whose memory contents say where, or whether, a load or a store goes; None =
     not known. What goes elsewhere is the same whatever tensors hold."""
     sources, roots = Sources(kernel), set[str]()
-    for op in (one for one in kernel.every() if one.name in ("tt.load", "tt.store")):
+    for op in (op for op in kernel.every() if op.name in ("tt.load", "tt.store")):
         where = [op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands)]
-        leading = reached([op, *where], lambda one: _back(one, sources))
-        made = kernel.made(one for one in leading if isinstance(one, str))
-        if any(one.name in ACCESSES for one in made):
+        leading = reached([op, *where], lambda node: _back(node, sources))
+        made = kernel.made(node for node in leading if isinstance(node, str))
+        if any(leaf.name in ACCESSES for leaf in made):
             roots |= _roots(sources, op.operands[0])
     return _known(kernel, roots)
 
@@ -306,20 +306,20 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
     own, sources = of_the_program(kernel), Sources(kernel)
     wanted = [value for op in conflicting(kernel) for place, value in enumerate(op.operands)
               if place in ACCESSES[op.name]]  # fmt: skip
-    leading = reached(wanted, lambda one: (*sources.before(one), *sources.deciding(one)))
+    leading = reached(wanted, lambda value: (*sources.before(value), *sources.deciding(value)))
 
     def outcomes(op: Op) -> tuple[int, ...] | None:
         kind, name = re.findall(r"i\d+", kernel.types[op.results[0]])[-1:], op.name.split(".")[-1]
         several = len({*op.operands} & own) > 1
-        if (name, kind) in (("trunci", ["i32"]), *((one, ["i1"]) for one in _BITS)):
+        if (name, kind) in (("trunci", ["i32"]), *((how, ["i1"]) for how in _BITS)):
             return None
         if name == "cmpi":  # sizes are compared at all sizes
-            fixed = several or any(kernel.constant(one) is not None for one in op.operands)
+            fixed = several or any(kernel.constant(operand) is not None for operand in op.operands)
             return (0, 0) if fixed else None
         if name in ("addi", "subi", "addptr") and (several or _grows(sources, op, own)):
-            bounded = (_is_bounded(kernel, one) and several for one in op.operands[::-1])
-            return tuple(0 if near or one not in own else _multiple(kernel, sources, one, own)
-                         for one, near in zip(op.operands, bounded, strict=True))  # fmt: skip
+            bounded = (_is_bounded(kernel, operand) and several for operand in op.operands[::-1])
+            return tuple(0 if near or o not in own else _multiple(kernel, sources, o, own)
+                         for o, near in zip(op.operands, bounded, strict=True))  # fmt: skip
         known = _divides(kernel, op) or (name in _APART and not (several and name in _ALONE))
         return None if known else (0, 0) if name in _FOLDS else ()
 
@@ -333,15 +333,15 @@ def _grows(sources: Sources, op: Op, own: set[str]) -> bool:
     of a loop, and no constant says how many there are."""
     kernel, others = sources.kernel, {*op.operands} - own
     behind = reached(others, sources.before)
-    loops = [kernel.owner[one][0] for one in behind if one in kernel.owner]
+    loops = [kernel.owner[value][0] for value in behind if value in kernel.owner]
     again = op.results[0] in reached(op.operands, sources.before)
-    if again and all(kernel.constant(one) is not None for one in others):
+    if again and all(kernel.constant(value) is not None for value in others):
         loops += op.parents()
-    elif all(_is_bounded(kernel, one) for one in others):
+    elif all(_is_bounded(kernel, value) for value in others):
         return False
     return any(
-        one.name == "scf.while" or (one.name == "scf.for" and kernel.constant(one.stop) is None)
-        for one in loops
+        loop.name == "scf.while" or (loop.name == "scf.for" and kernel.constant(loop.stop) is None)
+        for loop in loops
     )
 
 
@@ -349,9 +349,9 @@ def _divides(kernel: Kernel, op: Op) -> bool:
     """Whether `min(rows, 1)` does nothing but divide others (groups of one row): if it were less
     than 1, by 0."""
     users = kernel.uses.get(op.results[0], ())
-    bound = op.name == "arith.minsi" and any(kernel.constant(one) == 1 for one in op.operands)
+    bound = op.name == "arith.minsi" and any(kernel.constant(o) == 1 for o in op.operands)
     return bound and all(
-        re.search("div|rem", one.name) and [*one.operands[1:]] == [*op.results] for one in users
+        re.search("div|rem", user.name) and [*user.operands[1:]] == [*op.results] for user in users
     )
 
 
@@ -360,7 +360,7 @@ def _multiple(kernel: Kernel, sources: Sources, value: str, own: set[str]) -> in
     last = {v for op in kernel.every() if op.name in (*ACCESSES, "arith.muli") for v in op.results}
     made = reached([value], lambda v: () if v in last else own.intersection(sources.before(v)))
     times = [v for op in kernel.made(made) if op.name == "arith.muli" for v in op.operands]
-    return math.gcd(*(int(kernel.constant(one) or 0) for one in times))
+    return math.gcd(*(int(kernel.constant(factor) or 0) for factor in times))
 
 
 def _is_bounded(kernel: Kernel, value: str) -> bool:
@@ -369,7 +369,7 @@ def _is_bounded(kernel: Kernel, value: str) -> bool:
     if op is None or op.regions or op.name in (*ACCESSES, "tt.call") or "tt.get_" in op.name:
         return False
     operands = op.operands[".rem" in op.name : 1 if ".div" in op.name else None]
-    return (any if ".min" in op.name else all)(_is_bounded(kernel, one) for one in operands)
+    return (any if ".min" in op.name else all)(_is_bounded(kernel, operand) for operand in operands)
 
 
 @lru_cache(maxsize=64)
@@ -391,6 +391,6 @@ def _roots(sources: Sources, pointer: str) -> set[str]:
     def pointers(value: str) -> list[str]:
         op = sources.kernel.defs.get(value)
         before = [] if op and op.name == "tt.load" else sources.before(value)
-        return [one for one in before if "!tt.ptr" in sources.kernel.types[one]]
+        return [source for source in before if "!tt.ptr" in sources.kernel.types[source]]
 
     return {value for value in reached([pointer], pointers) if not pointers(value)}

@@ -65,9 +65,9 @@ def judge_loops(kernel: Kernel) -> list[JudgedLoop]:
     """The loops of a kernel that begin at a number of the program's own, in the text's order."""
     own = of_the_program(kernel)
     found = (_Judge(kernel, op, own).judge() for op in kernel.ops() if op.name in _LOOPS)
-    judged = [one for one in found if one is not None]
-    inside = {op for one in judged for op in one.op.walk() if op is not one.op}
-    return [one for one in judged if one.op not in inside]
+    judged = [loop for loop in found if loop is not None]
+    inside = {op for loop in judged for op in loop.op.walk() if op is not loop.op}
+    return [loop for loop in judged if loop.op not in inside]
 
 
 @dataclass
@@ -194,7 +194,7 @@ class _Judge:
             if step is None:
                 continue
             tests = self._tests(condition)
-            for test in (one for one in tests if self._is_end(one, arg)):
+            for test in (test for test in tests if self._is_end(test, arg)):
                 judged.counter, judged.first, judged.step = slot.arg, slot.first, step
                 judged.number, judged.stop = slot.arg, test.operands[1]
                 judged.ends = tuple(self._bounds(judged.stop))
@@ -357,7 +357,7 @@ class _Judge:
         ends = {label: block.ops[-1] for label, block in blocks.items() if block is not home}
         ways = reached(
             (label for label, _ in branch.successors if label in ends),
-            lambda one: (label for label, _ in ends[one].successors if label in ends),
+            lambda block: (label for label, _ in ends[block].successors if label in ends),
         )
         return any(ends[label].name == "tt.return" for label in ways)
 
@@ -380,8 +380,8 @@ class _Judge:
 
 def _plus(a: dict[str, int], b: dict[str, int], sign: int = 1) -> dict[str, int]:
     """The sum of two such sums as `linear` gives, or their difference."""
-    total = {one: a.get(one, 0) + sign * b.get(one, 0) for one in {**a, **b}}
-    return {one: times for one, times in total.items() if times}
+    total = {term: a.get(term, 0) + sign * b.get(term, 0) for term in {**a, **b}}
+    return {term: times for term, times in total.items() if times}
 
 
 def linear(kernel: Kernel, value: str) -> dict[str, int]:
@@ -397,7 +397,7 @@ def linear(kernel: Kernel, value: str) -> dict[str, int]:
         if set(a) <= {""}:
             a, b = b, a
         if set(b) <= {""}:
-            return {one: times * b[""] for one, times in a.items()} if b else {}
+            return {term: times * b[""] for term, times in a.items()} if b else {}
     return {value: 1}
 
 

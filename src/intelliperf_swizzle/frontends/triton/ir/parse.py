@@ -207,7 +207,7 @@ class Kernel:
     def place(self, op: Op) -> tuple[str, int] | None:
         """File and line that an operation comes from, in the user's code if any of it is."""
         found = [(file, int(line)) for file, line in _FILE_LINE.findall(self._location(op.loc))]
-        users = (one for one in found if "/triton/language/" not in one[0])
+        users = (place for place in found if "/triton/language/" not in place[0])
         return next(users, found[0] if found else None)
 
     def line(self, op: Op) -> str:
@@ -223,7 +223,7 @@ class Kernel:
     def _location(self, text: str) -> str:
         """A location with all that it refers to written out, the innermost call first."""
         for _ in range(64):
-            new = re.sub(r"#\w+", lambda one: self._locations.get(one[0], ""), text)
+            new = re.sub(r"#\w+", lambda found: self._locations.get(found[0], ""), text)
             if new == text:
                 break
             text = new
@@ -407,10 +407,10 @@ def without_strings(text: str) -> str:
 def _depths(text: str) -> Iterator[tuple[int, str, int]]:
     """Position, character and depth in brackets after it, of a text without strings."""
     depth = 0
-    for place, one in enumerate(without_strings(text)):
-        depth += one in "([{<"
-        depth -= one in ")]}" or (one == ">" and text[place - 1] not in "-=")
-        yield place, one, depth
+    for place, character in enumerate(without_strings(text)):
+        depth += character in "([{<"
+        depth -= character in ")]}" or (character == ">" and text[place - 1] not in "-=")
+        yield place, character, depth
 
 
 def _bracket(text: str) -> str:
@@ -426,14 +426,14 @@ def _unwrap(text: str) -> str:
 def _cut_types(text: str) -> tuple[str, str]:
     """Cuts at the last ` : ` outside of brackets."""
     text = f" {text}"
-    cuts = [place for place, one, depth in _depths(text) if one == ":" and not depth]
+    cuts = [place for place, character, depth in _depths(text) if character == ":" and not depth]
     cuts = [place for place in cuts if text[place - 1 : place + 2] == " : "]
     return (text[: cuts[-1]].strip(), text[cuts[-1] + 1 :].strip()) if cuts else (text.strip(), "")
 
 
 def split_commas(text: str) -> list[str]:
     """Cuts at commas outside of brackets."""
-    cuts = [-1, *(place for place, one, depth in _depths(text) if one == "," and not depth)]
+    cuts = [-1, *(place for place, char, depth in _depths(text) if char == "," and not depth)]
     ends = [*cuts[1:], len(text)]
     items = [text[a + 1 : b].strip() for a, b in zip(cuts, ends, strict=True)]
     return items if text.strip() else []

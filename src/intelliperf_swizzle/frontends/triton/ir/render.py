@@ -64,8 +64,8 @@ def live_functions(
         SyntaxError: a text does not parse or holds no function definition.
         ValueError: a name's meaning is of no kind above.
     """
-    texts = {key: edits.get(key, one.text) for key, one in source.functions.items()}
-    names = {key: one.names for key, one in source.functions.items()}
+    texts = {key: edits.get(key, function.text) for key, function in source.functions.items()}
+    names = {key: function.names for key, function in source.functions.items()}
     parts = repr((texts, names, source.aggregates, edits.get(RULE)))
     digest = hashlib.sha256(parts.encode()).hexdigest()[:16]
     if digest not in _made:
@@ -95,10 +95,10 @@ def _make(
         kind, value, *path = meaning
         if kind == "namespace":
             space = ModuleType(name)
-            vars(space).update({inner: live(inner, one) for inner, one in value.items()})
+            vars(space).update({inner: live(inner, item) for inner, item in value.items()})
             return space
         if kind in ("module", "attribute"):
-            parts = [part for one in path for part in one.split(".")]
+            parts = [part for dotted in path for part in dotted.split(".")]
             return reduce(getattr, parts, importlib.import_module(value))
         if kind == "pointer":
             return tl.pointer_type(tl.dtype(value))
@@ -164,7 +164,7 @@ def live_arguments(
             return argument
         names = launch.fields.get(name)
         parts = zip(names or range(len(argument)), argument, strict=True)
-        items: list[Any] = [live(f"{name}.{part}", one) for part, one in parts]
+        items: list[Any] = [live(f"{name}.{part}", value) for part, value in parts]
         return namedtuple("Fields", names)(*items) if names else tuple(items)
 
     return {name: live(name, argument) for name, argument in launch.arguments.items()}

@@ -174,7 +174,7 @@ class _Numbering:
 
 
 def _frozen(event: _Event) -> Key:
-    return event.key, event.operands, tuple(tuple(map(_frozen, one)) for one in event.nested)
+    return event.key, event.operands, tuple(tuple(map(_frozen, events)) for events in event.nested)
 
 
 def compare(
@@ -271,7 +271,7 @@ class _Pair:
 
     def _number_edited(self) -> _Numbering:
         raw, home = self._raw, self._home
-        stands = {(one.function, raw.plain(one.value)): key for key, one in self._stands.items()}
+        stands = {(s.function, raw.plain(s.value)): key for key, s in self._stands.items()}
 
         def leaf(value: str, user: Op) -> Key | None:
             return stands.get((home[value], raw.plain(value))) if stands else None

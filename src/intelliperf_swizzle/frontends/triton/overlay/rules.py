@@ -38,7 +38,7 @@ def rules_of(
     Empty if the kernel cannot be known again, if there is no such text, or if `configs` have values
     that are not known yet when it is compiled.
     """
-    named = {n for one in configs for n, v in one.items() if "[" in n or isinstance(v, float)}
+    named = {n for config in configs for n, v in config.items() if "[" in n or isinstance(v, float)}
     late = named - {*launch.constexprs, *launch.source.computed}
     if not launch.source.identity or (launch.loop and not text) or late:
         return ()

@@ -56,9 +56,9 @@ def install(path: str | os.PathLike[str]) -> None:
         if read["format"] != first["FORMAT"]:
             raise ValueError(f"{path} has format {read['format']}, not {first['FORMAT']}")
         rules: dict[str, list[dict[str, Any]]] = {}
-        for one in read["kernels"]:
-            name = one["source" if one["module"] == _GENERATED else "kernel"]
-            rules.setdefault(f"{one['module']}:{name}", []).append(one)
+        for rule in read["kernels"]:
+            name = rule["source" if rule["module"] == _GENERATED else "kernel"]
+            rules.setdefault(f"{rule['module']}:{name}", []).append(rule)
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not a file of swizzles: {error!r}") from error
     first["_switch"](rules)
@@ -71,9 +71,9 @@ def _switch(rules: dict[str, list[dict[str, Any]]]) -> None:
     changed = {key for key in (*rules, *_active) if rules.get(key) != _active.get(key)}
     _active.clear()
     _active.update(rules)
-    for one in [one for one in gc.get_objects() if issubclass(type(one), JITFunction)]:
-        if changed and _key(one) in changed:
-            one.device_caches.clear()
+    for kernel in [found for found in gc.get_objects() if issubclass(type(found), JITFunction)]:
+        if changed and _key(kernel) in changed:
+            kernel.device_caches.clear()
 
 
 def source_digest(kernel: Any, passed: Any = (), known: dict[int, str] | None = None) -> str:
@@ -85,10 +85,10 @@ def source_digest(kernel: Any, passed: Any = (), known: dict[int, str] | None = 
         own = known[id(function)] = "generated" if _module(kernel) == _GENERATED else name
         found, names = inspect.getclosurevars(function), function.__code__.co_names
         values = [*found.globals.items(), *found.nonlocals.items(), *passed]
-        for at, one in values:  # which grows, by what is in modules and in aggregates
-            inner = names if inspect.ismodule(one) and at.count(".") < 4 else ()
-            values += [(f"{at}.{n}", getattr(one, n)) for n in inner if hasattr(one, n)]
-            methods = vars(one).get("hash_attrs", ()) if isinstance(one, type) else ()
+        for at, value in values:  # which grows, by what is in modules and in aggregates
+            inner = names if inspect.ismodule(value) and at.count(".") < 4 else ()
+            values += [(f"{at}.{n}", getattr(value, n)) for n in inner if hasattr(value, n)]
+            methods = vars(value).get("hash_attrs", ()) if isinstance(value, type) else ()
             values += [(f"{at}.{n}", method) for n, method in enumerate(methods)]
         parts = [f"{n}={source_digest(v, (), known)}" for n, v in values if isinstance(v, Jit)]
         text = "\0".join((f"{own}:{kernel.src.replace(name, own)}", *sorted(parts)))
@@ -124,10 +124,10 @@ def _compiled_in(source: Any, name: str) -> Any:
 
     kernel, function, (root, *inner) = source.fn, source.fn.fn, name.split(".")
     scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    fixed = {kernel.arg_names[at[0]]: one for at, one in source.constants.items() if not at[1:]}
-    types = {n: str_to_ty(one, None) for n, one in source.signature.items() if one[:1] == "*"}
+    fixed = {kernel.arg_names[at[0]]: c for at, c in source.constants.items() if not at[1:]}
+    types = {n: str_to_ty(kind, None) for n, kind in source.signature.items() if kind[:1] == "*"}
     found = {**scope, **dict.fromkeys(kernel.arg_names, ...), **types, **fixed}.get(root, ...)
-    value = functools.reduce(lambda one, part: getattr(one, part, ...), inner, found)
+    value = functools.reduce(lambda whole, part: getattr(whole, part, ...), inner, found)
     value = getattr(value, "value", value)
     return getattr(value, "name", value)
 
@@ -137,7 +137,7 @@ def _rule_for(source: Any) -> Any:
     own, refused = getattr(source.fn, "swizzle_rule", None), None
     for rule in [own] if own else _active.get(_key(source.fn), ()) if _active else ():
         configs, names = rule.get("configs") or [{}], source.fn.arg_names
-        if any(one == {name: _compiled_in(source, name) for name in one} for one in configs):
+        if any(c == {name: _compiled_in(source, name) for name in c} for c in configs):
             given = [(f"{names[k]}{i or ''}", v) for (k, *i), v in source.constants.items()]
             changed = [n for n, value in identity(source.fn, given).items() if rule[n] != value]
             if own or changed in ([], ["kernel"]):  # the name of what is generated is not its own
@@ -192,10 +192,10 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
     passes.common.add_inliner(manager)
     manager.run(module, "inline")
     head, _, rest = (text := module.str()).partition(" public ")[2].partition(") attributes")
-    read = {"xyz".index(one[2]) for one in _READ.finditer(text)}
+    read = {"xyz".index(found[2]) for found in _READ.finditer(text)}
     if not (axes := sorted(read & set(map(int, rule["outputs"])))):
         return module
-    arguments = {one[3]: (one[1], one[2]) for one in _ARGUMENT.finditer(head)}
+    arguments = {found[3]: (found[1], found[2]) for found in _ARGUMENT.finditer(head)}
     values = {name: arguments.get(name) or _compiled_in(source, name) for name in rule["reads"]}
     if not all(isinstance(value, int | tuple) for value in values.values()):
         return _warn(rule, "an argument that its swizzle reads is no integer") or module
@@ -217,7 +217,7 @@ def _call(axes: Sequence[int], given: Sequence[tuple[str, str]], read: re.Match[
     name, axis, rest, at = read[1], "xyz".index(read[2]), read[3], read.start()
     if axis not in axes:
         return read[0]
-    values, kinds = (", ".join(one[part] for one in given) for part in (0, 1))
+    values, kinds = (", ".join(pair[part] for pair in given) for part in (0, 1))
     all_, zero, i32s = f"%swizzled_{at}", f"%zero_{at}", ", ".join(["i32"] * len(axes))
     called = f"{all_}:{len(axes)} = tt.call @{_FUNCTION}({values}) : ({kinds}) -> ({i32s}){rest}"
     chosen = f"{name} = arith.addi {all_}#{axes.index(axis)}, {zero} : i32{rest}"

@@ -24,9 +24,9 @@ _POINTER = "pointer<"
 
 def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
     """The constexprs of each configuration that none of a kernel's launches has."""
-    first, recorded = launches[0], [one.arguments.items() for one in launches]
+    first, recorded = launches[0], [launch.arguments.items() for launch in launches]
     own = [{n: v for n, v in config.items() if n in first.constexprs} for config in first.configs]
-    return [one for one in _distinct(own) if not any(one.items() <= items for items in recorded)]
+    return [c for c in _distinct(own) if not any(c.items() <= items for items in recorded)]
 
 
 def recorded_configs(
@@ -41,22 +41,22 @@ def recorded_configs(
         SpliceError: they cannot be said in a condition.
     """
     first, others = launches[0], other_configs(launches)
-    names, recorded = {n for one in others for n in one}, [one.arguments for one in launches]
+    names, recorded = {n for config in others for n in config}, [x.arguments for x in launches]
     decisive = {n for n in names if any(a.get(n) != b.get(n) for a in others for b in recorded)}
-    computed = [item for one in launches for item in one.source.computed.items()]
+    computed = [item for launch in launches for item in launch.source.computed.items()]
     told = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
     told -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
     decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - told
     decisive = {part for name in decisive for part in _parts(first, name)}
     known = [_named_values(launch) for launch in launches]
     for name in sorted(decisive):
-        values = [one.get(name, ...) for one in known]
-        value = next((one for one in values if isinstance(one, list)), values[0])
-        alike = all(name in one for one in known) or "[" not in name
+        values = [held.get(name, ...) for held in known]
+        value = next((item for item in values if isinstance(item, list)), values[0])
+        alike = all(name in held for held in known) or "[" not in name
         if not alike or not isinstance(value, int | float | str | DtypeArgument | None):
             place = value[0] if isinstance(value, list) else where(first.source.entry, 1)
             raise SpliceError(f"{place}: a patch cannot test `{name}`, which decides accesses")
-    return _distinct([{n: one.get(n) for n in sorted(decisive)} for one in known])
+    return _distinct([{n: named.get(n) for n in sorted(decisive)} for named in known])
 
 
 def conditions(launches: Sequence[Launch]) -> tuple[str, str]:
@@ -67,20 +67,20 @@ def conditions(launches: Sequence[Launch]) -> tuple[str, str]:
         SpliceError: as there, or launches differ in both.
     """
     said, entry, values = [], launches[0].source.entry, recorded_configs(launches)
-    leaves = (n for n, one in launches[0].leaves()
-              if isinstance(one, float) or ("." in n and isinstance(one, int)))  # fmt: skip
+    leaves = (n for n, leaf in launches[0].leaves()
+              if isinstance(leaf, float) or ("." in n and isinstance(leaf, int)))  # fmt: skip
     numbers = {*map(_named, leaves)}
     for own in (False, True):
-        each = _distinct([{n: v for n, v in a.items() if (n in numbers) is own} for a in values])
-        tests = [" and ".join(_test(*one, language_name(entry)) for one in a.items()) for a in each]
-        said.append(" or ".join(f"({one})" if len(tests) > 1 else one for one in tests))
-    if all(" or " in one for one in said):
+        rows = _distinct([{n: v for n, v in a.items() if (n in numbers) is own} for a in values])
+        tests = [" and ".join(_test(*kv, language_name(entry)) for kv in a.items()) for a in rows]
+        said.append(" or ".join(f"({test})" if len(tests) > 1 else test for test in tests))
+    if all(" or " in text for text in said):
         raise SpliceError(f"{where(entry, 1)}: launches differ in numbers and in constexprs")
     return said[0], said[1]
 
 
 def _distinct(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [one for at, one in enumerate(values) if one and one not in values[:at]]
+    return [value for at, value in enumerate(values) if value and value not in values[:at]]
 
 
 def _test(name: str, value: object, language: str | None) -> str:
@@ -99,10 +99,10 @@ def _named(leaf: str) -> str:
 
 def _named_values(launch: Launch) -> dict[str, Any]:
     """What a launch was made with, by the names that the kernel has for it."""
-    types = {f"{n}.dtype.element_ty": DtypeArgument(one.dtype) for n, one in launch.tensors()}
+    types = {f"{n}.dtype.element_ty": DtypeArgument(tensor.dtype) for n, tensor in launch.tensors()}
     leaves = {_named(name): value for name, value in launch.leaves()} | {**launch.arguments}
-    tensors = {n: one for n, one in leaves.items() if isinstance(one, TensorArgument)}
-    pointers = {n: DtypeArgument(f"{_POINTER}{one.dtype}>") for n, one in tensors.items()}
+    tensors = {n: value for n, value in leaves.items() if isinstance(value, TensorArgument)}
+    pointers = {n: DtypeArgument(f"{_POINTER}{tensor.dtype}>") for n, tensor in tensors.items()}
     return {**launch.source.computed, **types, **leaves, **pointers}
 
 
@@ -111,7 +111,7 @@ def _parts(launch: Launch, name: str) -> list[str]:
     leaves = (leaf for leaf, _ in launch.leaves() if leaf.startswith(f"{name}."))
     parts = [*map(_named, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
     types = (f"{part}.dtype.element_ty" for part in parts)
-    return [*parts, *(one for one in types if one in launch.source.entry.text)] or [name]
+    return [*parts, *(asked for asked in types if asked in launch.source.entry.text)] or [name]
 
 
 def _chosen_by_heuristics(launch: Launch) -> set[str]:

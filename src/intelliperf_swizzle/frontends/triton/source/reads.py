@@ -31,11 +31,11 @@ def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
             if statement.lineno != counter.line:
                 continue
             scope: list[ast.stmt] = []
-            for one in body[place:]:
-                if counter.name in bound_names(one):
-                    plain = isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign)
+            for later in body[place:]:
+                if counter.name in bound_names(later):
+                    plain = isinstance(later, ast.Assign | ast.AugAssign | ast.AnnAssign)
                     return scope if plain else None
-                scope.append(one)
+                scope.append(later)
             return scope
     return None
 
@@ -128,7 +128,7 @@ def find_reads(
 
 def bound_names(tree: ast.AST) -> frozenset[str]:
     """The names that a piece of code binds: parameters and assignments."""
-    stored = (one.id for one in names_in(tree) if not isinstance(one.ctx, ast.Load))
+    stored = (node.id for node in names_in(tree) if not isinstance(node.ctx, ast.Load))
     return frozenset(stored).union(n.arg for n in ast.walk(tree) if isinstance(n, ast.arg))
 
 
@@ -152,9 +152,9 @@ def _read(
     function: SourceFunction, call: ast.Call, statement: int, constants: Mapping[str, Argument]
 ) -> Read:
     given = [*call.args, *(k.value for k in call.keywords if k.arg == "axis")]
-    one = given[0] if len(given) == 1 else None
-    named = one.id if isinstance(one, ast.Name) else ""
-    axis = one.value if isinstance(one, ast.Constant) else constants.get(named)
+    argument = given[0] if len(given) == 1 else None
+    named = argument.id if isinstance(argument, ast.Name) else ""
+    axis = argument.value if isinstance(argument, ast.Constant) else constants.get(named)
     if not isinstance(axis, int) or axis not in AXES:
         raise SpliceError(
             f"{where(function, call.lineno)}: the axis of `{ast.unparse(call)}` is not known",
@@ -194,18 +194,18 @@ def first_line_of(function: ast.FunctionDef) -> int:
 def mention_on_host(tree: ast.Module, name: str) -> int | None:
     """The first line outside all jit functions that has a name, None if there is none."""
     inside = {id(node) for function in jit_functions(tree) for node in ast.walk(function)}
-    mentions = (one.lineno for one in names_in(tree) if one.id == name and id(one) not in inside)
+    mentions = (n.lineno for n in names_in(tree) if n.id == name and id(n) not in inside)
     return min(mentions, default=None)
 
 
 def names(function: ast.FunctionDef, name: str) -> bool:
     """Whether a function has a name that is not a variable of its own."""
-    return name in {one.id for one in names_in(function)} - bound_names(function)
+    return name in {node.id for node in names_in(function)} - bound_names(function)
 
 
 def free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
     """A prefix that no name of the function begins with; not one of the first that are taken."""
-    names = {*bound_names(tree), *(one.id for one in names_in(tree))}
+    names = {*bound_names(tree), *(node.id for node in names_in(tree))}
     prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
     free = (p for p in prefixes if not any(name.startswith(p) for name in names))
     return next(islice(free, taken, None))
@@ -232,7 +232,7 @@ def find_factors(tree: ast.FunctionDef, loop: TileLoop) -> dict[str, Expression 
         count = _value_of(tree, loop, count.id) or count
     if not isinstance(count, ast.BinOp) or not isinstance(count.op, ast.Mult):
         return {}
-    names = [one.id for one in (count.left, count.right) if isinstance(one, ast.Name)]
+    names = [side.id for side in (count.left, count.right) if isinstance(side, ast.Name)]
     values = {name: _value_of(tree, loop, name) for name in names}
     if len(values) != 2 or None in values.values():
         return {}
@@ -242,12 +242,12 @@ def find_factors(tree: ast.FunctionDef, loop: TileLoop) -> dict[str, Expression 
 
 def _value_of(tree: ast.FunctionDef, loop: TileLoop, name: str) -> ast.expr | None:
     """What an argument is, or a variable that one statement alone assigns, before the loop."""
-    stored = [one for one in names_in(tree) if one.id == name and isinstance(one.ctx, ast.Store)]
+    stored = [n for n in names_in(tree) if n.id == name and isinstance(n.ctx, ast.Store)]
     if not stored and name in {argument.arg for argument in tree.args.args}:
         return ast.Name(name, ast.Load())
-    for one in tree.body:
-        if isinstance(one, ast.Assign) and one.targets == stored and one.lineno < loop.line:
-            return one.value
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and node.targets == stored and node.lineno < loop.line:
+            return node.value
     return None
 
 
@@ -278,9 +278,9 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     nothing is known of what another value does. What is no number counts always if it is compared.
     """
     compared, kinds = _compared(launch), str | records.DtypeArgument | None
-    words = (name for name, one in launch.arguments.items() if isinstance(one, kinds))
+    words = (name for name, value in launch.arguments.items() if isinstance(value, kinds))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
-    always = [*(name for name in words if name in compared), *(one for one in types if "." in one)]
+    always = [*(name for name in words if name in compared), *(t for t in types if "." in t)]
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
         tree = definition(function)
@@ -303,7 +303,7 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
 def _compared(launch: Launch) -> set[str]:
     """The names that conditions and comparisons read, or that functions are given which may."""
     read: list[ast.AST] = []
-    helpers = {one.name for one in launch.source.functions.values()}
+    helpers = {function.name for function in launch.source.functions.values()}
     for node in ast.walk(definition(launch.source.entry)):
         if isinstance(node, ast.If | ast.IfExp | ast.While):
             read.append(node.test)
@@ -311,7 +311,7 @@ def _compared(launch: Launch) -> set[str]:
             read.append(node)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in helpers:
             read += [*node.args, *node.keywords]
-    return {one.id for each in read for one in names_in(each)}
+    return {node.id for part in read for node in names_in(part)}
 
 
 def _told(launch: Launch, name: str) -> str:
@@ -324,22 +324,22 @@ def _told(launch: Launch, name: str) -> str:
 def _parts(body: Sequence[ast.stmt], test: str = "") -> Iterator[tuple[range, str]]:
     """Lines of statements and the condition under which they stand; the outer ones first."""
     yield range(body[0].lineno, (body[-1].end_lineno or 0) + 1), test
-    for number, one in enumerate(body):
-        if isinstance(one, ast.If | ast.For | ast.While):
-            inner = ast.unparse(one.iter if isinstance(one, ast.For) else one.test)
-            returns = any(isinstance(each, ast.Return) for each in ast.walk(one))
+    for number, node in enumerate(body):
+        if isinstance(node, ast.If | ast.For | ast.While):
+            inner = ast.unparse(node.iter if isinstance(node, ast.For) else node.test)
+            returns = any(isinstance(x, ast.Return) for x in ast.walk(node))
             rest = body[number + 1 :] if returns else []
-            for part in filter(None, (one.body, one.orelse, rest)):
+            for part in filter(None, (node.body, node.orelse, rest)):
                 yield from _parts(part, inner)
 
 
 def _may_access(text: str, function: SourceFunction, launch: Launch) -> bool:
     """Whether a text accesses memory, or calls a function that may."""
-    others = {key: one for key, one in launch.source.functions.items() if one != function}
+    others = {key: other for key, other in launch.source.functions.items() if other != function}
     meant = (function.names.get(name, "?") for name in re.findall(r"\b(\w+)\(", text))
-    keys = {one[1] for one in meant if one[0] == "function"}
-    called = (one for key, one in others.items() if key in keys or f".{one.name}(" in text)
-    return bool(_ACCESS.search(text)) or any(_may_access(one.text, one, launch) for one in called)
+    keys = {meaning[1] for meaning in meant if meaning[0] == "function"}
+    called = (other for key, other in others.items() if key in keys or f".{other.name}(" in text)
+    return bool(_ACCESS.search(text)) or any(_may_access(f.text, f, launch) for f in called)
 
 
 def _is_compiled_in(launch: Launch, name: str) -> bool:

@@ -88,9 +88,9 @@ def edit(
     """
     edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
     most = max(launches, key=lambda launch: launch.programs)
-    kinds = {one.source.identity.get("source"): one for one in (*launches, most)}.values()
+    kinds = {launch.source.identity.get("source"): launch for launch in (*launches, most)}.values()
     given = swizzle, target, recorded_configs(launches, digested=True)
-    rules = tuple(rule for one in kinds for rule in rules_of(one, *given))
+    rules = tuple(rule for kind in kinds for rule in rules_of(kind, *given))
     try:
         new = splice(most.source, swizzle, target=target, launches=launches, name=name, roots=roots)
     except SpliceError as error:
@@ -100,7 +100,7 @@ def edit(
         new = edits.Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
     if most.loop:
         text = new.functions[most.source.kernel]
-        rules = tuple(rule for one in kinds for rule in rules_of(one, *given, text))
+        rules = tuple(rule for kind in kinds for rule in rules_of(kind, *given, text))
     return replace(new, rules=rules)
 
 
@@ -337,7 +337,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
         read = (name for name in names if name.id == counter.name)
         replacements += [(texts.place(function.text, name), output) for name in read]
     return _Change(
-        tuple(sorted(replacements, key=lambda one: (one[0].line, one[0].column))), insertions
+        tuple(sorted(replacements, key=lambda pair: (pair[0].line, pair[0].column))), insertions
     )
 
 

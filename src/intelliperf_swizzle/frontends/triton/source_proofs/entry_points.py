@@ -60,7 +60,7 @@ def prove_launches(
         "remap",
         ([(as_text(launch), launch.count) for launch in launches], sweep),
         lambda: _prove(launches, sweep, timeout_seconds),
-        is_final=lambda them: not sweep and all(one.kind != "undecided" for one in them),
+        is_final=lambda them: not sweep and all(verdict.kind != "undecided" for verdict in them),
     )
 
 
@@ -71,7 +71,7 @@ def _prove(
     verdicts = [_verdict(*pair) for pair in zip(launches, seen, strict=True)]
     if sweep:
         tried = [_try_sizes(*pair, timeout_seconds) for pair in zip(launches, seen, strict=True)]
-        verdicts = [replace(one, sizes=sizes) for one, sizes in zip(verdicts, tried, strict=True)]
+        verdicts = [replace(v, sizes=sizes) for v, sizes in zip(verdicts, tried, strict=True)]
     return tuple(verdicts)
 
 
@@ -80,15 +80,15 @@ def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) 
     if isinstance(seen, str) or seen.places_loaded:
         return SizesTried(not_tried="what a program does depends on what its tensors hold")
     made = [
-        one
-        for one in scale_launch(launch, lambda count: (*LADDER, count))
-        if sum(storage.bytes for storage in one.storages.values()) <= MOST_BYTES
+        resized
+        for resized in scale_launch(launch, lambda count: (*LADDER, count))
+        if sum(storage.bytes for storage in resized.storages.values()) <= MOST_BYTES
     ]
     if not made:
         return SizesTried(not_tried="the grid does not follow from the sizes that are passed")
     sights = zip(made, _observe(made, timeout_seconds), strict=True)
     found = [_verdict(other, sight) for other, sight in sights if isinstance(sight, Observation)]
-    same = [one.kind for one in found if one.grid == launch.grid]
+    same = [verdict.kind for verdict in found if verdict.grid == launch.grid]
     if same != [_verdict(launch, seen).kind]:
         return SizesTried(not_tried="the launch cannot be made anew from its sizes")
     return summarise(found)

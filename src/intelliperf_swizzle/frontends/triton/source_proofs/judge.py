@@ -129,11 +129,11 @@ def first_rule(seen: Observation) -> tuple[RemapKind, str]:
     outputs, working = seen.outputs or (), int(seen.writes.sum())
     distinct = len(np.unique(seen.work[seen.writes]))
     all_work = working == len(seen.work) and not seen.lanes_outside
-    clean = [one for one in outputs if not (one.unwritten or one.shared or one.updated)]
-    whole = [one for one in clean if all_work and one.programs == working]
-    torn = [one for one in outputs if one.torn and (one.doubtful or not whole)]
-    certain = any(one.blocks and one.balanced for one in torn) or not whole
-    partly = [one for one in outputs if one.unwritten and one.blocks and one.as_long]
+    clean = [o for o in outputs if not (o.unwritten or o.shared or o.updated)]
+    whole = [output for output in clean if all_work and output.programs == working]
+    torn = [output for output in outputs if output.torn and (output.doubtful or not whole)]
+    certain = any(output.blocks and output.balanced for output in torn) or not whole
+    partly = [output for output in outputs if output.unwritten and output.blocks and output.as_long]
     if not working:
         return "undecided", "no program writes anything"
     if distinct < working:
@@ -149,7 +149,7 @@ def first_rule(seen: Observation) -> tuple[RemapKind, str]:
         return "undecided", f"blocks of {_names(seen.loads)} are loaded twice, and others never"
     if whole:
         return "permutation", f"each element of {_names(whole)} is stored exactly once"
-    if any(one.shared for one in outputs):
+    if any(output.shared for output in outputs):
         return "undecided", "elements are stored by several programs"
     if any(output.unwritten for output in outputs) and not all_work:
         unknown = "it is not known whether they should be"
@@ -200,8 +200,8 @@ def _lines_of_output(output: Output) -> list[str]:
         places = f" ({', '.join(output.lines)})" if output.lines else ""
         line = f"{whole}: {output.shared} elements are stored by several programs{places}"
         if output.clash:
-            index, one, other = output.clash
-            line += f", {list(index)} by programs {one} and {other}"
+            index, first, second = output.clash
+            line += f", {list(index)} by programs {first} and {second}"
         lines.append(line)
     if not lines:
         verb = "updated" if output.updated else "stored by exactly one program"
@@ -211,10 +211,10 @@ def _lines_of_output(output: Output) -> list[str]:
 
 def summarise(verdicts: Sequence[RemapVerdict]) -> SizesTried:
     """Verdicts on one kernel at several sizes as one sentence about them."""
-    grids = tuple(one.grid for one in verdicts)
+    grids = tuple(verdict.grid for verdict in verdicts)
     holds = [verdict.kind == "permutation" for verdict in verdicts]
-    failed = [one for one in verdicts if one.kind != "permutation" and math.prod(one.grid) > 1]
-    first = min(failed, key=lambda one: math.prod(one.grid), default=None)
+    failed = [v for v in verdicts if v.kind != "permutation" and math.prod(v.grid) > 1]
+    first = min(failed, key=lambda verdict: math.prod(verdict.grid), default=None)
     return SizesTried(
         grids=grids,
         condition=condition(grids, holds),

@@ -115,7 +115,7 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
     for axis in axes:
         places = np.flatnonzero(missing.any(axis=tuple(other for other in axes if other != axis)))
         bounds.append((int(places[0]), int(places[-1])) if len(places) else (0, -1))
-    element, one, other = (int(part) for part in writers.clash)
+    element, first, second = (int(part) for part in writers.clash)
     index = view.index(element * writers.grain) if element >= 0 else None
     return Output(
         name=name,
@@ -126,7 +126,7 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
         updated=int(((state & UPDATED) != 0).sum()),
         programs=_distinct(_elements_of(view, writers.first, writers.grain)[(state & STORED) != 0]),
         unwritten_range=tuple(bounds) if missing.any() else (),
-        clash=None if index is None else (index, one, other),
+        clash=None if index is None else (index, first, second),
     )
 
 

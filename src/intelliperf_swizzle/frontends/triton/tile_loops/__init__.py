@@ -47,8 +47,8 @@ def with_loops(
         environment=CHILD_ENVIRONMENT,
         limit_seconds=SECONDS,
     )
-    reasons = tuple(dict.fromkeys(reason for one in seen for reason in one.reasons))
-    loops = [one.loop for one in seen if one.loop]
+    reasons = tuple(dict.fromkeys(reason for scan in seen for reason in scan.reasons))
+    loops = [scan.loop for scan in seen if scan.loop]
     alike = {(loop.line, loop.count, loop.counters) for loop in loops}
     several = any(loop.turn.any() for loop in loops)  # else each program takes one
     if len(loops) < len(plain) or len(alike) > 1 or not several:

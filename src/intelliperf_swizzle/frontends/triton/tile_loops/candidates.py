@@ -53,7 +53,7 @@ def find_candidates(launch: Launch) -> list[CandidateLoop]:
         CandidateLoop(
             loop.lineno,
             loop.body[0].lineno,
-            tuple(one for one in (*_heads(loop), *_middles(loop)) if reads.scope_of(tree, one)),
+            tuple(c for c in (*_heads(loop), *_middles(loop)) if reads.scope_of(tree, c)),
             tuple(dict.fromkeys(_values(tree, loop))),
         )
         for loop in sorted(loops, key=lambda loop: loop.lineno)
@@ -65,7 +65,7 @@ def _heads(loop: ast.For | ast.While) -> Iterator[Counter]:
     """What may hold a number when the body begins."""
     own = reads.bound_names(loop)
     told = reads.names_in(loop.target if isinstance(loop, ast.For) else loop.test)
-    for name in dict.fromkeys(one.id for one in told if one.id in own):
+    for name in dict.fromkeys(node.id for node in told if node.id in own):
         yield Counter(name, loop.body[0].lineno)
 
 
@@ -107,4 +107,4 @@ def _values(tree: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[str]:
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    return {one.id for one in reads.names_in(tree) if isinstance(one.ctx, ast.Load)}
+    return {node.id for node in reads.names_in(tree) if isinstance(node.ctx, ast.Load)}

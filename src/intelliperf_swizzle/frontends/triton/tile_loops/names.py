@@ -78,21 +78,21 @@ def find_names(
     if general.judged.reasons:
         return general.judged.reasons[0]
     both = general, special
-    numbers = [c for c in candidate.counters if all(one.is_number(c) for one in both)]
-    named = [one for one in numbers if name in (None, one.name)]
+    numbers = [c for c in candidate.counters if all(marked.is_number(c) for marked in both)]
+    named = [counter for counter in numbers if name in (None, counter.name)]
     if not named:
         return "" if numbers else "no variable of its body holds the number of a tile"
     counters = _counters(general, named, numbers)
     ends = (
         text
         for text, value in general.values.items()
-        if any(loops.same_integer(general.kernel, value, one) for one in general.judged.ends)
+        if any(loops.same_integer(general.kernel, value, stop) for stop in general.judged.ends)
     )
     end, base = next(ends, None), "0"
     if end is None:
         return "no expression of its text is where its numbers end"
     if general.judged.base:
-        bases = (text for text, one in general.values.items() if one == general.judged.base)
+        bases = (text for text, value in general.values.items() if value == general.judged.base)
         base = next(bases, "")
     if not base:
         return "no expression of its text is where its numbers begin"
@@ -107,7 +107,7 @@ def _counters(
 ) -> list[Counter]:
     """The variables that are renumbered: one for each value that is the number."""
     judged, held = marked.judged, marked.held
-    plain = [one for one in named if held[one] == judged.number]
+    plain = [counter for counter in named if held[counter] == judged.number]
     first = (plain or named)[0]
     if held[first] != judged.number:
         return [first]
@@ -126,8 +126,8 @@ class _Print:
 
 def _marks(prints: Sequence[_Print]) -> dict[int, list[str]]:
     marks: dict[int, list[str]] = {}
-    for number, one in enumerate(prints):
-        marks.setdefault(one.line, []).append(f"{number}, {one.text}")
+    for number, printed in enumerate(prints):
+        marks.setdefault(printed.line, []).append(f"{number}, {printed.text}")
     return marks
 
 
@@ -159,10 +159,10 @@ def _marked(
     except Exception:  # whatever Triton raises
         return None
     every, line = loops.judge_loops(kernel), candidate.line
-    judged = next((one for one in every if line_in_text(launch, kernel, one.op) == line), None)
+    judged = next((loop for loop in every if line_in_text(launch, kernel, loop.op) == line), None)
     if judged is None:
         return None
     found = [(prints[number], value) for number, value in sorted(_printed(kernel).items())]
-    held = {one.counter: value for one, value in found if one.counter}
-    values = {one.text: value for one, value in found if not one.counter}
+    held = {printed.counter: value for printed, value in found if printed.counter}
+    values = {printed.text: value for printed, value in found if not printed.counter}
     return _Marked(kernel, judged, held, values)

@@ -130,7 +130,7 @@ def _trace(
     numbers = {name: (name,) for name in live.deciding_numbers(launch)}
     false = (_FALSE_NOTE.format(kernel.line(op)) for op in live.false_assumptions(launch))
     floats = chain(*map(live.memory.names, live.storages(flow.deciding_floats(kernel))))
-    unseen = frozenset(place for one, place in places.items() if one not in live.now.made)
+    unseen = frozenset(place for key, place in places.items() if key not in live.now.made)
     return replace(
         trace, hands_over=accessed.hands_over, notes=(*trace.notes, *false),
         placed=accessed.hands_over or trace.waits or bool(placed), floats=tuple(floats),

@@ -61,18 +61,18 @@ def validate(
         ValidationError: the original kernel cannot be compiled or run, so that nothing can be
             compared.
     """
-    requests = [_request(one, edit, budget_seconds / len(mapped), tolerance) for one in mapped]
+    requests = [_request(remap, edit, budget_seconds / len(mapped), tolerance) for remap in mapped]
     answers: list[Answer] = []
-    orders = (safe_order(find_dependence(one.trace, one.launch), one.tile) for one in mapped)
+    orders = (safe_order(find_dependence(m.trace, m.launch), m.tile) for m in mapped)
     difference = next(filter(None, orders), None)
     if difference is None:
         with ThreadPoolExecutor(2) as pool:  # both wait for a child process
-            edited = [EditedLaunch(one.launch, edit.functions, one.tile) for one in mapped]
+            edited = [EditedLaunch(remap.launch, edit.functions, remap.tile) for remap in mapped]
             unequal = pool.submit(_first_difference, edited)
             executed = pool.submit(_execute, requests, budget_seconds)
             difference = unequal.result()
             answers = executed.result() if difference is None else []
-        difference = difference or next((one.difference for one in answers if one.difference), None)
+        difference = difference or next((a.difference for a in answers if a.difference), None)
     return _outcome(mapped, requests, answers, tolerance, difference)
 
 
@@ -88,7 +88,7 @@ def _outcome(
         if answer.launch is not None:
             compared[answer.launch] += answer.tiles_compared
     pairs = zip(mapped, compared, strict=True)
-    complete = all(count == one.launch.tiles for one, count in pairs)
+    complete = all(count == remap.launch.tiles for remap, count in pairs)
     loose = any(
         request.tolerance is not None and request.sample is None and count
         for request, count in zip(requests, compared, strict=True)
@@ -97,7 +97,7 @@ def _outcome(
         method="all-tiles" if complete else "ir-and-sample",
         launches=len(compared),
         tiles_compared=sum(compared),
-        tiles=sum(one.launch.tiles for one in mapped),
+        tiles=sum(remap.launch.tiles for remap in mapped),
         same_bits=difference is None,
         rule="tolerance" if loose else "bits",
         tolerance=tolerance if loose else None,
@@ -113,7 +113,7 @@ def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> 
     """
     every = [EditedLaunch(launch, edit.functions, tile) for launch, tile in placed]
     launches = [launch for launch, _ in placed]
-    largest = max(launches, key=lambda one: one.programs)
+    largest = max(launches, key=lambda launch: launch.programs)
     for config in other_configs(launches) if edit.files else ():  # without, rules are for the own
         order = np.arange(largest.tiles)
         other = replace(largest, arguments={**largest.arguments, **config})
@@ -138,19 +138,19 @@ def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
 # --- the child process ----------------------------------------------------------------------------
 
 
-def _request(one: MappedLaunch, edit: Edit, budget_seconds: float, tolerance: float) -> Request:
-    launch, trace = one.launch, one.trace
+def _request(remap: MappedLaunch, edit: Edit, budget_seconds: float, tolerance: float) -> Request:
+    launch, trace = remap.launch, remap.trace
     size = sum(storage.bytes for storage in launch.storages.values())
     seconds = _tile_seconds(trace)
     sample: Int64Array | None = None
     if not trace.waits and (size > MOST_BYTES or seconds * launch.tiles > budget_seconds):
         few = min(max(1, int(budget_seconds / seconds)), FEW)
         few = 0 if launch.loop or size > MOST_BYTES else few
-        sample = sample_tiles(launch.grid, one.tile)[:few]
+        sample = sample_tiles(launch.grid, remap.tile)[:few]
     return Request(
         launch=launch,
         edits=edit.functions,
-        tile=one.tile,
+        tile=remap.tile,
         read_storages=touched_storages(launch, trace, Access.READ, Access.ATOMIC),
         summed_storages=touched_storages(launch, trace, Access.ATOMIC),
         sample=sample,
@@ -184,7 +184,7 @@ def _execute(requests: Sequence[Request], budget_seconds: float) -> list[Answer]
     if error is not None and not any(answer.difference for answer in answers):
         stage, _, number = error.stage.partition(" ")
         request = requests[int(number or 0)]
-        if error.too_late and not any(one.must_execute for one in requests):
+        if error.too_late and not any(r.must_execute for r in requests):
             return answers
         return [*answers, _failed(request, stage, limit, error)]
     return answers

@@ -144,9 +144,9 @@ def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
     """The outputs of each launch's tiles; the first difference is the last answer."""
     for number, request in enumerate(requests):
         if request.sample is None or len(request.sample):
-            one = Comparison(request, folder, number).answer()
-            yield one
-            if one.difference:
+            result = Comparison(request, folder, number).answer()
+            yield result
+            if result.difference:
                 return
 
 
@@ -252,8 +252,8 @@ def _beyond(
     if dtype in _FLOATS:
         element = element_of(dtype.replace("fp", "f"))
         whole = len(expected) // element.bytes * element.bytes
-        words = (each[:whole].view(f"u{element.bytes}") for each in (expected, found))
-        before, after = (decode(each, element) for each in words)
+        words = (raw[:whole].view(f"u{element.bytes}") for raw in (expected, found))
+        before, after = (decode(raw, element) for raw in words)
         largest = float(np.abs(before[np.isfinite(before)]).max(initial=0))
         absolute = tolerance * min(1.0, largest)
         close = np.isclose(after, before, rtol=tolerance, atol=absolute, equal_nan=True)

@@ -93,38 +93,38 @@ def _compare(original: Kernel, edited: Kernel) -> tuple[Renumbering | str, list[
 
 
 def _difference(
-    one: EditedLaunch, edited: Kernel, found: Renumbering | str, prints: list[list[str]]
+    swizzled: EditedLaunch, edited: Kernel, found: Renumbering | str, prints: list[list[str]]
 ) -> str | None:
-    loop = one.launch.loop
+    loop = swizzled.launch.loop
     if len(prints) != len(loop.counters if loop else ()):
         return "the number of a tile is not read once in each turn of the loop"
     if isinstance(found, str):
-        return f"`{one.launch.kernel}` differs in more than its numbers: {found}"
+        return f"`{swizzled.launch.kernel}` differs in more than its numbers: {found}"
     try:
         differences = (
-            _wrong_tile(one, loop, edited, number, found, prints[number.number])
+            _wrong_tile(swizzled, loop, edited, number, found, prints[number.number])
             if loop
-            else _wrong_program(one, edited, number)
+            else _wrong_program(swizzled, edited, number)
             for number in found.stands
         )
         return next(filter(None, differences), None)
     except NotComputableError as reason:
-        return f"the number that `{one.launch.kernel}` is given cannot be told: {reason}"
+        return f"the number that `{swizzled.launch.kernel}` is given cannot be told: {reason}"
 
 
-def _wrong_program(one: EditedLaunch, edited: Kernel, number: Renumbered) -> str | None:
+def _wrong_program(swizzled: EditedLaunch, edited: Kernel, number: Renumbered) -> str | None:
     """Where the edited kernel computes other program ids along an axis than were proved."""
-    grid, programs = one.launch.grid, np.arange(one.launch.programs, dtype=np.int64)
+    grid, programs = swizzled.launch.grid, np.arange(swizzled.launch.programs, dtype=np.int64)
     own = number.function is edited.entry
-    computed = Scalars(one.launch, edited).value(number.value, programs, entry=own)
-    tile, axis = one.tile, number.number
+    computed = Scalars(swizzled.launch, edited).value(number.value, programs, entry=own)
+    tile, axis = swizzled.tile, number.number
     proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
     told = f"program {{}} the program id {{}} along axis {axis}"
     return _first_wrong(computed, proved, told, "programs")
 
 
 def _wrong_tile(
-    one: EditedLaunch,
+    swizzled: EditedLaunch,
     loop: TileLoop,
     edited: Kernel,
     number: Renumbered,
@@ -132,14 +132,14 @@ def _wrong_tile(
     printed: Sequence[str],
 ) -> str | None:
     """Where the edited kernel computes other numbers of tiles than were proved."""
-    tile, tiles = one.tile[: loop.tiles], np.arange(loop.tiles)
+    tile, tiles = swizzled.tile[: loop.tiles], np.arange(loop.tiles)
     starts = np.array([*loop.starts, loop.tiles] if loop.read_from else [0, loop.tiles])
     run = np.searchsorted(starts, tiles, side="right") - 1
     given: Sequence[Array] = (tiles, (starts[1:] - starts[:-1])[run], starts[run])
     pairs = zip(printed[1:], given, strict=True)
     known = {found.partners[value]: own for value, own in pairs if value in found.partners}
     programs = loop.program.astype(np.int64)
-    computed = Scalars(one.launch, edited).value(number.value, programs, known)
+    computed = Scalars(swizzled.launch, edited).value(number.value, programs, known)
     return _first_wrong(computed, tile, "number {} the tile {}", "tiles")
 
 

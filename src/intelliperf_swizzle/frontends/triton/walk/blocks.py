@@ -243,21 +243,21 @@ def sum_is_exact(terms: Sequence[Array]) -> bool:
     return limits.min <= low and high <= limits.max
 
 
-def choose(mask: Array, one: Block, other: Block) -> Block:
-    """`one` for the programs of a mask (bool[programs]), `other` for the others."""
-    if one is other:
-        return one
-    if not (one.known and other.known):
-        return unknown(one.element, one.shape, one.why | other.why)
-    rank = len(one.shape)
+def choose(mask: Array, first: Block, second: Block) -> Block:
+    """`first` for the programs of a mask (bool[programs]), `second` for the others."""
+    if first is second:
+        return first
+    if not (first.known and second.known):
+        return unknown(first.element, first.shape, first.why | second.why)
+    rank = len(first.shape)
     pick = mask.reshape(-1, *(1,) * rank)
-    if len(one.terms) == len(other.terms) == 1:
-        data = np.where(pick, align(one.data, rank), align(other.data, rank))
-        return Block((data,), one.element, one.shape)
-    nothing = one.bits  # of a conjunction True, of a sum 0
-    terms = [np.where(pick, term, term.dtype.type(nothing)) for term in terms_of(one, rank)]
-    terms += [np.where(pick, term.dtype.type(nothing), term) for term in terms_of(other, rank)]
-    return Block(merge(terms, bits=one.bits), one.element, one.shape)
+    if len(first.terms) == len(second.terms) == 1:
+        data = np.where(pick, align(first.data, rank), align(second.data, rank))
+        return Block((data,), first.element, first.shape)
+    nothing = first.bits  # of a conjunction True, of a sum 0
+    terms = [np.where(pick, term, term.dtype.type(nothing)) for term in terms_of(first, rank)]
+    terms += [np.where(pick, term.dtype.type(nothing), term) for term in terms_of(second, rank)]
+    return Block(merge(terms, bits=first.bits), first.element, first.shape)
 
 
 # --- batches ------------------------------------------------------------------------------------

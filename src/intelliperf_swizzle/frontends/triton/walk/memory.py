@@ -210,10 +210,10 @@ class Memory:
         """The places that lanes point into, which lanes these are, their offsets, and which of
         them lie inside whole."""
         places = np.where(lanes, self.place(addresses), -1)
-        one = places.size and places.min() == places.max()
-        for place in places.ravel()[:1].tolist() if one else np.unique(places).tolist():
+        single = places.size and places.min() == places.max()
+        for place in places.ravel()[:1].tolist() if single else np.unique(places).tolist():
             if place >= 0:
-                chosen = ... if one else places == place
+                chosen = ... if single else places == place
                 at = addresses[chosen]
                 yield place, chosen, at - self.begin[place], at <= self.end[place] - element.bytes
 
@@ -304,8 +304,8 @@ _SIMPLE = (TensorArgument, int, float, bool, type(None))
 def paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
     """Value, name and argument of each."""
     leaves = [*launch.leaves()]
-    present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]
-    simple = all("." not in name and type(one) in _SIMPLE for name, one in leaves)
+    present = [(n, v) for n, v in leaves if v is not None and (type(v), v) != (int, 1)]
+    simple = all("." not in name and type(value) in _SIMPLE for name, value in leaves)
     if simple and len(present) == len(kernel.args):  # one that is assigned to is renamed by that
         yield from ((value, *leaf) for value, leaf in zip(kernel.args, present, strict=True))
         return

@@ -46,7 +46,7 @@ def constant(op: Op, kind: Type) -> Block:
     if dense := re.search(r"dense<(.*)>$", text):
         text = dense[1]
     if text.startswith("["):
-        numbers = [_number(one, element) for one in re.findall(r"[^\[\],\s]+", text)]
+        numbers = [_number(word, element) for word in re.findall(r"[^\[\],\s]+", text)]
         return Block((np.array(numbers).reshape(1, *shape).astype(element.array),), element, shape)
     value = np.full((1,) * (1 + len(shape)), _number(text, element))
     return Block((value.astype(element.array),), element, shape)
@@ -346,7 +346,7 @@ def _histogram(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
 def _dot(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     added = b[2]
     dtype = added.element.array if added.element.name != "f16" else np.dtype(np.float32)
-    left, right = (np.ascontiguousarray(p.full(one)).astype(dtype, copy=False) for one in b[:2])
+    left, right = (np.ascontiguousarray(p.full(side)).astype(dtype, copy=False) for side in b[:2])
     found = np.matmul(left, right) + added.data
     return Block((rounded(found, added.element),), added.element, added.shape)
 

@@ -68,10 +68,10 @@ class Scalars:
         for at in range(0, max(1, len(programs)), MOST_NUMBERS):
             piece = slice(at, at + MOST_NUMBERS)
             known = {**self.arguments} if entry else {}
-            for one, array in given.items():
-                element, shape = tensor_of(self.kernel.types[one])
+            for argument, array in given.items():
+                element, shape = tensor_of(self.kernel.types[argument])
                 own = array[piece] if len(array) == len(programs) else array
-                known[one] = Block((own.astype(element.array),), element, shape)
+                known[argument] = Block((own.astype(element.array),), element, shape)
             frame = _Frame(self, Programs(self.grid, programs[piece]), known)
             with np.errstate(all="ignore"):
                 found.append(np.broadcast_to(frame.value(name).data, programs[piece].shape))
@@ -88,12 +88,12 @@ class _Frame:
     def value(self, name: str) -> Block:
         todo = [name]
         while todo:
-            one = todo[-1]
-            op = self._kernel.defs.get(one)
-            if one in self._known:
+            wanted = todo[-1]
+            op = self._kernel.defs.get(wanted)
+            if wanted in self._known:
                 todo.pop()
             elif op is None:
-                self._known[one] = self._handed(one)
+                self._known[wanted] = self._handed(wanted)
             elif missing := [v for v in op.operands if v not in self._known]:
                 todo += missing
             else:
@@ -173,5 +173,5 @@ def _chosen(ways: Sequence[tuple[Array, Block]], name: str) -> Block:
     """The value of the way that each program takes."""
     if not ways:
         raise NotComputableError(f"`{name}` is not known")
-    came, values = [one for one, _ in ways], [block.data for _, block in ways]
+    came, values = [taken for taken, _ in ways], [block.data for _, block in ways]
     return Block((np.select(came, values),), ways[0][1].element, ())

@@ -77,7 +77,7 @@ def arithmetic_of(kernel: Kernel, block: BasicBlock) -> Int64Array:
 
 def _adds_product(kernel: Kernel, op: Op) -> bool:
     made = (kernel.defs.get(operand) for operand in op.operands)
-    return any(one is not None and one.name in ("tt.dot", "tt.dot_scaled") for one in made)
+    return any(other is not None and other.name in ("tt.dot", "tt.dot_scaled") for other in made)
 
 
 _IGNORED = frozenset(("llvm.intr.assume", "tt.assert", "tt.print", "gpu.barrier", "ttg.barrier"))
@@ -363,7 +363,7 @@ class Walker:
         ends = np.flatnonzero(active)[:: max(active.sum() - 1, 1)]
         everywhere = ... if active.all() else active
         for programs in (ends, everywhere):
-            *given, made = (picked(one, programs, rank, ends=programs is ends) for one in blocks)
+            *given, made = (picked(b, programs, rank, ends=programs is ends) for b in blocks)
             if op.name == "tt.addptr":  # an address is in bytes, its multiple in elements
                 given[0] = given[0] // self.plan.types[op.results[0]][0].target.bytes
             for side, found in enumerate(outcomes(name, given, made, sides)):
