@@ -54,14 +54,20 @@ def test_hardly_anything_right_is_refused(pairs: list[Pair]) -> None:
 
 @pytest.mark.parametrize(
     ("seed", "names"),
-    [(20037, "OTHER"), (20000184, "TURNED"), (20000055, "TURNED OTHER")],
-    ids=["last of some", "stride that is a count of tiles", "two names of one memory"],
+    [(20037, "OTHER"), (20000184, "TURNED"), (20000055, "TURNED OTHER"), (20001471, "TURNED")],
+    ids=[
+        "last of some",
+        "stride that is a count",
+        "two names of one memory",
+        "step that is a size",
+    ],
 )
 def test_a_dependence_in_another_run_alone_is_found(
     truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, names: str
 ) -> None:
     """The last of the programs 0, 5, 10, … wins, three are recorded; rows that are as many as a
-    row is long, or else overlap; atomics at another size and with another argument alone."""
+    row is long, or else overlap; atomics at another size and with another argument alone; a
+    distance that is as many as there are rows, or 0."""
     monkeypatch.setenv("DEV", "cpu")
     app, variant = application(seed), dict.fromkeys(names.split(), "1")
     [original, *_] = outcomes(truth, app, tmp_path / "app")

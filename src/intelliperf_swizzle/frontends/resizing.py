@@ -286,6 +286,14 @@ def other_values(launch: Launch, name: str) -> list[int]:
     return [other for other in (2 * value, *([] if used else [0]), 2) if other != value]
 
 
+def is_factor_alone(launch: Launch, name: str) -> bool:
+    """Whether a kernel only multiplies by an argument, which is no stride of a tensor: then it is
+    no size either, and has the value of one by chance."""
+    compared, text = r"([<>!=]=|[<>/%])", launch.source.entry.text
+    sized = rf"{compared}\s*{name}\b|\b{name}\s*{compared}|(cdiv|range)\([^)]*\b{name}\b"
+    return not re.search(sized, text) and _is_factor(launch, name) and not _is_stride(launch, name)
+
+
 def _is_factor(launch: Launch, name: str) -> bool:
     return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", launch.source.entry.text))
 
@@ -293,5 +301,5 @@ def _is_factor(launch: Launch, name: str) -> bool:
 def _is_stride(launch: Launch, name: str) -> bool:
     """Whether an argument is a stride of a tensor that the kernel multiplies something by."""
     strides = (view.strides for _, view in launch.tensors())
-    value = launch.constants[name]
+    value = launch.constants.get(name)
     return _is_factor(launch, name) and any(value in each for each in strides)

@@ -16,7 +16,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.children import on_all_cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
-from intelliperf_swizzle.frontends.resizing import other_values
+from intelliperf_swizzle.frontends.resizing import is_factor_alone, other_values
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Launch, Trace
@@ -156,10 +156,12 @@ class SizeGuard:
         itself, of two that bind nothing, and of all of these."""
         first, small = self._subject.traced[0], self._small.launch
         others = [one.traced.launch.arguments for one in self._others]
+        given = first.launch.arguments
+        changed = {name for one in others for name in given if one[name] != given[name]}
         values = {
             name: other_values(small, name)
             for name in sorted(small.arguments.keys() - {*first.trace.immaterial})
-            if others and all(one[name] == first.launch.arguments[name] for one in others)
+            if others and (name not in changed or is_factor_alone(small, name))
         }
         alone = self._vary([{name: one} for name in values for one in values[name]])
         binding = {names[0] for names, made, trace in alone if self._binds(made, trace)}
@@ -252,13 +254,12 @@ class SizeGuard:
             return True
         self._looked |= dict.fromkeys(one.numbers for one, _ in larger)
         axes = [*range(3)] if _unseen(seen) and "addresses" not in launch.options else []
+        apart: dict[int, tuple[Launch, Trace]] = {}
         for one in {id(each): each for each in (self._small, first)}.values():
             apart = self._doubled(one, axes)  # of the small one, which axes are worth a look
             axes = [*apart]
             self._looked |= dict.fromkeys(grown.numbers for grown, _ in apart.values())
-            if _unseen([*seen, *(trace for _, trace in apart.values())]):
-                return True  # of the small one: twice the large one does no more, and takes longer
-        return False
+        return _unseen([*seen, *(trace for _, trace in apart.values())])
 
     def _doubled(self, one: TracedLaunch, axes: Sequence[int]) -> dict[int, tuple[Launch, Trace]]:
         """By axis of the grid, twice the programs in twice the memory, if they are independent and
