@@ -115,7 +115,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     ):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
-            hint="with the inputs that were recorded; run it on others",
+            hint="it may with other inputs than the recorded ones",
         )
     notes = dict.fromkeys([*failures, *(note for trace in traces for note in trace.notes)])
     sums = (FLOAT_SUMS,) if any(map(_adds_floats_up, largest, traces)) else ()

@@ -192,7 +192,7 @@ def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
     if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
         return
     raise errors.UsageError(
-        f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
+        f"no kernel has a loop whose variable `{name}` takes the number of each tile once",
         hint=f"leave --renumber out, or --renumber {PROGRAM}",
         details=tuple(dict.fromkeys(note for subject in subjects for note in subject.notes)),
     )

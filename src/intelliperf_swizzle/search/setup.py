@@ -211,8 +211,7 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
     device = choose_device(setup.options, setup.target) if measures else None
     if not measures and name not in ("auto", "model"):
         raise UsageError(
-            f"{setup.language.name} programs cannot be measured here (`doctor` says more), yet "
-            f"`{name}` is asked for",
+            f"{setup.language.name} programs cannot be measured with `{name}` (`doctor` says why)",
             hint="--profiler model",
         )
     application = None

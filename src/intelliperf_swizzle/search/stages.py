@@ -273,7 +273,7 @@ class UnitTest:
         begun = time.monotonic()
         if (without := self._run(None, LIMIT_SECONDS)) is not None:
             raise ValidationError(
-                f"without a swizzle too, {without}",
+                f"without a swizzle, too, {without}",
                 hint="--unittest_command must launch a kernel of the project and exit with 0",
             )
         most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
