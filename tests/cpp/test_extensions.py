@@ -225,8 +225,8 @@ def test_a_unit_test_runs_on_the_gpu(bed: Bed) -> None:
             said.append("passed")
         except ValidationError as error:
             said.append(error.fact)
-    assert said[:2] == ["passed", "without a swizzle too, the unit test failed with exit code 3"]
-    assert said[2].startswith("without a swizzle too, the unit test launched no kernel")
+    assert said[:2] == ["passed", "without a swizzle, too, the unit test failed with exit code 3"]
+    assert said[2].startswith("without a swizzle, too, the unit test launched no kernel")
     assert "ModuleNotFoundError" in said[2]
 
 

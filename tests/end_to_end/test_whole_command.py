@@ -407,4 +407,4 @@ def test_a_users_test_that_never_passes_is_an_error(project: Path) -> None:
     options = ["--compute", "always", "--unittest_command", failing]
     code, _, err = run(*gemm(*options), cwd=project)
     assert code == 1
-    assert "error: without a swizzle too, the unit test" in err
+    assert "error: without a swizzle, too, the unit test" in err

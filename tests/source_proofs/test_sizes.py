@@ -207,7 +207,12 @@ def test_an_argument_may_be_a_named_tuple_of_others() -> None:
     ("kernel", "grids", "given", "said"),
     [
         (len, [4], {}, "is not a jit function"),
-        (resizable.anywhere, [4], {"n": 4}, "the kernel cannot be called so: missing"),
+        (
+            resizable.anywhere,
+            [4],
+            {"n": 4},
+            "the kernel cannot be called with these arguments: missing",
+        ),
         (resizable.anywhere, [(1, 2, 3, 4)], {}, "is not a grid"),
         (resizable.anywhere, [0], {}, "is not a grid"),
     ],

@@ -121,11 +121,11 @@ def stages_of(stream: ReferenceStream, target: Target) -> Stages:
 
     loads, products = stream.tile_loads, stream.tile_products
     pairs, number = np.unique(np.stack((loads, products)), axis=1, return_inverse=True)
-    each = [
+    ratios = [
         Fraction(*map(int, pair)).limit_denominator(_MOST_PRODUCTS) if pair[1] else Fraction(1)
         for pair in pairs.T
     ]
-    stage = np.array([max(1, one.numerator) for one in each], np.int64)[number.reshape(-1)]
+    stage = np.array([max(1, ratio.numerator) for ratio in ratios], np.int64)[number.reshape(-1)]
     clocks = arithmetic(stream, target)
     total = np.zeros(stream.tiles) if clocks is None else clocks
     return Stages(stage, total * stage / np.maximum(loads, stage))
@@ -190,7 +190,7 @@ def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> 
         queues = [taken]
         if not isinstance(target, NvidiaGpu):
             domain = target.domain_of(np.arange(len(taken)))
-            queues = [taken[domain == one] for one in range(target.num_xcds)]
+            queues = [taken[domain == number] for number in range(target.num_xcds)]
         slots = occupancy * target.cus // len(queues)
         ends += launches * max(_last_end(queue, slots) for queue in queues)
         together = float(taken.sum()) / (occupancy * target.cus)
@@ -309,7 +309,7 @@ def _tiles_of_domains(tile: Int64Array, target: AmdGpu, physics: Physics) -> lis
     if physics.dispatch:
         domain = target.domain_of(index)
     of_each = range(physics.domains or target.num_xcds)
-    return [tile[domain == one].astype(np.int32) for one in of_each]
+    return [tile[domain == number].astype(np.int32) for number in of_each]
 
 
 def _domains(

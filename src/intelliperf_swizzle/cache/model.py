@@ -79,7 +79,7 @@ def replay(
     """
     names: tuple[tuple[str, ...], ...] = ()
     if causes:
-        names = tuple(dict.fromkeys(one.names for trace, *_ in runs for one in trace.segments))
+        names = tuple(dict.fromkeys(s.names for trace, *_ in runs for s in trace.segments))
     parts, streams = [], []
     for trace, tile, launches, occupancy in runs:
         stream = streaming.stream_of(trace)
@@ -104,13 +104,13 @@ def with_times(
         target: the GPU.
     """
     computing = sum(_arithmetic_ms(stream, target) * count for stream, _, count, _ in runs)
-    each = []
+    rows = []
     for stream, tile, launches, occupancy in runs:
         taken = amd_replay.work(stream, target)[tile]
         if stream.program is not None:
             taken = np.bincount(stream.program, taken).astype(np.float64)
-        each.append((taken, launches, occupancy))
-    imbalance = amd_replay.imbalance(each, target)
+        rows.append((taken, launches, occupancy))
+    imbalance = amd_replay.imbalance(rows, target)
     known = replace(measured, arithmetic_time_ms=computing or None, imbalance=imbalance)
     return overlap_levels(known, target)
 
@@ -131,7 +131,7 @@ def _causes(
         return None
     counts = zip(names, total.causes.tolist(), strict=True)
     rows = [records.MissCauses(tensor, *row) for tensor, row in counts if row[0]]
-    return tuple(sorted(rows, key=lambda one: (-one.misses, one.names)))
+    return tuple(sorted(rows, key=lambda row: (-row.misses, row.names)))
 
 
 def traffic(

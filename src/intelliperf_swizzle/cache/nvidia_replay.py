@@ -143,8 +143,8 @@ def _writers(stream: ReferenceStream) -> float:
     """How often a sector that is written at all is written, on average; 0 where none is."""
     stores = stream.ref_code >> 4 == Access.WRITE
     units, codes = stream.plain_units[stores], stream.ref_code[stores]
-    each = [np.bincount(units[codes >> k & 1 == 1], minlength=stream.units) for k in range(4)]
-    writes, distinct = (int((np.array(n) @ stream.unit_lines).sum()) for n in (each, np.sign(each)))
+    bins = [np.bincount(units[codes >> k & 1 == 1], minlength=stream.units) for k in range(4)]
+    writes, distinct = (int((np.array(n) @ stream.unit_lines).sum()) for n in (bins, np.sign(bins)))
     return writes / distinct if distinct else 0.0
 
 

@@ -48,7 +48,7 @@ class Touches:
 
     def distinct_lines(self, which: npt.NDArray[Any] | None = None) -> int:
         """How many lines are touched, by some of the pairs or by all: bool[pairs]."""
-        unit, lines = (one if which is None else one[which] for one in (self.unit, self.lines))
+        unit, lines = (a if which is None else a[which] for a in (self.unit, self.lines))
         _, once = np.unique(unit, return_index=True)
         return int(lines[once].sum()) * self.step
 

@@ -265,11 +265,11 @@ def ceiling(
 
     Cost: linear in the references; 30 ms for a GEMM of 1.05 M references once it is merged.
     """
-    each = [extremes(stream_of(trace), target) for trace in traces]
+    bounds = [extremes(stream_of(trace), target) for trace in traces]
     if counts is None:
-        each, counts = [min(each, key=lambda one: one[0] / max(one[1], 1))], [1]
-    pairs = list(zip(each, counts, strict=True))
-    misses, requested = (sum(one[k] * count for one, count in pairs) for k in (0, 1))
+        bounds, counts = [min(bounds, key=lambda pair: pair[0] / max(pair[1], 1))], [1]
+    pairs = list(zip(bounds, counts, strict=True))
+    misses, requested = (sum(pair[k] * count for pair, count in pairs) for k in (0, 1))
     return records.Ceiling(
         l2_hit_rate=1 - misses / requested if requested else 1.0,
         derivation=(

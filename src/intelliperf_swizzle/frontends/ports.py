@@ -418,4 +418,4 @@ def examiner() -> SourceExaminer:
     for frontend in frontends():
         if isinstance(frontend, SourceExaminer):
             return frontend
-    raise UsageError("no front end that is installed proves the remap of a source")
+    raise UsageError("no installed front end proves the remap of a source file")

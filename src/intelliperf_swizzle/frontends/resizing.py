@@ -302,4 +302,4 @@ def _is_stride(launch: Launch, name: str) -> bool:
     """Whether an argument is a stride of a tensor that the kernel multiplies something by."""
     strides = (view.strides for _, view in launch.tensors())
     value = launch.constants.get(name)
-    return _is_factor(launch, name) and any(value in each for each in strides)
+    return _is_factor(launch, name) and any(value in own for own in strides)

@@ -56,8 +56,8 @@ class Attempts:
     def screened(self) -> list[stages.Screened]:
         """Every permutation so far with its attempt as it stands now, by number."""
         known = self._screened.values()
-        current = [replace(each, attempt=self._history.current(each.attempt)) for each in known]
-        return sorted(current, key=lambda one: one.attempt.number)
+        current = [replace(s, attempt=self._history.current(s.attempt)) for s in known]
+        return sorted(current, key=lambda screened: screened.attempt.number)
 
     def promising(self, attempts: Sequence[Attempt], least: float | None) -> list[stages.Screened]:
         """The best of these attempts, and others that the screen cannot tell from it.
@@ -69,7 +69,7 @@ class Attempts:
             attempts: of one batch.
             least: none that was screened lower is taken; None = none at all.
         """
-        rates = [one.screened_l2_hit_rate for one in attempts]
+        rates = [attempt.screened_l2_hit_rate for attempt in attempts]
         highest = max((rate for rate in rates if rate is not None), default=-1.0)
         if least is None or highest < least:
             return []
@@ -77,10 +77,10 @@ class Attempts:
         tied = [at for at, rate in enumerate(rates) if rate is not None and rate >= limit]
         chosen = [rates.index(highest)]
         while len(chosen) < min(MOST_TIED, len(tied)):
-            chosen.append(max(tied, key=lambda at: min(abs(at - one) for one in chosen)))
+            chosen.append(max(tied, key=lambda at: min(abs(at - other) for other in chosen)))
         return [
-            replace(self._screened[one.fingerprint or ""], attempt=self._history.current(one))
-            for one in (attempts[at] for at in chosen)
+            replace(self._screened[a.fingerprint or ""], attempt=self._history.current(a))
+            for a in (attempts[at] for at in chosen)
         ]
 
     def explained(self, attempt: Attempt) -> Attempt:
@@ -139,11 +139,11 @@ class Attempts:
     def _rate(self, proved: Sequence[stages.Proved | Verdict]) -> list[float | None]:
         """The screened hit rate of each that is proved and new, else None."""
 
-        def rate(one: stages.Proved | Verdict) -> float | None:
+        def rate(outcome: stages.Proved | Verdict) -> float | None:
             stopping.check()
-            if isinstance(one, Verdict) or one.fingerprint in self._screened:
+            if isinstance(outcome, Verdict) or outcome.fingerprint in self._screened:
                 return None
-            return self._rate_of(one.swizzle)
+            return self._rate_of(outcome.swizzle)
 
         return on_all_cores(rate, proved)
 
@@ -171,10 +171,10 @@ class Attempts:
                 Attempt(number, candidate, unchanged, fingerprint=outcome.fingerprint)
             )
         assert rate is not None
-        one = screen_candidate(outcome, number, rate, self.baseline)
-        self._screened[outcome.fingerprint] = one
+        screened = screen_candidate(outcome, number, rate, self.baseline)
+        self._screened[outcome.fingerprint] = screened
         self.best = max(self.best, rate)
-        return self._history.record(one.attempt)
+        return self._history.record(screened.attempt)
 
     def _repeated(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
         """A language model is told that it repeats a permutation, however it has written it."""
@@ -187,19 +187,19 @@ class Attempts:
 
     def _take_over(self, resumed: Sequence[Attempt]) -> None:
         """Proves and screens anew what an earlier run tried: nothing of its file is believed."""
-        proved = self.prove([one.candidate for one in resumed])
+        proved = self.prove([attempt.candidate for attempt in resumed])
         rates = self._rate(proved)
-        for one, outcome, rate in zip(resumed, proved, rates, strict=True):
-            again = self._attempt(one.number, one.candidate, outcome, rate)
-            if one.candidate.origin == "llm" and one.measurement is not None:
+        for attempt, outcome, rate in zip(resumed, proved, rates, strict=True):
+            again = self._attempt(attempt.number, attempt.candidate, outcome, rate)
+            if attempt.candidate.origin == "llm" and attempt.measurement is not None:
                 self.reported.append(again)
 
 
-def _is_shorter(one: stages.Proved, known: stages.Proved) -> bool:
+def _is_shorter(proved: stages.Proved, known: stages.Proved) -> bool:
     """Whether a text of a permutation is shorter than the known one and holds at as many sizes."""
-    if text_length(one.candidate) >= text_length(known.candidate):
+    if text_length(proved.candidate) >= text_length(known.candidate):
         return False
-    new, old = one.certify(), known.certify()
+    new, old = proved.certify(), known.certify()
     return new.extent == "every size" or (
         new.condition == old.condition and new.extent == old.extent
     )
@@ -210,9 +210,9 @@ def pose_problem(
 ) -> Problem:
     """The problem as a proposer sees it."""
     traced = subject.traced
-    one = max(traced, key=lambda one: one.launch.tiles)
+    largest = max(traced, key=lambda t: t.launch.tiles)
     return Problem(
-        launches=tuple(each.launch for each in traced),
+        launches=tuple(t.launch for t in traced),
         target=setup.target,
         baseline_l2_hit_rate=attempts.baseline,
         ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
@@ -221,8 +221,8 @@ def pose_problem(
         attempts=attempts.all,
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(one.trace),
-        work=uneven_work(one.trace, one.launch.tiles, setup.target),
+        row_lengths=row_lengths(largest.trace),
+        work=uneven_work(largest.trace, largest.launch.tiles, setup.target),
     )
 
 

@@ -94,15 +94,15 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
         ProfileError: the profiler fails.
     """
     kernel, target = launches[0].kernel, setup.target
-    largest = sorted(launches, key=lambda one: (-one.tiles * one.count, one.ordinal))
+    largest = sorted(launches, key=lambda launch: (-launch.tiles * launch.count, launch.ordinal))
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
         traces: list[records.Trace] = []
         untraced: tuple[str, ...] = ()
         try:
-            for one in pool.map(lambda launch: _trace(launch, setup), largest):
-                traces.append(one)
+            for trace in pool.map(lambda launch: _trace(launch, setup), largest):
+                traces.append(trace)
                 if len(largest) > 1:
                     progress.step(len(traces), len(largest), "launches")
         except TraceError as error:
@@ -115,18 +115,18 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     ):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
-            hint="with the inputs that were recorded; run it on others",
+            hint="it may with other inputs than the recorded ones",
         )
-    notes = dict.fromkeys([*failures, *(note for one in traces for note in one.notes)])
+    notes = dict.fromkeys([*failures, *(note for trace in traces for note in trace.notes)])
     sums = (FLOAT_SUMS,) if any(map(_adds_floats_up, largest, traces)) else ()
     cautions = (*untraced, *_cautions(traces), *sums, *note_spills(builds.values()))
     built = [builds.get(compiled_as(launch)) for launch in largest]
     traced = tuple(
-        TracedLaunch(launch, one, occupancy(build, target) if build else 1, build)
-        for launch, one, build in zip(largest, traces, built, strict=True)
+        TracedLaunch(launch, trace, occupancy(build, target) if build else 1, build)
+        for launch, trace, build in zip(largest, traces, built, strict=True)
     )
     baseline, bound = _rates(traced, setup)
-    in_order = tuple(sorted(launches, key=lambda one: one.ordinal))
+    in_order = tuple(sorted(launches, key=lambda launch: launch.ordinal))
     return Subject(kernel, in_order, traced, baseline, bound, tuple(notes), cautions)
 
 
@@ -149,18 +149,18 @@ def _rates(
     """
 
     def model() -> tuple[records.Measurement, records.Ceiling]:
-        identity = [np.arange(one.trace.tiles) for one in traced]
-        counts = [one.launch.count for one in traced]
+        identity = [np.arange(t.trace.tiles) for t in traced]
+        counts = [t.launch.count for t in traced]
         if traced[0].trace.is_unknown and measuring:
             return measuring.measure(traced), records.Ceiling(1.0, "nothing is known: no trace")
-        bound = ceiling([one.trace for one in traced], setup.target, counts)
+        bound = ceiling([t.trace for t in traced], setup.target, counts)
         if measuring:
             return measuring.measure(traced), bound
         return model_launches(traced, identity, setup.target), bound
 
     measuring = None if setup.device and not traced[0].trace.is_unknown else setup.profiler
-    each = [(records.as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
-    return model() if measuring else setup.kept.get_or_compute("rates", (each, setup.target), model)
+    runs = [(records.as_text(t.launch), t.launch.count, t.occupancy) for t in traced]
+    return model() if measuring else setup.kept.get_or_compute("rates", (runs, setup.target), model)
 
 
 NO_MODEL = (
@@ -186,19 +186,19 @@ FLOAT_SUMS = (
 def _adds_floats_up(launch: records.Launch, trace: records.Trace) -> bool:
     """Whether several programs of a launch update a float by atomics."""
     sums = summed_storages(launch, trace)
-    tensors = (one for one in launch.arguments.values() if isinstance(one, records.TensorArgument))
-    return any(one.storage in sums and one.dtype.startswith(("fp", "bf")) for one in tensors)
+    tensors = (v for v in launch.arguments.values() if isinstance(v, records.TensorArgument))
+    return any(v.storage in sums and v.dtype.startswith(("fp", "bf")) for v in tensors)
 
 
 def _cautions(traces: Sequence[records.Trace]) -> tuple[str, ...]:
     """What makes traces doubtful; of tiles that access what lies outside every tensor, too."""
     own = tuple(dict.fromkeys(caution for trace in traces for caution in trace.cautions))
-    outside = sum(one.tiles_outside for one in traces)
+    outside = sum(trace.tiles_outside for trace in traces)
     if not outside:
         return own
-    elements = sum(one.elements_outside for one in traces)
+    elements = sum(trace.elements_outside for trace in traces)
     return (
         *own,
-        f"{outside} of {sum(one.tiles for one in traces)} tiles access {elements} elements outside "
+        f"{outside} of {sum(t.tiles for t in traces)} tiles access {elements} elements outside "
         "every tensor: the numbers leave these accesses out, and a GPU may fault on them",
     )

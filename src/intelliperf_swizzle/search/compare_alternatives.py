@@ -77,11 +77,11 @@ def find_parameters(case: WhatIf, subject: Subject) -> Iterator[Alternative]:
         return
     launch, trace = case.traced.launch, case.traced.trace
     tiles = _work(trace)
-    numbers = [one for one in launch.constexprs if type(launch.arguments.get(one)) is int]
+    numbers = [name for name in launch.constexprs if type(launch.arguments.get(name)) is int]
     names = [number for number in numbers if number not in trace.immaterial]
     for name in _renumbering(language, launch, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
-        traces = language.trace_each([_with_arguments(launch, {name: one}) for one in values])
+        traces = language.trace_each([_with_arguments(launch, {name: value}) for value in values])
         made = ((value, trace) for value, trace in zip(values, traces, strict=True) if trace)
         same = {value: trace for value, trace in made if _renumbers(tiles, _work(trace))}
         for value, measured in zip(same, on_all_cores(case.replay, same.values()), strict=True):
@@ -102,9 +102,9 @@ def _renumbering(language: Resizer, launch: records.Launch, names: Sequence[str]
     """The parameters with which one program, and many, still make accesses of the same shapes."""
     for programs in PROBES if names else ():
         few = _few_programs(launch, programs)
-        changed = [_with_arguments(few, {one: 4 + 4 * (few.constants[one] != 8)}) for one in names]
+        changed = [_with_arguments(few, {n: 4 + 4 * (few.constants[n] != 8)}) for n in names]
         same, *others = language.trace_each([few, *changed])
-        names = [name for name, one in zip(names, others, strict=True) if _alike(same, one)]
+        names = [name for name, other in zip(names, others, strict=True) if _alike(same, other)]
     return names
 
 
@@ -136,13 +136,13 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
     """
     launch, trace, language = case.traced.launch, case.traced.trace, case.setup.language
     least = LEAST_CAUSE * (subject.baseline.l2_requests or 0)
-    crowded = {one.names[0] for one in subject.baseline.causes or () if one.conflict >= least}
+    crowded = {cause.names[0] for cause in subject.baseline.causes or () if cause.conflict >= least}
     rows = {
-        name: max(one.strides)
-        for name, one in launch.arguments.items()
-        if isinstance(one, records.TensorArgument)
-        and sorted(one.strides)[:-1] == [1]
-        and max(one.strides) * one.item_bytes % records.LINE_BYTES == one.offset_bytes == 0
+        name: max(tensor.strides)
+        for name, tensor in launch.arguments.items()
+        if isinstance(tensor, records.TensorArgument)
+        and sorted(tensor.strides)[:-1] == [1]
+        and max(tensor.strides) * tensor.item_bytes % records.LINE_BYTES == tensor.offset_bytes == 0
     }
     lengths = {rows[name] for name in crowded & rows.keys()}
     names = [name for name, value in launch.constants.items() if value in lengths]
@@ -154,8 +154,8 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
     )
     moved = {
         name: tensors
-        for name, one in zip(names, others, strict=True)
-        if (tensors := _moved(same, one)) & crowded
+        for name, other in zip(names, others, strict=True)
+        if (tensors := _moved(same, other)) & crowded
         and all(rows.get(of) == launch.constants[name] for of in tensors)
     }
     for together in dict.fromkeys([*((name,) for name in moved), tuple(moved)] if moved else ()):
@@ -170,16 +170,16 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
                     yield _alternative("both", both, padding)
 
 
-def _moved(one: records.Trace | None, other: records.Trace | None) -> set[str]:
+def _moved(before: records.Trace | None, after: records.Trace | None) -> set[str]:
     """Names of the tensors of which other lines are touched; none where more than that differs."""
-    if one is None or other is None or not np.array_equal(one.tile_offset, other.tile_offset):
+    if before is None or after is None or not np.array_equal(before.tile_offset, after.tile_offset):
         return set()
-    lines = [_lines_by_segment(trace) for trace in (one, other)]
+    lines = [_lines_by_segment(trace) for trace in (before, after)]
     if any(len(np.unique(was)) != len(np.unique(now)) for was, now in zip(*lines, strict=True)):
         return set()
     return {
         name
-        for segment, was, now in zip(one.segments, *lines, strict=True)
+        for segment, was, now in zip(before.segments, *lines, strict=True)
         for name in segment.names
         if not np.array_equal(was, now)
     }
@@ -189,7 +189,7 @@ def _lines_by_segment(trace: records.Trace) -> list[records.Int64Array]:
     """The lines that are touched, in order, counted from the beginning of their segment."""
     _, _, line = trace.touches(np.arange(len(trace.access_base)))
     of = trace.segment_of(line)
-    return [line[of == at] - one.first_line for at, one in enumerate(trace.segments)]
+    return [line[of == at] - segment.first_line for at, segment in enumerate(trace.segments)]
 
 
 def _with_longer_rows(
@@ -197,32 +197,32 @@ def _with_longer_rows(
 ) -> tuple[records.Launch, records.Padding]:
     """The launch with room for rows so many lines longer in tensors, and arguments that say so."""
     matrices = [
-        one for of in tensors if isinstance(one := launch.arguments[of], records.TensorArgument)
+        view for of in tensors if isinstance(view := launch.arguments[of], records.TensorArgument)
     ]
     elements = lines * records.LINE_BYTES // min(matrix.item_bytes for matrix in matrices)
     arguments = {name: launch.constants[name] + elements for name in names}
     storages, total = {**launch.storages}, 0
-    for one in matrices:
-        rows = one.shape[one.strides.index(max(one.strides))]
-        more = (rows - 1) * elements * one.item_bytes
-        storages[one.storage] = records.Storage(storages[one.storage].bytes + more)
+    for view in matrices:
+        rows = view.shape[view.strides.index(max(view.strides))]
+        more = (rows - 1) * elements * view.item_bytes
+        storages[view.storage] = records.Storage(storages[view.storage].bytes + more)
         total += more
     changed = replace(_with_arguments(launch, arguments), storages=storages)
     return changed, records.Padding(tuple(tensors), elements, arguments, total)
 
 
-def _alike(one: records.Trace | None, other: records.Trace | None) -> bool:
+def _alike(trace: records.Trace | None, other: records.Trace | None) -> bool:
     """Whether programs make accesses of the same shapes, wherever they are."""
     parts = ("tile_offset", "shape_line", "shape_sectors", "access_shape")
-    return None not in (one, other) and all(
-        np.array_equal(getattr(one, part), getattr(other, part)) for part in parts
+    return None not in (trace, other) and all(
+        np.array_equal(getattr(trace, part), getattr(other, part)) for part in parts
     )
 
 
 def _renumbers(before: records.Int64Array, after: records.Int64Array) -> bool:
     """Whether the `_work` of all tiles is the same, in another order."""
-    one, other = (tiles[np.lexsort(tiles.T)] for tiles in (before, after))
-    return np.array_equal(one, other) and not np.array_equal(before, after)
+    first, second = (tiles[np.lexsort(tiles.T)] for tiles in (before, after))
+    return np.array_equal(first, second) and not np.array_equal(before, after)
 
 
 def _work(trace: records.Trace) -> records.Int64Array:
@@ -287,7 +287,7 @@ def compare_alternatives(
     by_rate = not (setup.device or subject.tells_time(setup.target))
     longest = time * (1 + TIME_TOLERANCE if by_rate else 1 - least)
     lowest = before.l2_hit_rate + MODEL_RATE_ERROR if by_rate else -1.0
-    gaining = [one for one in found if one.time_ms < longest and one.l2_hit_rate > lowest]
+    gaining = [alt for alt in found if alt.time_ms < longest and alt.l2_hit_rate > lowest]
     alternatives = tuple(_ranked(gaining, least, by_rate)) if gaining else ()
     reason = None if alternatives else _no_alternative(subject, before)
     return Alternatives(before.l2_hit_rate, time, alternatives, reason, arguments)
@@ -303,16 +303,16 @@ def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[A
     By time; `by_rate`: by hit rate, where nothing is claimed of time.
     """
 
-    def price(one: Alternative) -> tuple[int, int]:
-        return get_args(AlternativeKind).index(one.kind), one.padding.bytes if one.padding else 0
+    def price(alt: Alternative) -> tuple[int, int]:
+        return get_args(AlternativeKind).index(alt.kind), alt.padding.bytes if alt.padding else 0
 
-    by_time = sorted(found, key=lambda one: one.time_ms)
-    equals = [one for one in by_time if one.time_ms <= by_time[0].time_ms * (1 + least)]
+    by_time = sorted(found, key=lambda alternative: alternative.time_ms)
+    equals = [alt for alt in by_time if alt.time_ms <= by_time[0].time_ms * (1 + least)]
     if by_rate:
-        most = max(one.l2_hit_rate for one in found)
-        equals = [one for one in by_time if one.l2_hit_rate >= most - MODEL_RATE_ERROR]
+        most = max(alternative.l2_hit_rate for alternative in found)
+        equals = [alt for alt in by_time if alt.l2_hit_rate >= most - MODEL_RATE_ERROR]
     first = min(equals, key=price)
-    others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
+    others = {alt.kind: alt for alt in reversed(by_time) if alt.kind != first.kind}
     return [first, *sorted(others.values(), key=lambda other: other.time_ms)]
 
 

@@ -77,9 +77,9 @@ def gather(
 def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[KernelSummary]:
     """The rows; times are measured if all of them were, else modelled."""
     times = [
-        one.run.baseline.time_ms * subject.untraced_factor
-        for subject, one in results
-        if isinstance(one, Outcome) and one.run.baseline.time_ms is not None
+        outcome.run.baseline.time_ms * subject.untraced_factor
+        for subject, outcome in results
+        if isinstance(outcome, Outcome) and outcome.run.baseline.time_ms is not None
     ]
     if len(times) < len(results):
         times = [subject.time_ms for subject, _ in results]

@@ -77,7 +77,7 @@ def _check_other_counts(
 ) -> records.Verdict | None:
     """The refusal of a swizzle that is no permutation of some count which memory may hold."""
     read = [launch for launch in launches if launch.loop and launch.loop.read_from]
-    constants = {frozenset((n, one.constants.get(n)) for n in swizzle.names): one for one in read}
+    constants = {frozenset((n, x.constants.get(n)) for n in swizzle.names): x for x in read}
     for launch in constants.values():
         told = "the number of tiles is read from memory, and"
         if "program" in swizzle.names:
@@ -138,17 +138,17 @@ def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
     own = largest.launch.tiles
     left = max(FEWEST_PROGRAMS, MOST_WORK * own)
     chosen = []
-    made = [one for one in language.resize(largest.launch, _counts) if one.numbers not in known]
-    near = [*[one for one in made if one.tiles > own][:1],
-            *[one for one in made if one.tiles < own][-1:]]  # fmt: skip
-    for one in (*near, *(one for one in made if one not in near)):
-        if one.tiles <= left:
-            left -= one.tiles
-            chosen.append(one)
+    made = [new for new in language.resize(largest.launch, _counts) if new.numbers not in known]
+    near = [*[launch for launch in made if launch.tiles > own][:1],
+            *[launch for launch in made if launch.tiles < own][-1:]]  # fmt: skip
+    for launch in (*near, *(new for new in made if new not in near)):
+        if launch.tiles <= left:
+            left -= launch.tiles
+            chosen.append(launch)
     if largest.launch.loop is None or not isinstance(language, TileLoops):
         return chosen
     looped, _ = language.with_loops([largest.launch, *chosen], setup.options.renumber)
-    return [one for one in looped[1:] if one.loop]
+    return [launch for launch in looped[1:] if launch.loop]
 
 
 def other_sizes(setup: Setup, subject: Subject) -> list[WhatIf]:
@@ -166,7 +166,7 @@ def other_sizes(setup: Setup, subject: Subject) -> list[WhatIf]:
 def _counts(count: int) -> list[int]:
     """Blocks along a size that has `count` of them."""
     fewer = [count // part + more for part in FRACTIONS for more in (0, 1)]
-    return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
+    return sorted({n for n in (*fewer, count - 1, count + 1, 2 * count) if n > 0})
 
 
 def _idle(trace: records.Trace) -> int:

@@ -28,7 +28,7 @@ from intelliperf_swizzle.search.subject import with_causes
 from intelliperf_swizzle.stopping import ahead, left, spent
 
 
-def find_difference(one: Edited, language: ports.KernelLanguage) -> str | None:
+def find_difference(edited: Edited, language: ports.KernelLanguage) -> str | None:
     """Where the edited kernel is another one, in a launch that is not traced or a configuration
     that no launch has; None also of a language that compares no code.
 
@@ -36,14 +36,16 @@ def find_difference(one: Edited, language: ports.KernelLanguage) -> str | None:
         ValidationError: the code of the unmodified kernel cannot be had.
     """
     if isinstance(language, ports.CodeComparer):
-        return language.find_difference(one.proved.placed(), one.edit)
+        return language.find_difference(edited.proved.placed(), edited.edit)
     return None
 
 
-def modelled(setting: EvaluationContext, one: Screened, *, causes: bool = False) -> Measurement:
+def modelled(
+    setting: EvaluationContext, screened: Screened, *, causes: bool = False
+) -> Measurement:
     """A candidate by the model with full physics, maybe with why requests miss."""
-    traced, target, tiles = setting.subject.traced, setting.setup.target, one.proved.tiles()
-    return model_swizzle(one.proved.swizzle, traced, tiles, target, causes=causes)
+    traced, target, tiles = setting.subject.traced, setting.setup.target, screened.proved.tiles()
+    return model_swizzle(screened.proved.swizzle, traced, tiles, target, causes=causes)
 
 
 FEWEST_MODELLED = 20
@@ -71,20 +73,20 @@ class OnModel:
     @property
     def confirmed(self) -> list[Evaluated]:
         """What was validated and is better."""
-        attempts = [one.attempt for one in self._validated.values()]
+        attempts = [evaluated.attempt for evaluated in self._validated.values()]
         ranked = rank.order(attempts, self._setup.formula.rank)
-        return [self._validated[one.number] for one in ranked if one.verdict.gains]
+        return [self._validated[attempt.number] for attempt in ranked if attempt.verdict.gains]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
         most = self._setup.options.num_attempts
         places = most if self._setup.profiler else self._setting.places(FEWEST_MODELLED)
-        chosen = rank.finalists([one.attempt for one in screened], places)
+        chosen = rank.finalists([s.attempt for s in screened], places)
         if self._setting.subject.baseline.imbalance is None:
             chosen = rank.distinct(chosen)
         self._always = frozenset(always if self._setup.profiler is None else ())
-        numbers = {one.number for one in chosen} | self._always
-        return [one for one in screened if one.attempt.number in numbers]
+        numbers = {attempt.number for attempt in chosen} | self._always
+        return [s for s in screened if s.attempt.number in numbers]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Measures each that has no measurement yet, as long as one can still win."""
@@ -92,17 +94,17 @@ class OnModel:
             return []
         setting = self._setting
         setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
-        by_number = {one.attempt.number: one for one in edited}
-        waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
-        known = [one for one in edited if one.attempt.measurement is not None]
-        done = [Evaluated(one.proved, one.attempt, one.edit) for one in known]
+        by_number = {e.attempt.number: e for e in edited}
+        waiting = rank.by_screen([e.attempt for e in edited if e.attempt.measurement is None])
+        known = [e for e in edited if e.attempt.measurement is not None]
+        done = [Evaluated(e.proved, e.attempt, e.edit) for e in known]
         while (waiting := self._could_still_win(waiting, done)) and not (done and spent(0.6)):
-            wave = [by_number[one.number] for one in waiting[:WAVE]]
+            wave = [by_number[attempt.number] for attempt in waiting[:WAVE]]
             waiting = waiting[WAVE:]
             with ThreadPoolExecutor(1 if self._setup.profiler else cores()) as pool:
                 for edit, read in zip(wave, pool.map(self._measure, wave), strict=True):
                     done.append(self._evaluate(edit, read))
-                    leaders = rank.order([one.attempt for one in done], self._setup.formula.rank)
+                    leaders = rank.order([e.attempt for e in done], self._setup.formula.rank)
                     leader = leaders[0] if leaders else done[-1].attempt
                     setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
@@ -111,23 +113,23 @@ class OnModel:
         """Those that can still win; all of them where a profiler decides."""
         if self._setup.profiler:
             return waiting
-        attempts, read = [one.attempt for one in done], self.baseline
+        attempts, read = [e.attempt for e in done], self.baseline
         tells_time = self._setting.subject.tells_time(self._setup.target)
         by_hits = not tells_time and read.imbalance is None and read.modelled_time_ms
         needed = read.l2_hit_rate + rank.MODEL_RATE_ERROR if by_hits else None
         reach = rank.could_still_win(waiting, attempts, self._setup.formula.rank, needed)
-        numbers = {one.number for one in reach} | self._always
-        return [one for one in waiting if one.number in numbers]
+        numbers = {attempt.number for attempt in reach} | self._always
+        return [attempt for attempt in waiting if attempt.number in numbers]
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
-        ranked = rank.order([one.attempt for one in evaluated], self._setup.formula.rank)
-        better = [one for one in ranked if one.verdict.gains]
-        refused = [one for one in self._validated.values() if not one.attempt.verdict.gains]
+        ranked = rank.order([e.attempt for e in evaluated], self._setup.formula.rank)
+        better = [attempt for attempt in ranked if attempt.verdict.gains]
+        refused = [e for e in self._validated.values() if not e.attempt.verdict.gains]
         if not better or len(refused) >= self._setup.options.num_attempts:
             return None
         number = rank.shortest(better).number
-        return next((one for one in evaluated if one.attempt.number == number), None)
+        return next((e for e in evaluated if e.attempt.number == number), None)
 
     def count(self) -> None:
         """There is nothing that hardware could tell."""
@@ -140,21 +142,21 @@ class OnModel:
             known = self._validated[number] = self.validate(chosen)
         return known if known.attempt.verdict.gains else None
 
-    def validate(self, one: Edited) -> Evaluated:
+    def validate(self, change: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""
-        setting, attempt = self._setting, one.attempt
+        setting, attempt = self._setting, change.attempt
         largest = setting.subject.traced[0]
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
             with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
-                building = pool.submit(self._build, one)
-                comparing = pool.submit(find_difference, one, self._setup.language)
-                swizzle, traced = one.proved.swizzle, setting.subject.traced
+                building = pool.submit(self._build, change)
+                comparing = pool.submit(find_difference, change, self._setup.language)
+                swizzle, traced = change.proved.swizzle, setting.subject.traced
                 explaining = pool.submit(with_causes, attempt, swizzle, traced, self._setup.target)
                 try:
                     outcome = self._setup.language.validate(
-                        one.proved.mapped(),
-                        one.edit,
+                        change.proved.mapped(),
+                        change.edit,
                         tolerance=self._setup.options.accordo_absolute_tolerance,
                         budget_seconds=self._setup.options.validation_seconds,
                     )
@@ -162,9 +164,9 @@ class OnModel:
                     edited = building.result()
                 difference = outcome.difference or comparing.result()
         except BuildError as error:
-            return self._refuse(one, Verdict("does not build", str(error)))
+            return self._refuse(change, Verdict("does not build", str(error)))
         except ValidationError as error:
-            return self._refuse(one, Verdict("not validated", str(error)))
+            return self._refuse(change, Verdict("not validated", str(error)))
         verdict = attempt.verdict
         if difference or not outcome.same_bits:
             verdict = Verdict("output differs", difference or "outputs differ")
@@ -173,37 +175,37 @@ class OnModel:
         build = compare_builds(largest, built, self._setup.target)
         outcome = replace(outcome, distinct_launches=launches, build=build)
         attempt = replace(
-            explaining.result(), validation=outcome, verdict=verdict, diff=one.edit.diff
+            explaining.result(), validation=outcome, verdict=verdict, diff=change.edit.diff
         )
         if verdict.gains:
-            attempt = setting.unit_test.judge(attempt, one.edit)
-        return Evaluated(one.proved, setting.remember(attempt), one.edit)
+            attempt = setting.unit_test.judge(attempt, change.edit)
+        return Evaluated(change.proved, setting.remember(attempt), change.edit)
 
-    def _build(self, one: Edited) -> dict[str, Build]:
+    def _build(self, edited: Edited) -> dict[str, Build]:
         """The edited kernel in each way in which it is launched; raises BuildError."""
         build, target = self._setup.language.build, self._setup.target
         launches = variants([traced.launch for traced in self._setting.subject.traced])
-        return {compiled_as(launch): build(launch, target, one.edit) for launch in launches}
+        return {compiled_as(launch): build(launch, target, edited.edit) for launch in launches}
 
-    def _evaluate(self, one: Edited, measured: Measurement | ProfileError) -> Evaluated:
+    def _evaluate(self, edited: Edited, measured: Measurement | ProfileError) -> Evaluated:
         if isinstance(measured, ProfileError):
-            return self._refuse(one, Verdict("not measured", str(measured)))
+            return self._refuse(edited, Verdict("not measured", str(measured)))
         subject, target = self._setting.subject, self._setup.target
         launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
         verdict = rank.judge(measured, self.baseline, launch_ms, tells_time=known)
-        attempt = replace(one.attempt, measurement=measured, verdict=verdict)
-        return Evaluated(one.proved, self._setting.remember(attempt), one.edit)
+        attempt = replace(edited.attempt, measurement=measured, verdict=verdict)
+        return Evaluated(edited.proved, self._setting.remember(attempt), edited.edit)
 
-    def _measure(self, one: Edited) -> Measurement | ProfileError:
+    def _measure(self, new: Edited) -> Measurement | ProfileError:
         traced, profiler = self._setting.subject.traced, self._setup.profiler
         try:
-            return profiler.measure(traced, one.edit) if profiler else modelled(self._setting, one)
+            return profiler.measure(traced, new.edit) if profiler else modelled(self._setting, new)
         except ProfileError as error:
             return error
 
-    def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
-        attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))
-        return Evaluated(one.proved, attempt, one.edit)
+    def _refuse(self, edited: Edited, verdict: Verdict) -> Evaluated:
+        attempt: Attempt = self._setting.remember(replace(edited.attempt, verdict=verdict))
+        return Evaluated(edited.proved, attempt, edited.edit)
 
 
 S = TypeVar("S", bound=Screened)
@@ -254,26 +256,26 @@ class OnGpu:
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind; the
         finalists, if all of them can be tried."""
-        by_number = {one.attempt.number: one for one in screened}
+        by_number = {s.attempt.number: s for s in screened}
         most = LEADERS if (hurried := _is_hurried()) else self._measured
         hurried = hurried or not self._setting.subject.is_traced
         places = most // 2 if hurried else self._setting.places(most // 2)
-        chosen = rank.finalists([one.attempt for one in screened], places)
-        numbers = {**dict.fromkeys(one.number for one in chosen), **dict.fromkeys(always)}
+        chosen = rank.finalists([s.attempt for s in screened], places)
+        numbers = {**dict.fromkeys(attempt.number for attempt in chosen), **dict.fromkeys(always)}
         if hurried or len(numbers) <= most:
             return [by_number[number] for number in [*numbers][:most]]
         self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
-        predicted = self._predict([one for one in screened if one.attempt.number in numbers])
-        by_number.update((one.attempt.number, one) for one in predicted)
-        attempts = [one.attempt for one in by_number.values()]
+        predicted = self._predict([s for s in screened if s.attempt.number in numbers])
+        by_number.update((s.attempt.number, s) for s in predicted)
+        attempts = [s.attempt for s in by_number.values()]
         best = rank.contenders(attempts, self.predicted, self._measured, always)
-        return [by_number[one.number] for one in best]
+        return [by_number[attempt.number] for attempt in best]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Validates and times all in one process."""
-        waiting = [one for one in edited if one.attempt.number not in self._evaluated]
+        waiting = [e for e in edited if e.attempt.number not in self._evaluated]
         if not waiting:
-            return [self._evaluated[one.attempt.number] for one in edited]
+            return [self._evaluated[e.attempt.number] for e in edited]
         seconds = 6 + len(waiting) / 4
         self._tell(f"validating and timing {len(waiting)} candidates on the GPU", seconds)
         runs, tool = self._runs, None if self._count or _is_hurried() else self._profiler
@@ -287,28 +289,28 @@ class OnGpu:
             outcomes = running.result()
         if reason := getattr(self._runs, "why_not_replayed", None):
             self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
-        for one, verdict in verdicts:
+        for change, verdict in verdicts:
             if verdict is None:
-                self._judge(one, outcomes[one.attempt.number])
+                self._judge(change, outcomes[change.attempt.number])
             else:
-                self._keep(one, replace(one.attempt, verdict=verdict))
+                self._keep(change, replace(change.attempt, verdict=verdict))
         self._is_counted = False
-        return [self._evaluated[one.attempt.number] for one in edited]
+        return [self._evaluated[e.attempt.number] for e in edited]
 
     def _tell(self, sentence: str, seconds: float) -> None:
         self._setting.progress.phase(sentence + f", about {seconds:.0f} s" * (seconds >= 1))
 
-    def _look_for_flaws(self, one: Edited) -> Verdict | None:
+    def _look_for_flaws(self, edited: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
         try:
-            flaw = find_difference(one, self._setup.language)
+            flaw = find_difference(edited, self._setup.language)
         except ValidationError as error:
             return Verdict("not validated", str(error))
         return Verdict("output differs", flaw) if flaw else None
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the fastest that are better; of those that are to be counted."""
-        numbers = {one.attempt.number for one in evaluated}
+        numbers = {e.attempt.number for e in evaluated}
         leaders = [leader.attempt for leader in self._leaders() if leader.attempt.number in numbers]
         return self._evaluated[rank.shortest(leaders[:LEADERS]).number] if leaders else None
 
@@ -331,10 +333,10 @@ class OnGpu:
             return None
         confirmed = confirmed or self._confirm(chosen)()
         measured = self._evaluated[number].attempt.measurement
-        one = self._keep(chosen, replace(chosen.attempt, measurement=measured))
-        judged = self._judge(one, confirmed[number])
+        done = self._keep(chosen, replace(chosen.attempt, measurement=measured))
+        judged = self._judge(done, confirmed[number])
         if judged.attempt.verdict.gains:
-            judged = self._keep(one, self._setting.unit_test.judge(judged.attempt, one.edit))
+            judged = self._keep(done, self._setting.unit_test.judge(judged.attempt, done.edit))
         if verdict := looked():
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
@@ -342,63 +344,63 @@ class OnGpu:
         self._settled.update({(number, candidate): known} if known else {})
         return known
 
-    def _confirm(self, one: Edited) -> Callable[[], Mapping[int, ports.GpuOutcome]]:
+    def _confirm(self, edited: Edited) -> Callable[[], Mapping[int, ports.GpuOutcome]]:
         """Begins to; what waits for it."""
         seconds = 6 + self._setting.recording_seconds / 5  # it is under way, its kernels compiled
-        self._tell(f"confirming {one.attempt.candidate.name}", seconds)
-        return ahead(lambda: self._run([one], self._runs.confirm))
+        self._tell(f"confirming {edited.attempt.candidate.name}", seconds)
+        return ahead(lambda: self._run([edited], self._runs.confirm))
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
         return [
-            replace(one, attempt=self._setting.remember(attempt)) if attempt else one
-            for one, attempt in zip(screened, on_all_cores(self._prediction, screened), strict=True)
+            replace(s, attempt=self._setting.remember(attempt)) if attempt else s
+            for s, attempt in zip(screened, on_all_cores(self._prediction, screened), strict=True)
         ]
 
-    def _prediction(self, one: Screened) -> Attempt | None:
+    def _prediction(self, screened: Screened) -> Attempt | None:
         """The attempt with what the model says of it; None if it has that."""
-        if one.attempt.predicted is not None or not self._setting.subject.is_traced:
+        if screened.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
-        predicted = modelled(self._setting, one, causes=True)
+        predicted = modelled(self._setting, screened, causes=True)
         said = rank.judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
-        return replace(one.attempt, predicted=predicted, verdict=verdict)
+        return replace(screened.attempt, predicted=predicted, verdict=verdict)
 
     def _run(self, edited: Sequence[Edited], run: _Run) -> Mapping[int, ports.GpuOutcome]:
-        edits = {one.attempt.number: one.edit for one in edited}
+        edits = {e.attempt.number: e.edit for e in edited}
         try:
             return run(edits) if edits else {}
         except ValidationError as error:
             return {number: ports.GpuOutcome(("not validated", str(error))) for number in edits}
 
-    def _judge(self, one: Edited, outcome: ports.GpuOutcome) -> Evaluated:
+    def _judge(self, edited: Edited, outcome: ports.GpuOutcome) -> Evaluated:
         validation, timing = outcome.validation, outcome.timing
         if validation is not None:
             validation = replace(validation, distinct_launches=len(self._setting.subject.launches))
-        attempt = replace(one.attempt, validation=validation)
+        attempt = replace(edited.attempt, validation=validation)
         if outcome.refusal is not None or timing is None:
             kind, reason = outcome.refusal or ("not measured", "no times were taken")
-            return self._keep(one, replace(attempt, verdict=Verdict(kind, reason)))
+            return self._keep(edited, replace(attempt, verdict=Verdict(kind, reason)))
         self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
         counted = attempt.measurement or attempt.predicted or self.predicted
         measurement = replace(counted, time_ms=timing.time_ms.median, timing=timing)
         if attempt.measurement is None and not self._setting.subject.is_traced:
-            return self._judge_uncounted(one, attempt, replace(measurement, profiler="model"))
-        return self._judge_time(one, replace(attempt, diff=one.edit.diff), measurement)
+            return self._judge_uncounted(edited, attempt, replace(measurement, profiler="model"))
+        return self._judge_time(edited, replace(attempt, diff=edited.edit.diff), measurement)
 
-    def _judge_uncounted(self, one: Edited, attempt: Attempt, timed: Measurement) -> Evaluated:
+    def _judge_uncounted(self, edited: Edited, attempt: Attempt, timed: Measurement) -> Evaluated:
         """By time alone, without a model; a gain has the unmodified kernel's hits until counted."""
         change = timed.timing.ratio.median - 1 if timed.timing else 0.0
         verdict = rank.judge(timed, self.predicted)
         verdict = replace(verdict, reason=f"time {change:+.1%}, hits not counted")
         known = timed if verdict.gains else None
-        attempt = replace(attempt, diff=one.edit.diff, measurement=known, verdict=verdict)
-        return self._keep(one, attempt)
+        attempt = replace(attempt, diff=edited.edit.diff, measurement=known, verdict=verdict)
+        return self._keep(edited, attempt)
 
-    def _judge_time(self, one: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
+    def _judge_time(self, edited: Edited, attempt: Attempt, measurement: Measurement) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
         verdict = rank.judge(measurement, self.baseline if same else self.predicted)
-        return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
+        return self._keep(edited, replace(attempt, measurement=measurement, verdict=verdict))
 
     def count(self) -> None:
         """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
@@ -408,7 +410,7 @@ class OnGpu:
         """
         most = LEADERS if self._setting.subject.is_traced else None
         leaders = [(leader, leader.attempt.measurement) for leader in self._leaders()[:most]]
-        new = [one for one, known in leaders if known and known.profiler == "model"]
+        new = [leader for leader, known in leaders if known and known.profiler == "model"]
         profiler, traced = self._profiler, self._setting.subject.traced
         asked = self._setting.setup.options.profiler != "auto"
         wanted = new or (asked and self.baseline.profiler == "model")
@@ -419,7 +421,7 @@ class OnGpu:
             return
         self._is_counted = True  # measured rates put others in front
         self._tell(f"profiling original and {len(new)} leaders ({profiler.name})", seconds)
-        count, self._count, edits = self._count, None, [one.edit for one in new]
+        count, self._count, edits = self._count, None, [leader.edit for leader in new]
 
         def counted(edit: Edit | None) -> Measurement | ProfileError:
             try:
@@ -441,22 +443,22 @@ class OnGpu:
             self._profiler = None
             return
         self.baseline = replace(first, time_ms=self.baseline.time_ms, causes=self.predicted.causes)
-        for one, seen in zip(new, read, strict=True):
+        for top, seen in zip(new, read, strict=True):
             if isinstance(seen, ProfileError):
                 self._is_counted = False  # the next leaders are to be
-                self._keep(one, replace(one.attempt, verdict=Verdict("not measured", str(seen))))
+                self._keep(top, replace(top.attempt, verdict=Verdict("not measured", str(seen))))
             else:
-                known = self._evaluated[one.attempt.number].attempt.measurement or self.predicted
+                known = self._evaluated[top.attempt.number].attempt.measurement or self.predicted
                 times = {name: getattr(known, name) for name in ("time_ms", "timing", "causes")}
-                self._judge_time(one, one.attempt, replace(seen, **times))
+                self._judge_time(top, top.attempt, replace(seen, **times))
 
     def _leaders(self) -> list[Evaluated]:
         """The candidates that are better by the GPU's times, best first."""
-        timed = [one.attempt for one in self._evaluated.values() if one.attempt.verdict.gains]
-        return [self._evaluated[one.number] for one in rank.order(timed, self._setup.formula.rank)]
+        timed = [e.attempt for e in self._evaluated.values() if e.attempt.verdict.gains]
+        return [self._evaluated[a.number] for a in rank.order(timed, self._setup.formula.rank)]
 
-    def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:
-        kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)
+    def _keep(self, edited: Edited, attempt: Attempt) -> Evaluated:
+        kept = Evaluated(edited.proved, self._setting.remember(attempt), edited.edit)
         self._evaluated[attempt.number] = kept
         return kept
 
@@ -486,7 +488,7 @@ def choose_evaluator(setting: EvaluationContext, folder: Path) -> Evaluator:
     runs = setup.language.on_gpu(
         setup.record_request(folder),
         (setup.device, setup.target),
-        [(one.launch, one.trace) for one in setting.subject.traced],
+        [(t.launch, t.trace) for t in setting.subject.traced],
         tolerance=setup.options.accordo_absolute_tolerance,
     )
     return OnGpu(setting, runs, setup.options.measure)

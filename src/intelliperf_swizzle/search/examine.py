@@ -78,19 +78,19 @@ def examine_kernels(
     """
     kernel = setup.options.kernel
     by_kernel = _by_kernel(recorded.launches)
-    chosen = [one for one in by_kernel if kernel in (None, *(each.kernel for each in one))]
+    chosen = [some for some in by_kernel if kernel in (None, *(launch.kernel for launch in some))]
     if not chosen:
         raise errors.UsageError(
             f"the application launched no kernel `{kernel}`",
-            hint=f"it launched: {', '.join(sorted({one[0].kernel for one in by_kernel}))}",
+            hint=f"it launched: {', '.join(sorted({some[0].kernel for some in by_kernel}))}",
             details=recorded.cautions,
         )
-    chosen.sort(key=lambda some: (-sum(one.programs * one.count for one in some), some[0].kernel))
+    chosen.sort(key=lambda some: (-sum(x.programs * x.count for x in some), some[0].kernel))
     subjects: list[Subject] = []
     failures: list[errors.SwizzleError] = []
     rows: list[KernelSummary] = []
     looked = chosen[: setup.options.top_n]
-    names = [one[0].kernel for one in looked]
+    names = [launches[0].kernel for launches in looked]
     progress.phase(f"tracing {names[0] if len(names) == 1 else f'{len(names)} kernels'}")
     own = progress if len(names) == 1 else Silent()
     gate = Semaphore(cores())
@@ -102,12 +102,12 @@ def examine_kernels(
                 raise TimeoutError
             return _examine_numbered(launches, setup, own)
 
-    found = [ahead(partial(examine, one)) for one in looked]
-    for number, (launches, one) in enumerate(zip(looked, found, strict=True)):
+    found = [ahead(partial(examine, launches)) for launches in looked]
+    for number, (launches, finish) in enumerate(zip(looked, found, strict=True)):
         if len(names) > 1:
             progress.step(number, len(names), launches[0].kernel)
         try:
-            subject = one(left(TRACING_SHARE))
+            subject = finish(left(TRACING_SHARE))
             cautions = (*recorded.cautions, *subject.cautions)
             baseline = replace(subject.baseline, time_ms=_time_ms(recorded, subject))
             subjects.append(replace(subject, cautions=cautions, baseline=baseline))
@@ -126,8 +126,8 @@ def examine_kernels(
 
 def _time_ms(recorded: Capture, subject: Subject) -> float | None:
     """What the traced launches took on the GPU while they were recorded; None if one is unknown."""
-    known, traced = recorded.gpu_seconds, [one.launch for one in subject.traced]
-    seconds = sum(known.get(one.ordinal, math.nan) * one.count for one in traced)
+    known, traced = recorded.gpu_seconds, [t.launch for t in subject.traced]
+    seconds = sum(known.get(launch.ordinal, math.nan) * launch.count for launch in traced)
     return subject.baseline.time_ms if math.isnan(seconds) else 1e3 * seconds
 
 
@@ -145,7 +145,7 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
         if loop := looped[0].loop:
             entry = looped[0].source.entry
             where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
-            most = max(looped, key=lambda one: one.tiles)
+            most = max(looped, key=lambda launch: launch.tiles)
             note = f"renumbering loop variable `{loop.name}` ({where}): {most.tiles} tiles on "
             note += f"{most.programs} programs (--renumber {PROGRAM}: the programs)"
             try:
@@ -178,9 +178,9 @@ def _with_loops(
 
     def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
         looped, reasons = language.with_loops(launches, setup.options.renumber)
-        return [one.loop for one in looped], reasons
+        return [launch.loop for launch in looped], reasons
 
-    decided_by = ([as_text(one) for one in launches], setup.options.renumber)
+    decided_by = ([as_text(launch) for launch in launches], setup.options.renumber)
     loops, reasons = setup.kept.get_or_compute("loops", decided_by, find)
     both = zip(launches, loops, strict=True)
     return [replace(launch, loop=loop) for launch, loop in both], reasons
@@ -192,7 +192,7 @@ def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
     if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
         return
     raise errors.UsageError(
-        f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
+        f"no kernel has a loop whose variable `{name}` takes the number of each tile once",
         hint=f"leave --renumber out, or --renumber {PROGRAM}",
         details=tuple(dict.fromkeys(note for subject in subjects for note in subject.notes)),
     )
@@ -244,10 +244,10 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
         if number * subject.line_accesses <= RANKING_LINES:
             progress.phase(f"ranking {number} configurations of {subject.kernel} (model)")
             times = _model_configs(launch, setup)
-        ranked = (f"{one} {times[one]:.3g} ms" for one in sorted(times, key=times.__getitem__))
+        ranked = (f"{name} {times[name]:.3g} ms" for name in sorted(times, key=times.__getitem__))
         how += f"; by modelled time: {', '.join(ranked)}" if times else ""
         how += f"; not ranked: {number - len(times)}" if len(times) < number else ""
-    shown = launch.in_words(dict.fromkeys(one.config for one in subject.launches))
+    shown = launch.in_words(dict.fromkeys(x.config for x in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
     note += f"{how}; a patch changes nothing in configurations with other constexprs"
     return replace(subject, notes=(*subject.notes, note))
@@ -256,11 +256,11 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
 def _model_configs(launch: Launch, setup: Setup) -> dict[str, float]:
     """Modelled time of each configuration for which there is time, by its words."""
     ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
-    for each in map(launch.with_config, launch.tuned):
+    for configured in map(launch.with_config, launch.tuned):
         with suppress(errors.TraceError, errors.ProfileError):
             if time.monotonic() < ends:
-                words = launch.in_words([each.config])
-                times[words] = examine_kernel([each], setup, Silent()).time_ms
+                words = launch.in_words([configured.config])
+                times[words] = examine_kernel([configured], setup, Silent()).time_ms
     return times
 
 
@@ -270,7 +270,7 @@ def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     Costs nothing if no program touches what another one stores, else a second or two for the
     largest such launch.
     """
-    suspects = [one.launch for one in subject.traced if one.trace.shared_writes]
+    suspects = [t.launch for t in subject.traced if t.trace.shared_writes]
     if not suspects or not isinstance(setup.language, SourceExaminer):
         return subject
     progress.phase(f"looking at who stores what in {subject.kernel}")
@@ -299,9 +299,9 @@ def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subje
     progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
     found = setup.kept.get_or_compute(
         "dependences",
-        [(as_text(one), one.count) for one in untraced],
+        [(as_text(launch), launch.count) for launch in untraced],
         lambda: setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS),
-        is_final=lambda them: not any(one.unknown for one in them),
+        is_final=lambda them: not any(d.unknown for d in them),
     )
-    by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
+    by_ordinal = {launch.ordinal: of for launch, of in zip(untraced, found, strict=True)}
     return replace(subject, dependences=by_ordinal)

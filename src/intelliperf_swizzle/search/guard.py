@@ -84,7 +84,7 @@ class SizeGuard:
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
         known = next(_proofs(best, True), records.Certificate())
-        fixed = _uncompiled(one.trace for one in self._subject.traced)
+        fixed = _uncompiled(t.trace for t in self._subject.traced)
         if known.condition is None:
             return None
         found = stages.under(known.condition, best, known, self._setup, fixed)
@@ -129,9 +129,9 @@ class SizeGuard:
         varied = {name for names, *_ in self._varied for name in names}
         varied -= {*self._held, *self._fixed}
         others = (other.traced for other in self._others)
-        apart = (one.launch.numbers for one in others if not find_dependence(one.trace, one.launch))
-        recorded = {one.numbers for one in subject.launches}
-        sizes = tuple(one for one in dict.fromkeys((*apart, *self._looked)) if one not in recorded)
+        apart = (t.launch.numbers for t in others if not find_dependence(t.trace, t.launch))
+        recorded = {launch.numbers for launch in subject.launches}
+        sizes = tuple(n for n in dict.fromkeys((*apart, *self._looked)) if n not in recorded)
         return replace(subject.independence, sizes=sizes, varied=tuple(sorted(varied)))
 
     def _look(self, made: Sequence[Launch], seconds: float = 600) -> list[Trace | None]:
@@ -146,24 +146,24 @@ class SizeGuard:
         """The smallest launch of enough tiles that are independent; else a recorded one."""
         first = self._subject.traced[0]  # as large as its memory is, whatever that follows from
         every = (first, *(other.traced for other in self._others))
-        large = (one for one in every if one.launch.tiles >= ENOUGH_TILES)
-        apart = (one for one in large if not find_dependence(one.trace, one.launch))
-        return min(apart, key=lambda one: one.launch.tiles, default=first)
+        large = (t for t in every if t.launch.tiles >= ENOUGH_TILES)
+        apart = (t for t in large if not find_dependence(t.trace, t.launch))
+        return min(apart, key=lambda t: t.launch.tiles, default=first)
 
     @cached_property
     def _varied(self) -> list[_Varied]:
         """A small launch with other values of arguments that other sizes leave alone: of each by
         itself, of two that bind nothing, and of all of these."""
         first, small = self._subject.traced[0], self._small.launch
-        others = [one.traced.launch.arguments for one in self._others]
+        others = [other.traced.launch.arguments for other in self._others]
         given = first.launch.arguments
-        changed = {name for one in others for name in given if one[name] != given[name]}
+        changed = {name for made in others for name in given if made[name] != given[name]}
         values = {
             name: other_values(small, name)
             for name in sorted(small.arguments.keys() - {*first.trace.immaterial})
             if others and (name not in changed or is_factor_alone(small, name))
         }
-        alone = self._vary([{name: one} for name in values for one in values[name]])
+        alone = self._vary([{name: value} for name in values for value in values[name]])
         binding = {names[0] for names, made, trace in alone if self._binds(made, trace)}
         free = {name: found[-1] for name, found in values.items() if found and name not in binding}
         pairs = itertools.islice(itertools.combinations(free.items(), 2), MOST_PAIRS)
@@ -173,32 +173,32 @@ class SizeGuard:
         """The small launch with other arguments, where somebody may make it."""
         small = self._small.launch
         memory = {n: records.Storage(2 * held.bytes) for n, held in small.storages.items()}
-        made = [replace(small, arguments={**small.arguments, **one}, storages=memory, ttir=None)
-                for one in changes]  # fmt: skip
+        made = [replace(small, arguments={**small.arguments, **change}, storages=memory, ttir=None)
+                for change in changes]  # fmt: skip
         traces = zip(changes, made, self._look(made, VARIED_SECONDS), strict=True)
-        return [((*change,), one, trace) for change, one, trace in traces if trace]
+        return [((*change,), launch, trace) for change, launch, trace in traces if trace]
 
     def _binds(self, launch: Launch, trace: Trace) -> bool:
         """Whether its programs depend on each other, or may, or a loop carries more than it did."""
-        known = frozenset().union(*(one.seen | one.unseen for one in self._traces))
-        exchange = trace.hands_over and not any(one.hands_over for one in self._traces)
+        known = frozenset().union(*(t.seen | t.unseen for t in self._traces))
+        exchange = trace.hands_over and not any(t.hands_over for t in self._traces)
         if find_dependence(trace, launch) or trace.unseen - known or exchange:
             return True
         language, renumber = self._setup.language, self._setup.options.renumber
         if launch.loop is None or not isinstance(language, TileLoops):
             return False
-        (one,), _ = language.with_loops([launch], renumber)
-        return one.loop is None or one.loop.counters != launch.loop.counters
+        (found,), _ = language.with_loops([launch], renumber)
+        return found.loop is None or found.loop.counters != launch.loop.counters
 
     @property
     def _traces(self) -> list[Trace]:
         traced = *self._subject.traced, *(other.traced for other in self._others)
-        return [one.trace for one in traced]
+        return [t.trace for t in traced]
 
     @cached_property
     def _binding(self) -> list[tuple[str, Launch]]:
         """Arguments at another value of which programs bind each other, in which launch."""
-        binding = (one for one in self._varied if self._binds(*one[1:]))
+        binding = (varied for varied in self._varied if self._binds(*varied[1:]))
         return [(name, launch) for names, launch, _ in binding for name in names]
 
     @property
@@ -218,17 +218,17 @@ class SizeGuard:
         They may where contents decide accesses, or nothing explains the grid: then no larger launch
         can be looked at.
         """
-        traces = [one.trace for one in self._subject.traced]
+        traces = [t.trace for t in self._subject.traced]
         tiles = self._subject.traced[0].launch.tiles
         others = [other.traced for other in self._others]
-        larger = [one for one in others if one.launch.tiles > tiles]
+        larger = [t for t in others if t.launch.tiles > tiles]
         return (
             not larger
             or any(trace.hands_over for trace in traces)
-            or any(touched(one, *_PLAIN) & touched(one, records.Access.ATOMIC) for one in traces)
-            or any(find_dependence(one.trace, one.launch) for one in others)
-            or self._misses([*traces, *(one.trace for one in larger)])
-            or any(self._is_bound(name, one) for name, one in self._binding)
+            or any(touched(t, *_PLAIN) & touched(t, records.Access.ATOMIC) for t in traces)
+            or any(find_dependence(t.trace, t.launch) for t in others)
+            or self._misses([*traces, *(t.trace for t in larger)])
+            or any(self._is_bound(name, launch) for name, launch in self._binding)
         )
 
     def _is_bound(self, name: str, launch: Launch) -> bool:
@@ -247,24 +247,24 @@ class SizeGuard:
         if not _unseen(traces) or launch.loop or not isinstance(language, Resizer):
             return _unseen(traces)
         made = language.resize(launch, lambda count: [FURTHER * count])
-        made = [one for one in made if one.tiles <= FEWEST_PROGRAMS]
-        larger = [(one, trace) for one, trace in zip(made, self._look(made), strict=True) if trace]
+        made = [x for x in made if x.tiles <= FEWEST_PROGRAMS]
+        larger = [(x, trace) for x, trace in zip(made, self._look(made), strict=True) if trace]
         seen = [*traces, *(trace for _, trace in larger)]
-        if any(find_dependence(trace, one) for one, trace in larger):
+        if any(find_dependence(trace, x) for x, trace in larger):
             return True
-        self._looked |= dict.fromkeys(one.numbers for one, _ in larger)
+        self._looked |= dict.fromkeys(x.numbers for x, _ in larger)
         axes = [*range(3)] if _unseen(seen) and "addresses" not in launch.options else []
         apart: dict[int, tuple[Launch, Trace]] = {}
-        for one in {id(each): each for each in (self._small, first)}.values():
-            apart = self._doubled(one, axes)  # of the small one, which axes are worth a look
+        for traced in {id(t): t for t in (self._small, first)}.values():
+            apart = self._doubled(traced, axes)  # of the small one, which axes are worth a look
             axes = [*apart]
             self._looked |= dict.fromkeys(grown.numbers for grown, _ in apart.values())
         return _unseen([*seen, *(trace for _, trace in apart.values())])
 
-    def _doubled(self, one: TracedLaunch, axes: Sequence[int]) -> dict[int, tuple[Launch, Trace]]:
+    def _doubled(self, base: TracedLaunch, axes: Sequence[int]) -> dict[int, tuple[Launch, Trace]]:
         """By axis of the grid, twice the programs in twice the memory, if they are independent and
         all do as much."""
-        launch, lines = one.launch, 2 * one.trace.line_accesses
+        launch, lines = base.launch, 2 * base.trace.line_accesses
         memory = {n: records.Storage(2 * held.bytes) for n, held in launch.storages.items()}
         grids = ([size << (at == axis) for at, size in enumerate(launch.grid)] for axis in axes)
         made = [replace(launch, grid=(x, y, z), storages=memory, count=1) for x, y, z in grids]
@@ -274,7 +274,7 @@ class SizeGuard:
             if trace and trace.line_accesses == lines and not find_dependence(trace, grown)
         }  # fmt: skip
 
-    def _model(self, one: stages.Edited) -> tuple[records.OtherSize, ...]:
+    def _model(self, best: stages.Edited) -> tuple[records.OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
         left = max(FEWEST_LINES, MOST_LINES * self._subject.traced[0].trace.line_accesses)
         cases = []
@@ -282,8 +282,8 @@ class SizeGuard:
             if case.traced.trace.line_accesses <= left:
                 left -= case.traced.trace.line_accesses
                 cases.append(case)
-        self._progress.phase(f"modelling {one.attempt.candidate.name} at {len(cases)} other sizes")
-        found = filter(None, on_all_cores(partial(compare_at, one.proved.swizzle), cases))
+        self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
+        found = filter(None, on_all_cores(partial(compare_at, best.proved.swizzle), cases))
         return tuple(sorted(found, key=lambda other: math.prod(other.grid)))
 
 
@@ -296,29 +296,29 @@ def _proofs(
     and in which order they come, is not known of sizes that were not looked at.
     """
     proof, subject = best.proved.certify(), best.proved.subject
-    known = all(name in one.constants for one in subject.launches for name in held)
+    known = all(name in launch.constants for launch in subject.launches for name in held)
     here = subject.has_dependences or not known
     if proof.extent != "the recorded sizes" and not tied and not here:
-        values = ([f"{name} == {one.constants[name]}" for one in subject.launches] for name in held)
+        values = ([f"{name} == {x.constants[name]}" for x in subject.launches] for name in held)
         tests = [f"({' or '.join(dict.fromkeys(value))})" for value in values]
         if needed := " and ".join(filter(None, (proof.condition, *tests))):
             proof = records.Certificate("under a condition", needed)
         yield proof
     traced = subject.traced if tied or here else ()
-    read = {n for one in traced for n in one.launch.constants.keys() - {*one.trace.immaterial}}
+    read = {n for t in traced for n in t.launch.constants.keys() - {*t.trace.immaterial}}
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, {*held, *read}):
         yield records.Certificate("the recorded sizes", recorded)
 
 
 def _uncompiled(traces: Iterable[Trace]) -> list[str]:
     """The arguments that decide about accesses which are in none of some compiled kernels."""
-    first, *others = (one.uncompiled for one in traces)
+    first, *others = (trace.uncompiled for trace in traces)
     left = first.keys() & set(first).intersection(*others)
     return sorted({name for place in left for name in first[place]})
 
 
 def _unseen(traces: Sequence[Trace]) -> bool:
-    seen = frozenset().union(*(one.seen for one in traces))
+    seen = frozenset().union(*(trace.seen for trace in traces))
     return any(trace.unseen - seen for trace in traces)
 
 
@@ -328,14 +328,14 @@ def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:
     What lies between a size that loses and the next one that does not is left alone, too. None
     where a size of as many programs loses.
     """
-    losing = [math.prod(one.grid) for one in others if one.loses]
+    losing = [math.prod(size.grid) for size in others if size.loses]
     holding = [programs, *(math.prod(other.grid) for other in others if not other.loses)]
-    below = max((one for one in losing if one < programs), default=0)
-    above = min((one for one in losing if one > programs), default=0)
+    below = max((n for n in losing if n < programs), default=0)
+    above = min((n for n in losing if n > programs), default=0)
     if programs in losing:
         return None
-    least = min(one for one in holding if one > below)
-    most = max(one for one in holding if one < above) if above else None
+    least = min(n for n in holding if n > below)
+    most = max(n for n in holding if n < above) if above else None
     if below and least == most:
         return f"num_pids == {least}"
     parts = [f"num_pids >= {least}"] if below else []

@@ -23,17 +23,17 @@ from intelliperf_swizzle.stopping import Interrupted, interruptibly
 
 
 def optimize_kernel(
-    one: plan.Search,
+    planned: plan.Search,
     recorded: Capture,
     proposers: Sequence[Proposer],
     folder: Path,
     progress: Progress,
 ) -> Outcome:
     """Runs the loop on one kernel of a recorded application; as of `run.optimize`."""
-    setup = one.setup
+    setup = planned.setup
     given = setup, progress
-    subject = interruptibly(lambda: add_configs(check_dependences(one.subject, *given), *given))
-    folder = plan.kernel_folder(folder / one.folder, setup, subject)
+    subject = interruptibly(lambda: add_configs(check_dependences(planned.subject, *given), *given))
+    folder = plan.kernel_folder(folder / planned.folder, setup, subject)
     initial = subject.read_file()
     with (
         plan.lock_folder(folder, subject) as lock,
@@ -42,7 +42,7 @@ def optimize_kernel(
         setting = EvaluationContext(subject, setup, history.record, progress, recorded.seconds)
         evaluator = interruptibly(lambda: choose_evaluator(setting, recorded.folder.parent))
         found, begun = Found(), None
-        if plan.is_promising(setup, one.subject):  # else the kernel is there to say so
+        if plan.is_promising(setup, planned.subject):  # else the kernel is there to say so
             begun = begin_alternatives(setup, subject)
             found = search_kernel(setting, proposers, evaluator, history)
         picture, alternatives = None, None

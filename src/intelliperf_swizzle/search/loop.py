@@ -96,11 +96,11 @@ def _by_hand(problem: Problem, attempts: Attempts, baseline: Measurement) -> Ite
     """Those that were evaluated, or predicted, each beside the unmodified kernel."""
     yield _row("unmodified", baseline, "", None)
     candidates = by_hand(problem)
-    for name, one in zip(candidates, attempts.take(candidates.values()), strict=True):
-        read = one.measurement or one.predicted
+    for name, attempt in zip(candidates, attempts.take(candidates.values()), strict=True):
+        read = attempt.measurement or attempt.predicted
         if read is not None:
-            known = one.verdict.kind if one.measurement else "modelled only"
-            yield _row(name, read, known, one.number)
+            known = attempt.verdict.kind if attempt.measurement else "modelled only"
+            yield _row(name, read, known, attempt.number)
 
 
 def _row(name: str, read: Measurement, verdict: str, number: int | None) -> ByHand:
@@ -155,7 +155,7 @@ def search(
             effort += ProposerReport((f"{error.fact}; searched offline",))
         else:
             effort += proposer.effort
-        always = {one.number for one in attempts.take(by_hand(problem).values() if paced else ())}
+        always = {a.number for a in attempts.take(by_hand(problem).values() if paced else ())}
         edited = attempts.edit(evaluator.shortlist(attempts.screened, always))
         best = _confirm(evaluator, edited, guard)
     return best, effort
@@ -170,7 +170,7 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
         held = evaluator.settle(guarded, counting) if guarded is not None else counting()
         if held is not None:
             return held
-        waiting = [one for one in waiting if one.attempt.number != best.attempt.number]
+        waiting = [e for e in waiting if e.attempt.number != best.attempt.number]
     evaluator.count()
     return None
 

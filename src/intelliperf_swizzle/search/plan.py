@@ -72,12 +72,12 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
         setup: of the run.
     """
     ranked = rank_subjects(subjects, setup.target)
-    total = sum(one.time_ms for one in ranked)
-    worth = [one for one in ranked if is_promising(setup, one)]
+    total = sum(subject.time_ms for subject in ranked)
+    worth = [subject for subject in ranked if is_promising(setup, subject)]
     if len(subjects) > 1 and total and not setup.options.all:
-        worth = [one for one in worth if _could_save(one, setup) >= LEAST_SHARE * total]
+        worth = [subject for subject in worth if _could_save(subject, setup) >= LEAST_SHARE * total]
     chosen = worth or ranked[:1]
-    savings = sum(_could_save(one, setup) for one in chosen)
+    savings = sum(_could_save(subject, setup) for subject in chosen)
     searches: list[Search] = []
     names: Counter[str] = Counter()
     for subject in chosen:
@@ -243,9 +243,9 @@ def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> 
     return {
         "version": __version__,
         "kernel": subject.kernel,
-        "source": _digest("".join(one.text for one in source).encode()),
-        "launches": [[*one.numbers, *map(list, one.constants.items())] for one in subject.launches],
-        "accesses": [_digest_accesses(one.trace) for one in subject.traced],
+        "source": _digest("".join(function.text for function in source).encode()),
+        "launches": [[*x.numbers, *map(list, x.constants.items())] for x in subject.launches],
+        "accesses": [_digest_accesses(t.trace) for t in subject.traced],
         "target": [setup.target.name, _digest(repr(setup.target).encode())],
         "profiler": setup.profiler.name if setup.profiler else "model",
         "device": setup.device.product if setup.device else None,

@@ -69,16 +69,16 @@ def optimize(
         subjects, rows = stopping.interruptibly(lambda: examine_kernels(recorded, setup, progress))
         searches = plan.plan_searches(subjects, setup)
         try:
-            for number, one in enumerate(searches, 1):
+            for number, planned in enumerate(searches, 1):
                 stopping.begin_part(len(searches) - number + 1)
                 if len(searches) > 1:
-                    progress.note(f"kernel {number} of {len(searches)}: {one.subject.kernel}")
+                    progress.note(f"kernel {number} of {len(searches)}: {planned.subject.kernel}")
                 try:
-                    result = optimize_kernel(one, recorded, proposers, folder, progress)
+                    result = optimize_kernel(planned, recorded, proposers, folder, progress)
                 except SwizzleError as error:
-                    results[one.subject] = error
+                    results[planned.subject] = error
                     continue
-                results[one.subject], interrupted = result, result.interrupted
+                results[planned.subject], interrupted = result, result.interrupted
                 if interrupted:
                     break
             stopping.defer_signals()
@@ -90,4 +90,4 @@ def optimize(
     if interrupted:
         interrupted.exit_code *= interrupted.number != SIGALRM
         results = {**{search.subject: interrupted for search in searches}, **results}
-    return gather([(one, results.get(one)) for one in subjects], rows, interrupted, setup)
+    return gather([(s, results.get(s)) for s in subjects], rows, interrupted, setup)

@@ -55,7 +55,7 @@ def score(
         evaluator.evaluate(attempts.edit(promising) if needed else [*map(unedited, promising)])
         attempt = attempts.explained(*attempts.current(screened))
         history.close()
-        told = [told for one in promising for told in carried_by_no_patch(one, setup)]
+        told = [told for s in promising for told in carried_by_no_patch(s, setup)]
         cautions = (*subject.cautions, *told)
         found = Score(subject.kernel, evaluator.baseline, subject.ceiling, attempt, cautions)
         return found, subject.accuracy(setup.target)

@@ -171,7 +171,7 @@ def choose_language(
     both = named[1:] and named[-1] is default
     if named and not both:
         return named[0]
-    built = options.build_command and not any("python" in one for one in command)
+    built = options.build_command and not any("python" in word for word in command)
     if built and not named and (found := building()):  # it is started by a shell, or a script
         return found[0]
     kernel = options.kernel
@@ -179,7 +179,7 @@ def choose_language(
     chosen = owners[0] if owners else default
     if both:
         progress.note(
-            f"`{shlex.join(command)}` has kernels of {' and '.join(one.name for one in named)}: "
+            f"`{shlex.join(command)}` has kernels of {' and '.join(kind.name for kind in named)}: "
             f"those of {chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
         )
     return chosen
@@ -188,7 +188,7 @@ def choose_language(
 def _imported(command: Sequence[str], project: Path) -> list[str]:
     """Python files beside those that a command names, or one level below, which these import."""
     modules = (word.replace(".", "/") + ".py" for word in command)
-    named = (project / one for one in (*command, *modules) if one.endswith(".py"))
+    named = (project / word for word in (*command, *modules) if word.endswith(".py"))
     found = []
     for script in filter(Path.is_file, named):
         text = script.read_text(encoding="utf-8", errors="replace")
@@ -211,8 +211,7 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
     device = choose_device(setup.options, setup.target) if measures else None
     if not measures and name not in ("auto", "model"):
         raise UsageError(
-            f"{setup.language.name} programs cannot be measured here (`doctor` says more), yet "
-            f"`{name}` is asked for",
+            f"{setup.language.name} programs cannot be measured with `{name}` (`doctor` says why)",
             hint="--profiler model",
         )
     application = None
@@ -259,7 +258,7 @@ def choose_device(
     """
     present = devices() if present is None else present
     if options.device is not None and options.device >= len(present):
-        listed = ", ".join(f"{one.number}: {one.product}" for one in present) or "none"
+        listed = ", ".join(f"{d.number}: {d.product}" for d in present) or "none"
         raise UsageError(f"there is no GPU {options.device}", hint=f"visible: {listed}")
     if options.profiler == "model" or not present:
         return None

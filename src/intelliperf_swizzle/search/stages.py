@@ -63,7 +63,7 @@ class Proved:
     def mapped(self) -> list[records.MappedLaunch]:
         """The traced launches with their tiles."""
         mapped = zip(self.subject.traced, self.tiles(), strict=True)
-        return [records.MappedLaunch(one.launch, one.trace, tile) for one, tile in mapped]
+        return [records.MappedLaunch(t.launch, t.trace, tile) for t, tile in mapped]
 
     def certify(self) -> records.Certificate:
         """The proof with the sizes for which it holds; as of `mapping.certify`."""
@@ -72,7 +72,7 @@ class Proved:
     def placed(self) -> list[tuple[records.Launch, records.Int64Array]]:
         """All launches, also those that are not traced, with the mapping of each."""
         all_ = self.subject.launches
-        return [(one, evaluate_on(self.swizzle, one, self.target)) for one in all_]
+        return [(launch, evaluate_on(self.swizzle, launch, self.target)) for launch in all_]
 
 
 @dataclass(frozen=True)
@@ -112,18 +112,18 @@ def prove_candidate(
         return records.Verdict("not a swizzle", candidate.flaw)
     try:
         swizzle = parse(candidate.text)
-        proofs = prove_on(swizzle, [one.launch for one in subject.traced], target)
+        proofs = prove_on(swizzle, [t.launch for t in subject.traced], target)
         if isinstance(proofs, records.Witness):
             return refuse(proofs)
-        for one, proof in zip(subject.traced, proofs, strict=True):
-            if reason := subject.unsafe_order(one.launch, proof.tile):
+        for traced, proof in zip(subject.traced, proofs, strict=True):
+            if reason := subject.unsafe_order(traced.launch, proof.tile):
                 return records.Verdict("unsafe order", reason)
         if refusal := refuse_elsewhere(swizzle, subject, target):
             return refusal
     except LanguageError as error:
         return records.Verdict("not a swizzle", str(error))
     fingerprint = "+".join(proof.fingerprint for proof in proofs)
-    unchanged = all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs)
+    unchanged = all(np.array_equal(proof.tile, np.arange(len(proof.tile))) for proof in proofs)
     return Proved(candidate, swizzle, subject, target, fingerprint, unchanged)
 
 
@@ -135,7 +135,7 @@ def edit_source(
     `fixed`: arguments to whose recorded values it is limited when the kernel is compiled.
     """
     proved = screened.proved
-    launches = [replace(one, fixed=tuple(fixed)) for one in proved.subject.launches]
+    launches = [replace(launch, fixed=tuple(fixed)) for launch in proved.subject.launches]
     try:
         edit = edit_launches(setup, launches, proved.swizzle, proved.candidate.name)
     except SpliceError as error:
@@ -169,15 +169,15 @@ def under(
     return Guarded(proved, attempt, edited.edit)
 
 
-def unedited(one: Screened) -> Edited:
+def unedited(screened: Screened) -> Edited:
     """For the model, to which the mapping is enough."""
-    return Edited(one.proved, one.attempt, Edit({}, {}, {}, ""))
+    return Edited(screened.proved, screened.attempt, Edit({}, {}, {}, ""))
 
 
-def carried_by_no_patch(one: Screened, setup: Setup) -> tuple[str, ...]:
+def carried_by_no_patch(screened: Screened, setup: Setup) -> tuple[str, ...]:
     """What is to be said of a swizzle that no patch can carry."""
     try:
-        own = one.proved
+        own = screened.proved
         return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
     except SpliceError as error:
         return (f"neither a patch nor `apply` can carry it: {error.fact}",)
@@ -273,7 +273,7 @@ class UnitTest:
         begun = time.monotonic()
         if (without := self._run(None, LIMIT_SECONDS)) is not None:
             raise ValidationError(
-                f"without a swizzle too, {without}",
+                f"without a swizzle, too, {without}",
                 hint="--unittest_command must launch a kernel of the project and exit with 0",
             )
         most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)

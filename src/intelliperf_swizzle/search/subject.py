@@ -65,7 +65,7 @@ def tiles_of(
     swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target
 ) -> list[records.Int64Array]:
     """Program, or number of a loop -> tile for each launch: 8 bytes each."""
-    return [with_rest(evaluate_on(swizzle, one.launch, target), one.trace) for one in traced]
+    return [with_rest(evaluate_on(swizzle, t.launch, target), t.trace) for t in traced]
 
 
 def evaluate_on(swizzle: Swizzle, launch: records.Launch, target: Target) -> records.Int64Array:
@@ -137,7 +137,7 @@ class Subject:
     @property
     def untraced_factor(self) -> float:
         """All tiles of all launches, by those of the traced launches."""
-        traced = sum(one.launch.tiles * one.launch.count for one in self.traced)
+        traced = sum(t.launch.tiles * t.launch.count for t in self.traced)
         return sum(launch.tiles * launch.count for launch in self.launches) / max(1, traced)
 
     @property
@@ -148,13 +148,13 @@ class Subject:
 
     def launch_ms(self, target: Target) -> float:
         """What launching takes of the traced launches, as often as they were made."""
-        return sum(one.launch.count for one in self.traced) * target.launch_us / 1e3
+        return sum(t.launch.count for t in self.traced) * target.launch_us / 1e3
 
     def accuracy(self, target: Target) -> records.Accuracy | None:
         """What is known of the model on a GPU and kernels like this one."""
         if not self.is_traced:
             return None
-        multiplies = any(stream_of(one.trace).multiplies for one in self.traced)
+        multiplies = any(stream_of(t.trace).multiplies for t in self.traced)
         return accuracy_of(target.name, multiplies=multiplies)
 
     def tells_time(self, target: Target) -> bool:
@@ -165,7 +165,7 @@ class Subject:
     @property
     def untraced(self) -> list[records.Launch]:
         """The launches that are proved and checked for dependences, and not measured."""
-        traced = {one.launch.ordinal for one in self.traced}
+        traced = {t.launch.ordinal for t in self.traced}
         return [launch for launch in self.launches if launch.ordinal not in traced]
 
     def alike(self, names: frozenset[str]) -> list[list[records.Launch]]:
@@ -182,7 +182,7 @@ class Subject:
         """Why programs that depend on each other may not come in this order; None if they may."""
         if not self.is_traced:
             return None  # the report says so
-        trace = next((one.trace for one in self.traced if one.launch is launch), None)
+        trace = next((t.trace for t in self.traced if t.launch is launch), None)
         if trace is not None:
             return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
         return safe_order(self.dependences.get(launch.ordinal, NOT_LOOKED_AT), tile)
@@ -192,30 +192,30 @@ class Subject:
         """Whether programs of a launch depend on each other, or may."""
         if not self.is_traced:
             return True
-        own = (find_dependence(one.trace, one.launch) for one in self.traced)
-        rest = (self.dependences.get(one.ordinal, NOT_LOOKED_AT) for one in self.untraced)
+        own = (find_dependence(t.trace, t.launch) for t in self.traced)
+        rest = (self.dependences.get(launch.ordinal, NOT_LOOKED_AT) for launch in self.untraced)
         return any(own) or any(rest)
 
     @property
     def deciding(self) -> tuple[str, ...]:
         """Tensors whose contents decide what programs of some launch access, and device variables
         if theirs do."""
-        own = (deciding(one.trace, one.launch) for one in self.traced)
-        rest = (self.dependences.get(one.ordinal, NOT_LOOKED_AT).deciding for one in self.untraced)
+        own = (deciding(t.trace, t.launch) for t in self.traced)
+        rest = (self.dependences.get(x.ordinal, NOT_LOOKED_AT).deciding for x in self.untraced)
         return tuple(dict.fromkeys(chain(*own, *rest)))
 
     @property
     def apart(self) -> tuple[str, ...]:
         """Tensors that are different parts of memory to which programs store."""
         kinds = records.Access.WRITE, records.Access.ATOMIC
-        parts = (one.trace.segments if one.trace.unseen else touched(one.trace, *kinds)
-                 for one in self.traced)  # fmt: skip
+        parts = (t.trace.segments if t.trace.unseen else touched(t.trace, *kinds)
+                 for t in self.traced)  # fmt: skip
         stored = {name for some in parts for part in some for name in part.names}
         found: dict[str, None] = {}
         for launch in self.launches:
             for number in launch.storages:
-                begins = {name: one.offset_bytes for name, one in launch.tensors()
-                          if one.storage == number}  # fmt: skip
+                begins = {name: view.offset_bytes for name, view in launch.tensors()
+                          if view.storage == number}  # fmt: skip
                 if len(set(begins.values())) > 1 and stored & begins.keys():
                     found |= dict.fromkeys(begins)
         return tuple(found)
@@ -230,7 +230,7 @@ class Subject:
     @property
     def line_accesses(self) -> int:
         """Lines touched by all traced launches: what it costs to replay one mapping."""
-        return sum(one.trace.line_accesses for one in self.traced)
+        return sum(t.trace.line_accesses for t in self.traced)
 
     @property
     def summary(self) -> records.KernelSummary:

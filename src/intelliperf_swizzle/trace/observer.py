@@ -69,8 +69,8 @@ class BlockAccess:
             active: Any = np.ones((1,) * (1 + len(extents)), np.bool_)
             for term in self.mask:
                 active = active & _rows(term, at)
-            whole = [np.broadcast_to(one, (len(at), *extents)) for one in (lanes, active)]
-            spread = [np.ascontiguousarray(one).reshape(len(at), -1) for one in whole]
+            whole = [np.broadcast_to(array, (len(at), *extents)) for array in (lanes, active)]
+            spread = [np.ascontiguousarray(array).reshape(len(at), -1) for array in whole]
             yield at, spread[0], spread[1]
 
 

@@ -49,19 +49,19 @@ def _vectors(
     Lanes side by side in memory, 16 bytes of them, are a thread's. It loads them with one
     instruction if all threads' addresses are aligned to 16 bytes, else in smaller pieces.
     """
-    each = max(1, min(_THREAD_BYTES // item_bytes, addresses.size))
+    width = max(1, min(_THREAD_BYTES // item_bytes, addresses.size))
     offsets = 0
     for lane in range(addresses.size):
         if not mask[lane]:
             continue
-        place = lane % each
+        place = lane % width
         if place > 0 and mask[lane - 1] and addresses[lane] - addresses[lane - 1] != item_bytes:
             return 1, 1
         offsets |= addresses[lane] - place * item_bytes
-    together = each
+    together = width
     while together > 1 and offsets & (together * item_bytes - 1):
         together >>= 1
-    return each, together
+    return width, together
 
 
 @jit
@@ -105,9 +105,9 @@ def touched_lines(
         if count + 2 * lanes > line.size:
             line = np.concatenate((line, np.empty(line.size + 2 * lanes, np.int64)))
             marks = np.concatenate((marks, np.zeros((len(marks) + 2 * lanes, 3), np.uint16)))
-        each, together = 1, 1
+        width, together = 1, 1
         if wave_lanes == 0:
-            each, together = _vectors(addresses[row], mask[row], item_bytes)
+            width, together = _vectors(addresses[row], mask[row], item_bytes)
         group = row * lanes
         for lane in range(lanes):
             if wave_lanes > 0 and lane % wave_lanes == 0:
@@ -115,7 +115,7 @@ def touched_lines(
                 last = np.int64(-1)
             if not mask[row, lane]:
                 continue
-            instruction = np.uint16(lane % each // together)
+            instruction = np.uint16(lane % width // together)
             first = addresses[row, lane]
             end = ((first + item_bytes - 1) >> _SECTOR_SHIFT) + 1
             for sector in range(first >> _SECTOR_SHIFT, end):
@@ -237,9 +237,9 @@ def distinct(codes: Int64Array) -> tuple[Int64Array, Int32Array]:
 
 
 @jit
-def _same(codes: Int64Array, one: int, other: int) -> bool:
+def _same(codes: Int64Array, a: int, b: int) -> bool:
     number = 0
-    while number < codes.shape[1] and codes[one, number] == codes[other, number]:
+    while number < codes.shape[1] and codes[a, number] == codes[b, number]:
         number += 1
     return bool(number == codes.shape[1])
 
@@ -277,8 +277,8 @@ class Part:
 def each_tile(loop: TileLoop, arithmetic: Int64Array) -> Int64Array:
     """What programs compute, shared out evenly to the tiles of a loop; none for what is outside."""
     tiles = np.bincount(loop.program, minlength=len(arithmetic))
-    each = arithmetic // np.maximum(tiles, 1)[:, None]
-    return np.concatenate((each[loop.program], np.zeros_like(arithmetic)))
+    per_tile = arithmetic // np.maximum(tiles, 1)[:, None]
+    return np.concatenate((per_tile[loop.program], np.zeros_like(arithmetic)))
 
 
 def without_repeats(
@@ -396,5 +396,5 @@ class Grouping:
         return replace(found, patterns=self._number(patterns)) if found.regular else found
 
     def _number(self, patterns: Sequence[npt.NDArray[Any]]) -> tuple[int, ...]:
-        keys = ((one.shape, one.dtype.char, one.tobytes()) for one in patterns)
+        keys = ((pattern.shape, pattern.dtype.char, pattern.tobytes()) for pattern in patterns)
         return tuple(self._patterns.setdefault(key, len(self._patterns)) for key in keys)

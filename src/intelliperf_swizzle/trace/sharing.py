@@ -250,7 +250,7 @@ def shared_tensors(
         run_again: as of `with_sharing`.
     """
     placed = enumerate(trace.segments)
-    contested = [contested_sectors(trace, one, ordered=place in ordered) for place, one in placed]
+    contested = [contested_sectors(trace, s, ordered=place in ordered) for place, s in placed]
     watched = [own for place, own in enumerate(contested) if place not in ordered]
     sectors = np.concatenate((np.zeros(0, np.int64), *watched))
     if 0 < len(sectors) <= MOST_SECTORS:
@@ -327,8 +327,8 @@ class ByteWatch(Observer):
 
     def shared(self) -> Int64Array:
         """The sectors with a byte that one program writes and another one reads or stores."""
-        each = SECTOR_BYTES // self.grain
-        clash = self._writers.clashes().reshape(-1, each).any(axis=1)
+        per_sector = SECTOR_BYTES // self.grain
+        clash = self._writers.clashes().reshape(-1, per_sector).any(axis=1)
         found: Int64Array = self._sectors[clash]
         return found
 
@@ -425,9 +425,9 @@ def _note(
             inside += begin[last] <= low and high <= end[last]
             place = last
             while place < begin.size and begin[place] < high:
-                one = (max(low, begin[place]) - begin[place]) // grain
+                start = (max(low, begin[place]) - begin[place]) // grain
                 past = -((begin[place] - min(high, end[place])) // grain)
-                for element in range(offset[place] + one, offset[place] + past):
+                for element in range(offset[place] + start, offset[place] + past):
                     if kind == 0:
                         if not state[element] & 32:
                             reader[element] = program

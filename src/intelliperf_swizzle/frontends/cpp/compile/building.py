@@ -232,7 +232,7 @@ _PACKAGES = {
     },
     "HIP": {
         "thrust/": "rocthrust", "cub/": "hipcub", "miopen": "miopen-hip", "ck/": "composablekernel",
-        **{one: one.rstrip("/") for one in (
+        **{begin: begin.rstrip("/") for begin in (
             "hip/", "hipcub", "rocprim", "rocwmma", "rccl", "rocblas", "hipblas", "rocrand",
             "hiprand", "rocfft", "hipfft", "rocsparse", "hipsparse", "rocsolver", "hipsolver",
         )},

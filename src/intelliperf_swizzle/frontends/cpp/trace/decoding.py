@@ -293,9 +293,7 @@ class _TermDecoder:
         for _ in range(inner):
             array = re.match(r"[\[<](\d+) x (.+)[\]>]$", source)
             if array is None:
-                raise TraceError(
-                    f"an address goes into a structure in a way unknown here: {source}"
-                )
+                raise TraceError(f"an address is stored in a structure in an unknown way: {source}")
             source = array[2]
             strides.append(self._size(source))
         return tuple(strides)

@@ -268,8 +268,8 @@ def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Spl
     named = {read.axis: read.named for read in reads if read.named}
     if any(read.named != named.get(read.axis, "") for read in reads):
         raise SpliceError(
-            f"{texts.where(function, 1)}: the same axis is read in two ways",
-            hint="make it a literal",
+            f"{texts.where(function, 1)}: `program_id` names an axis in two ways",
+            hint="name it by a literal",
         )
     plain = {o: f"{language}.program_id({named.get(axis, axis)})" for axis, o in outputs.items()}
     lines = [*code.lines, *naming, *_kept(plain, request, language)]
@@ -310,7 +310,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             raise SpliceError(
                 f"{texts.where(function, counter.line)}: no statements can be inserted where "
                 f"`{counter.name}` has its value",
-                hint="give the statement before which they would stand a line of its own",
+                hint="put the statement that follows on a line of its own",
             )
         prefix = texts.free_prefix(tree, len(insertions))
         own = texts.free_prefix(tree, len(insertions) + 1)
@@ -420,7 +420,7 @@ def _first_line(
     if not texts.begins_line(tree.body[index], lines):
         at = texts.where(function, tree.body[index].lineno)
         raise SpliceError(
-            f"{at}: the body stands on the line of `def`", hint="give the body lines of its own"
+            f"{at}: the body is on the line of `def`", hint="put it on lines of its own"
         )
     return tree.body[index].lineno
 
@@ -452,7 +452,7 @@ def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
         now = found[number].rstrip("\r\n") if number < len(found) else None
         if now is None or (now != function.indent + line and now.strip() + line.strip()):
             raise NoSwizzleError(
-                f"{texts.where(function, number + 1)}: the file is not as it was when "
+                f"{texts.where(function, number + 1)}: the file has changed since "
                 f"`{function.name}` was recorded",
-                hint="run again on the file as it is now",
+                hint="run again",
             )

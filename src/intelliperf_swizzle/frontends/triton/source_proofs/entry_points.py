@@ -162,7 +162,7 @@ def _record_call(
     try:
         live = describe(Call(function, (), dict(given), grid))
     except (TypeError, UnreadableKernelError) as error:
-        raise UsageError(f"the kernel cannot be called so: {error}") from error
+        raise UsageError(f"the kernel cannot be called with these arguments: {error}") from error
     unknown = sorted(set(given) - set(live.launch.arguments) - set(live.launch.options))
     if unknown:
         raise UsageError(f"the kernel has no argument `{unknown[0]}`")
