@@ -251,6 +251,26 @@ PITCHED = (
 )
 
 
+BATCHES = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def copy(x, y, N, B: tl.constexpr):
+    at = tl.program_id(1) * N + tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at))
+
+x, y = (torch.zeros((32, 4096), device="cuda") for _ in range(2))
+copy[(128, 32)](x, y, 4096, B=32)
+"""
+
+
+def test_as_many_batches_as_a_tile_is_long_change_without_it(recorded: Recorded) -> None:
+    """An extent of a tile is a power of two: with 33 no larger launch could be looked at."""
+    made = TRITON.resize(recorded["batches"][0], lambda count: [count + 1])
+    assert {other.grid for other in made} == {(129, 32, 1), (128, 33, 1)}
+    assert {other.constants["B"] for other in made} == {32}
+
+
 def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
     """Of a square one the next sizes below and above are more than twice its programs."""
     launches = recorded["larger"]
@@ -390,6 +410,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         "kernels": kernels(),
         "larger": LARGER,
         "pitched": PITCHED,
+        "batches": BATCHES,
         "hook": HOOKED.replace("HOOK", "raised"),
         "no_hook": HOOKED.replace("HOOK", "None"),
         "copies": COPIES,

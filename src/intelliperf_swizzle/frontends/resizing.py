@@ -202,7 +202,7 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
         pairs = zip((*old.strides, _elements(old)), (*new.strides, _elements(new)), strict=True)
         numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers
     sized = {name for name, value in launch.constants.items() if value == size}
-    free = sized - set(launch.constexprs) or sized
+    free = sized - set(launch.constexprs) or {n for n in sized if not _is_extent(launch, n)}
     blocks = {factor.block for axis in explained for factor in axis}
     bound = [name for name in launch.constexprs if name not in free]
     kept = {name for name in bound if name in sized or launch.constants.get(name) in blocks}
@@ -275,7 +275,7 @@ def other_values(launch: Launch, name: str) -> list[int]:
     something is divided or which is added in a loop.
     """
     value, text = launch.constants.get(name), launch.source.entry.text
-    extent = bool(re.search(rf"arange\(0, {name}\b", text))
+    extent = _is_extent(launch, name)
     if value is None or ((extent or value == 1) and _is_factor(launch, name)):
         return []
     if extent or launch.arguments[name] is bool(value):
@@ -292,6 +292,11 @@ def is_factor_alone(launch: Launch, name: str) -> bool:
     compared, text = r"([<>!=]=|[<>/%])", launch.source.entry.text
     sized = rf"{compared}\s*{name}\b|\b{name}\s*{compared}|(cdiv|range)\([^)]*\b{name}\b"
     return not re.search(sized, text) and _is_factor(launch, name) and not _is_stride(launch, name)
+
+
+def _is_extent(launch: Launch, name: str) -> bool:
+    """Whether an argument is an extent of a tile."""
+    return bool(re.search(rf"arange\(0, {name}\b", launch.source.entry.text))
 
 
 def _is_factor(launch: Launch, name: str) -> bool:
