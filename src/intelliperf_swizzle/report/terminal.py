@@ -291,8 +291,7 @@ class Lines(Quiet):
         if now - self._last >= 2:
             self._last = now
             told = f"{done} of {total}" if done < total else f"{done} so far"
-            print("  " + ", ".join(filter(None, (told, best, left))),
-                  file=self._stream, flush=True)  # fmt: skip
+            print("  " + ", ".join(filter(None, (told, best, left))), file=self._stream, flush=True)
 
     def note(self, sentence: str) -> None:
         """Prints it."""

@@ -254,7 +254,6 @@ class SizeGuard:
             return True
         self._looked |= dict.fromkeys(x.numbers for x, _ in larger)
         axes = [*range(3)] if _unseen(seen) and "addresses" not in launch.options else []
-        apart: dict[int, tuple[Launch, Trace]] = {}
         for traced in {id(t): t for t in (self._small, first)}.values():
             apart = self._doubled(traced, axes)  # of the small one, which axes are worth a look
             axes = [*apart]
