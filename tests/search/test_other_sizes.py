@@ -88,6 +88,26 @@ w = torch.zeros(5000, dtype=torch.int32, device="cuda")
 turn[(400,)](x, torch.empty_like(x), w, 320, 320, 2, False, 16)
 """
 
+HEADS = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def grouped(q, k, y, L, H, G, B: tl.constexpr, D: tl.constexpr):
+    pid = tl.program_id(0)
+    blocks = tl.cdiv(L, B)
+    head = pid // blocks % H
+    first = pid // (blocks * H) * L
+    rows = pid % blocks * B + tl.arange(0, B)[:, None]
+    at = ((first + rows) * H + head) * D + tl.arange(0, D)[None, :]
+    shared = (first * G + head // (H // G)) * D + tl.arange(0, D)[None, :]
+    tl.store(y + at, tl.load(q + at, mask=rows < L) + tl.load(k + shared), mask=rows < L)
+
+q = torch.zeros((1, 4096, 16, 16), device="cuda")
+grouped[(2048,)](q, torch.empty_like(q), torch.empty_like(q), 4096, 16, 16, 32, 16)
+"""
+"""One batch, and as many groups as heads: a made-up launch of one group has no whole batch."""
+
+
 CHAINED_BY_ANY = "\n    ".join(
     f"if {one}: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
     for one in ("one > 1", "none is not None", "MODE == 'chained'", "A and C")
@@ -117,6 +137,7 @@ LOOP_OF_PLACES = "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)"
 SEARCHED = {
     "table": GATHER,
     "persistent": PERSISTENT,
+    "heads": HEADS,
     "flags": FLAGS,
     "carrying": CARRYING,
     **{
@@ -636,6 +657,17 @@ def test_an_extent_at_which_tiles_meet_is_tested_by_itself(runs: Mapping[str, Ru
     assert run.best.proof is not None
     assert run.best.proof.extent != "the recorded sizes"
     assert "S == 4" in (run.best.proof.condition or "")
+
+
+def test_a_batch_that_nobody_has_made_is_looked_at_in_twice_the_recorded_launch(
+    runs: Mapping[str, RunRecord],
+) -> None:
+    run = runs["heads"]
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert run.best.proof.extent != "the recorded sizes"
+    assert run.independence is not None
+    assert (4096, 1, 1) in run.independence.sizes
 
 
 OVER_THE_END = """
