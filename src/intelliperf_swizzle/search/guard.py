@@ -156,8 +156,7 @@ class SizeGuard:
         itself, of two that bind nothing, and of all of these."""
         first, small = self._subject.traced[0], self._small.launch
         others = [other.traced.launch.arguments for other in self._others]
-        given = first.launch.arguments
-        changed = {name for made in others for name in given if made[name] != given[name]}
+        changed = {n for n, v in first.launch.arguments.items() if any(a[n] != v for a in others)}
         values = {
             name: other_values(small, name)
             for name in sorted(small.arguments.keys() - {*first.trace.immaterial})
@@ -247,12 +246,12 @@ class SizeGuard:
         if not _unseen(traces) or launch.loop or not isinstance(language, Resizer):
             return _unseen(traces)
         made = language.resize(launch, lambda count: [FURTHER * count])
-        made = [x for x in made if x.tiles <= FEWEST_PROGRAMS]
-        larger = [(x, trace) for x, trace in zip(made, self._look(made), strict=True) if trace]
+        made = [new for new in made if new.tiles <= FEWEST_PROGRAMS]
+        larger = [(new, trace) for new, trace in zip(made, self._look(made), strict=True) if trace]
         seen = [*traces, *(trace for _, trace in larger)]
-        if any(find_dependence(trace, x) for x, trace in larger):
+        if any(find_dependence(trace, new) for new, trace in larger):
             return True
-        self._looked |= dict.fromkeys(x.numbers for x, _ in larger)
+        self._looked |= dict.fromkeys(new.numbers for new, _ in larger)
         axes = [*range(3)] if _unseen(seen) and "addresses" not in launch.options else []
         for traced in {id(t): t for t in (self._small, first)}.values():
             apart = self._doubled(traced, axes)  # of the small one, which axes are worth a look

@@ -17,7 +17,6 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.memory import paired
 from intelliperf_swizzle.frontends.triton.walk.running import (
     DeadlockError,
     Live,
@@ -25,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import (
     run_one_by_one,
     run_together,
 )
-from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, TensorArgument, Trace
+from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
 
@@ -111,11 +110,7 @@ def _trace(
         notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
     kernel = live.plan.kernel
-    views = {value: view for value, _, view in paired(kernel, launch)
-             if isinstance(view, TensorArgument)}  # fmt: skip
-    meeting = {value: [other for other in views if views[other].meets(view)]
-               for value, view in views.items()}  # fmt: skip
-    accessed = flow.accessed_by(kernel, meeting)
+    accessed = live.accessed(launch)
     atomics = (op for op in kernel.every() if accessed.hands_over and "tt.atomic" in op.name)
     places: dict[Op | tuple[Op, int], str] = {
         op: kernel.line(op) for op in (*flow.conflicting(kernel), *atomics)

@@ -34,7 +34,7 @@ from intelliperf_swizzle.frontends.triton.walk.memory import (
 )
 from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
-from intelliperf_swizzle.records import Access, Grid, Int64Array, Launch
+from intelliperf_swizzle.records import Access, Grid, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Observer
 
 MOST_PROGRAMS = 16384
@@ -85,6 +85,14 @@ class Live:
         places = self.memory.place(np.array(at, np.int64))
         numbers = self.memory.numbers
         return {*numbers} if names is None else {numbers[place] for place in places if place >= 0}
+
+    def accessed(self, launch: Launch) -> flow.Accessed:
+        """What the kernel accesses; arguments that lie in part of the same memory are one."""
+        views = {value: view for value, _, view in paired(self.plan.kernel, launch)
+                 if isinstance(view, TensorArgument)}  # fmt: skip
+        meeting = {value: [other for other in views if views[other].meets(view)]
+                   for value, view in views.items()}  # fmt: skip
+        return flow.accessed_by(self.plan.kernel, meeting)
 
     def immaterial(self, launch: Launch, control: int) -> tuple[str, ...]:
         """The arguments that decided nothing; `control` as of `Noticed`."""
