@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Who shares what with whom, computed from a trace: tensors, neighbours, waves, reuse."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
