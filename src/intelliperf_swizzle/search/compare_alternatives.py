@@ -317,7 +317,7 @@ def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[A
 def _no_alternative(subject: Subject, before: records.Measurement) -> str:
     """Why nothing helps."""
     if subject.baseline.only_compulsory:
-        return "nearly all misses are compulsory: every line is fetched once"
+        return "nearly all misses are compulsory, as every line is fetched once"
     if subject.baseline.bound_by_arithmetic:
         return "the kernel is bound by arithmetic"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_HEADROOM:
