@@ -125,12 +125,7 @@ def dependences_of(request: tuple[str, Sequence[Launch]], folder: Path) -> Itera
     return find_each(request[1], lambda launch: trace_here(launch, folder))
 
 
-def start(
-    command: Sequence[str],
-    folder: Path,
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str],
-) -> Child:
+def start(command: Sequence[str], folder: Path, cwd: Path, environment: Mapping[str, str]) -> Child:
     """Starts an application, whose output goes to `LOG` in the folder; raises as `Child`."""
     with (folder / LOG).open("wb") as log:
         return Child(command, cwd=cwd, environment=environment, output=log)

@@ -51,12 +51,7 @@ _QUIET = (
 
 
 def splice(
-    launches: Sequence[Launch],
-    swizzle: Swizzle,
-    target: Target,
-    *,
-    name: str,
-    roots: Sequence[Path],
+    launches: Sequence[Launch], swizzle: Swizzle, target: Target, name: str, roots: Sequence[Path]
 ) -> edits.Edit:
     """Puts a swizzle into the source of a kernel; as of `frontends.ports.KernelLanguage.edit`.
 

@@ -73,10 +73,7 @@ def fresh_folder(parent: Path) -> Path:
 
 
 def try_out(
-    start: Callable[[Known], Begun],
-    counts: Sequence[int],
-    candidates: Collection[int],
-    limits: Limits,
+    start: Callable[[Known], Begun], counts: list[int], candidates: Collection[int], limits: Limits
 ) -> dict[int, Trial]:
     """What comes of each candidate at each task, in as many processes as it takes.
 

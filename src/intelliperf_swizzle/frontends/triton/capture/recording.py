@@ -251,12 +251,7 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
 
 
 def start(
-    command: Sequence[str],
-    folder: Path,
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str],
-    *,
-    on_gpu: bool,
+    command: Sequence[str], folder: Path, cwd: Path, environment: Mapping[str, str], *, on_gpu: bool
 ) -> Child:
     """Starts the command; its settings are in the folder, its output goes to `app.log` there.
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triton.backends.compiler import GPUTarget
 
@@ -22,9 +22,7 @@ class StandInDriver:
     Compiling needs its target alone; the rest is for what an application times.
     """
 
-    def __init__(
-        self, backend: str = "hip", arch: str | int = "gfx942", warp_size: int = 64
-    ) -> None:
+    def __init__(self, backend: str = "hip", arch: str | int = "gfx942", warp_size: int = 64):
         self._target = GPUTarget(backend, arch, warp_size)
         self.utils = self
 
@@ -37,16 +35,9 @@ class StandInDriver:
         """The target that kernels would be compiled for."""
         return self._target
 
-    def get_current_device(self) -> int:
-        """The only device."""
-        return 0
-
-    def set_current_device(self, device: int) -> None:
-        """There is only one."""
-
-    def get_current_stream(self, device: int | None = None) -> int:
-        """The only stream."""
-        return 0
+    get_current_device = get_current_stream = lambda self, *_: 0
+    set_current_device = clear_cache = lambda self, *_: None
+    """There is one device with one stream, and no cache to clear."""
 
     def get_empty_cache_for_benchmark(self) -> torch.Tensor:
         """A buffer whose clearing flushes the cache; there is none to flush."""
@@ -54,19 +45,13 @@ class StandInDriver:
 
         return torch.empty(1, dtype=torch.int8)
 
-    def clear_cache(self, cache: object) -> None:
-        """There is no cache to clear."""
-
     def get_benchmarker(self) -> Callable[..., float | list[float]]:
         """A benchmark that runs nothing, so that an autotuner takes its first configuration."""
         return lambda fn, **options: bench_once(lambda: None, **options)
 
 
 def bench_once(
-    fn: Callable[[], object],
-    *_: object,
-    quantiles: Sequence[float] | None = None,
-    **options: object,
+    fn: Callable[[], object], *_: object, quantiles: Sequence[float] | None = None, **options: Any
 ) -> float | list[float]:
     """`do_bench` that calls its function once and reports a constant."""
     fn()

@@ -98,9 +98,7 @@ class Plan:
         counts: int64[3] of each basic block; see `arithmetic_of`.
     """
 
-    def __init__(
-        self, kernel: Kernel, executed: Slice, tiles: tuple[Op, str] | None = None
-    ) -> None:
+    def __init__(self, kernel: Kernel, executed: Slice, tiles: tuple[Op, str] | None = None):
         self.kernel, self.executed, self.tiles = kernel, executed, tiles
         self.folds = {op: sides for op, sides in folds(kernel).items() if sides}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
