@@ -5,13 +5,13 @@
 To know it again costs some microseconds.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture import sources
@@ -25,9 +25,6 @@ from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass

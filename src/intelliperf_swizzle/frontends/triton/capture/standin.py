@@ -18,7 +18,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _device as torch_device
 
-from intelliperf_swizzle.frontends.triton import capture
+from intelliperf_swizzle.frontends.triton.capture import (
+    random_memory,
+    standin_cuda,
+    standin_operators,
+    unknown,
+)
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
 
 _Constructor: TypeAlias = Callable[..., torch.Tensor]
@@ -43,11 +48,11 @@ def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str, str], None]) ->
     _patch_tensor()
     _patch_constructors()
     _patch_devices()
-    capture.standin_cuda.install(gpu)
+    standin_cuda.install(gpu)
     _patch_compile(on_skip)
     _patch_products(None if multiply else on_skip)
-    capture.random_memory.patch_random()
-    capture.standin_operators.install()
+    random_memory.patch_random()
+    standin_operators.install()
 
 
 # --- where a tensor is --------------------------------------------------------------------------
@@ -152,9 +157,7 @@ def _patch_constructors() -> None:
         setattr(owner, name, _cleared(getattr(owner, name)))
     zeros = torch.zeros
     torch.zeros = lambda *arguments, **options: (  # whose pages take no memory until written
-        zeros
-        if "out" in options or "zeros" in capture.standin_operators.overridden
-        else torch.empty
+        zeros if "out" in options or "zeros" in standin_operators.overridden else torch.empty
     )(*arguments, **options)
     from_numpy = torch.from_numpy
     torch.from_numpy = lambda array: _on_host(from_numpy(array))
@@ -176,7 +179,7 @@ def _placed(construct: _Constructor, *, like: bool = False) -> _Constructor:
             options["device"] = _real(device)
         first: Any = (arguments[0] if arguments else options["input"]) if like else None
         on_gpu = is_cuda(device or (first.device if like else _default_device()))
-        with capture.standin_operators.making(on_gpu=on_gpu):
+        with standin_operators.making(on_gpu=on_gpu):
             made = construct(*arguments, **options)
         return made if on_gpu else _on_host(made)
 
@@ -189,9 +192,9 @@ def _cleared(construct: _Constructor) -> _Constructor:
     @functools.wraps(construct)
     def make(*arguments: object, **options: object) -> torch.Tensor:
         made = construct(*arguments, **options)
-        with torch.no_grad(), capture.standin_operators.making(on_gpu=False):
+        with torch.no_grad(), standin_operators.making(on_gpu=False):
             # large memory comes from the system, as zeros
-            return made.zero_() if made.nbytes <= capture.random_memory.LARGE_BYTES else made
+            return made.zero_() if made.nbytes <= random_memory.LARGE_BYTES else made
 
     return make
 
@@ -209,7 +212,7 @@ def _patch_devices() -> None:
 
     context.__init__ = __init__
     torch.get_default_device = _default_device
-    torch.Generator = capture.standin_cuda.Generator
+    torch.Generator = standin_cuda.Generator
 
     autocast = torch.autocast.__init__
     torch.autocast.__init__ = lambda self, device_type, *arguments, **options: autocast(
@@ -290,7 +293,7 @@ def _patch_products(on_skip: Callable[[str, str], None] | None) -> None:
 
 def _not_computed(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     made = torch.zeros(shape, dtype=dtype, device=CUDA)
-    capture.unknown.mark_tensor(made)
+    unknown.mark_tensor(made)
     return made
 
 

@@ -2,15 +2,10 @@
 # SPDX-License-Identifier: MIT
 """A stand-in for Triton's GPU driver, so that what asks for a device gets answers without one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triton.backends.compiler import GPUTarget
-
-if TYPE_CHECKING:
-    import torch
 
 STAND_IN_TIME_MS = 1.0
 """What every benchmark reports: nothing that is executed here has a GPU's duration."""
@@ -39,7 +34,7 @@ class StandInDriver:
     set_current_device = clear_cache = lambda self, *_: None
     """There is one device with one stream, and no cache to clear."""
 
-    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
+    def get_empty_cache_for_benchmark(self) -> Any:
         """A buffer whose clearing flushes the cache; there is none to flush."""
         import torch
 
