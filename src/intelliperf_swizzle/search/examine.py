@@ -48,8 +48,7 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         where = f" on {on_gpu.product}" if on_gpu else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
         ahead(partial(load_model, setup.target))
-        recorded = setup.language.record(setup.record_request(folder / "capture"))
-        yield recorded
+        yield setup.language.record(setup.record_request(folder / "capture"))
 
 
 def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subject:

@@ -168,8 +168,7 @@ def _same_work(seen: Observation) -> list[tuple[int, int]]:
     working = np.flatnonzero(seen.writes)
     _, group, counts = np.unique(seen.work[working], return_inverse=True, return_counts=True)
     for first in np.flatnonzero(counts[group] > 1)[:1]:
-        second = np.flatnonzero(group == group[first])[1]
-        return [(int(working[first]), int(working[second]))]
+        return [(int(working[first]), int(working[np.flatnonzero(group == group[first])[1]]))]
     return []
 
 
