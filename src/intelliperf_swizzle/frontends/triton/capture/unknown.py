@@ -6,9 +6,8 @@ A launch that was not executed, or a product of torch that was not computed, lea
 it was. What torch makes of such memory is not known either; contents of it are not recorded.
 """
 
-from __future__ import annotations
-
 import threading
+import weakref
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
