@@ -8,7 +8,6 @@ it was. What torch makes of such memory is not known either; contents of it are 
 
 import threading
 import weakref
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -114,15 +113,15 @@ def watch_torch() -> None:
         mode.__enter__()
         start = threading.Thread.start
 
-        def started(thread: threading.Thread) -> None:
-            run = thread.run
+        def started(self: threading.Thread) -> None:
+            run = self.run
 
             def watched() -> None:
                 with _Watch():
                     run()
 
-            thread.run = watched  # type: ignore[method-assign]
-            start(thread)
+            self.run = watched  # type: ignore[method-assign]
+            start(self)
 
         threading.Thread.start = started  # type: ignore[method-assign]
 
