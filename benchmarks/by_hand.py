@@ -87,7 +87,7 @@ def _by_hand(row: Mapping[str, Any]) -> list[str]:
     """The remap, the best of the groups, and the best of both together."""
     rates: Mapping[str, float] = row["by_hand"]
     kinds = (
-        [rate for name, rate in rates.items() if name == "remap_xcd of AITER"],
+        [rate for name, rate in rates.items() if name.endswith(("remap_xcd", "AITER"))],
         [rate for name, rate in rates.items() if name.startswith("GROUP_M")],
         [rate for name, rate in rates.items() if name.startswith("remap_xcd, then")],
     )

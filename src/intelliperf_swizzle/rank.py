@@ -8,8 +8,6 @@ the order with the highest L2 hit rate (79 %) is slower than row-major (55 %). W
 better it comes first, see `order` and `docs/decisions/0004-time-first.md`.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -54,7 +54,7 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
 @pytest.mark.parametrize("name", ["by_eight", "tiles_by_eight"])
 def test_the_condition_is_named(shown: dict[str, str], name: str) -> None:
     assert shown[name].startswith("Permutation.")
-    assert "other sizes: a permutation only where num_pids % 8 == 0 (" in shown[name]
+    assert "other sizes: a permutation only if num_pids % 8 == 0 (" in shown[name]
 
 
 def test_a_grid_on_which_it_fails_is_named_with_the_reason(shown: dict[str, str]) -> None:

@@ -82,7 +82,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
-        raise UsageError(message, hint=f"{self.prog} --help")
+        unknown = message.rpartition("unrecognized arguments: ")[2].partition(" ")[0]
+        near = did_you_mean(unknown, self._option_string_actions)
+        raise UsageError(message, hint=f"{near}{self.prog} --help")
 
 
 def run(verb: str, arguments: Sequence[str]) -> int:

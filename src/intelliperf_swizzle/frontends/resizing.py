@@ -6,8 +6,6 @@ The grid is explained by sizes and blocks among the arguments (`cdiv(M, BLOCK_M)
 BLOCK_N)`). Then one size is changed, and with it the grid, the tensors, and their strides.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -6,8 +6,6 @@ AMD GPUs are read from the tables of the kernel driver, NVIDIA GPUs from `nvidia
 driver's tables where that does not answer. Neither starts a GPU.
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import os

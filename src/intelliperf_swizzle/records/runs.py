@@ -445,7 +445,7 @@ class Established:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What was not established, in words."""
+        """What was not established, each as a noun phrase."""
         bytes_, permutation = self.same_bytes, self.permutation
         known = self.independence or Independence(0, False)
         contents, apart = known.contents, ", or ".join(map(" and ".join, known.apart))
@@ -455,7 +455,7 @@ class Established:
             f"independence with other contents of {' and '.join(contents)}": not contents,
             f"independence if {apart} overlap differently in memory": not apart,
             "equal work of all tiles": self.equal_work is not None,
-            "the bytes of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
+            "the outputs of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
             "measured time": self.change is not None and self.change.source == "measured",
             "measured hit rates": self.change is not None and self.change.rates == "measured",
         }

@@ -6,8 +6,6 @@ Without a GPU hit rates are modelled, or read by a profiler that runs the applic
 are compared on the CPU. With one the model predicts, the hardware validates, times and decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -93,7 +91,7 @@ class OnModel:
         if not edited:
             return []
         setting = self._setting
-        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
+        setting.progress.phase(f"evaluating the finalists ({self.baseline.profiler})")
         by_number = {e.attempt.number: e for e in edited}
         waiting = rank.by_screen([e.attempt for e in edited if e.attempt.measurement is None])
         known = [e for e in edited if e.attempt.measurement is not None]
@@ -264,7 +262,7 @@ class OnGpu:
         numbers = {**dict.fromkeys(attempt.number for attempt in chosen), **dict.fromkeys(always)}
         if hurried or len(numbers) <= most:
             return [by_number[number] for number in [*numbers][:most]]
-        self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
+        self._setting.progress.phase("predicting the finalists (model)")
         predicted = self._predict([s for s in screened if s.attempt.number in numbers])
         by_number.update((s.attempt.number, s) for s in predicted)
         attempts = [s.attempt for s in by_number.values()]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The kernels of an application, recorded and looked at: as many as there is time for."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

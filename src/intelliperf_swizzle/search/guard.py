@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The best swizzle at other sizes than the recorded one, and a guard where it loses or is none."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What a run is about: a kernel with its launches, what they touch, and what could be gained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations

@@ -121,6 +121,9 @@ class _Memory:
         self.tensors = list(tensors_in(values))
         spans = [addresses.span_of(tensor) for tensor in self.tensors]
         joined = addresses.merged(spans)
+        foreign = [span for span in spans if span.storage and not span.storage.resizable()]
+        if len(foreign) > 1 and addresses.mapped_twice(addresses.merged(foreign)):
+            raise sources.UnreadableKernelError("two of its tensors show the same bytes of a file")
         self._live: list[addresses.Span] = []
         self.spans: list[addresses.Span] = []
         for span in spans:

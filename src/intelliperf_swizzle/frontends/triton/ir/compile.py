@@ -5,8 +5,6 @@
 For child processes only: Triton is imported without `TRITON_INTERPRET`.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import tempfile

@@ -5,8 +5,6 @@
 So also what decides where it reads and writes: addresses, masks, branches, loop bounds.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A recorded kernel as live Python: each function in a file, where Triton reads its text."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib

@@ -6,8 +6,6 @@ Accesses tell: which programs do the same work, and which elements are stored by
 and which by none. The first rule that holds gives the verdict.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

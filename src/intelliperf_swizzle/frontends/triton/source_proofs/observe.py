@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A launch executed without its arithmetic, while it is noted who accesses what."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Traces a launch by executing its kernel's IR, in the child process of `trace`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain

@@ -5,8 +5,6 @@
 Integer sums and conjunctions are kept apart; all else is computed on aligned arrays, lane by lane.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 

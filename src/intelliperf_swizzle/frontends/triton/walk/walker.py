@@ -7,8 +7,6 @@ Operations that are not in the slice are passed over; where a value that is not 
 address, a mask, a branch or a loop bound, execution ends.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 
