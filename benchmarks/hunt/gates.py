@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -160,7 +161,7 @@ def _judge(
             outcome = run.optimize(setup, [proposer], Path(records))
             outcome.lock.release()
             if known := outcome.run.independence:
-                named = (*known.contents, *known.apart)
+                named = (*known.contents, *chain(*known.apart))
                 proposer.verdicts = [
                     replace(verdict, contents=named) for verdict in proposer.verdicts
                 ]

@@ -165,5 +165,4 @@ def optimize(
     if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     record = {field.name: getattr(outcome.run, field.name) for field in fields(RunRecord)}
-    others = tuple(other.run for other in outcome.others)
-    return Run(**record, edit=outcome.combined, others=others)
+    return Run(**record, edit=outcome.combined, others=tuple(other.run for other in outcome.others))

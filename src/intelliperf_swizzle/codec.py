@@ -9,8 +9,6 @@ that JSON cannot say is an object with the key `$`: a dataclass by its name, a t
 whose keys are not strings, a float that is not finite.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

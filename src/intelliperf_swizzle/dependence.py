@@ -5,8 +5,6 @@
 Also which memory of a launch its programs read, write or update.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

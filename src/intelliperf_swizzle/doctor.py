@@ -7,8 +7,6 @@ imported and no GPU is started, and every tool has a time limit: a machine on wh
 is the one that needs a diagnosis.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

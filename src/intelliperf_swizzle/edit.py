@@ -3,8 +3,6 @@
 """A change of a user's file: made on lines, shown as a diff, written atomically, or carried by a
 copy of the project, so that the project itself stays as it is."""
 
-from __future__ import annotations
-
 import difflib
 import io
 import itertools

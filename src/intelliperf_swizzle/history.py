@@ -8,8 +8,6 @@ written with one system call, so a killed run loses at most the line it was writ
 lock on its file, and a file that is no history is never written to.
 """
 
-from __future__ import annotations
-
 import fcntl
 import io
 from collections.abc import Mapping

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Is it a permutation: a swizzle on a grid, or the remap that a kernel of an application has."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,6 @@ Readers of one value raise `argparse.ArgumentTypeError` with fact and value, so 
 types of options; whoever reads an environment variable adds its name.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -77,7 +77,8 @@ elif any(launch["kernel"] == options["--kernel-name"] for launch in BEHAVIOUR["l
     write(table())
 else:
     lines += ["==WARNING== No kernels were profiled.", "Available Kernels:"]
-    lines += [f"{number}. {launch['kernel']}" for number, launch in enumerate(BEHAVIOUR["launches"], 1)]
+    names = [launch["kernel"] for launch in BEHAVIOUR["launches"]]
+    lines += [f"{number}. {name}" for number, name in enumerate(names, 1)]
     log.write_text("\\n".join(lines) + "\\n")
 sys.exit(BEHAVIOUR.get("exit_code", ran.returncode))
 """

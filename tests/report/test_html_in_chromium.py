@@ -33,7 +33,7 @@ addEventListener("load", () => {
   const widest = document.scrollingElement.scrollWidth;
   const seen = {
     overflow: widest > innerWidth,
-    images: Array.from(document.querySelectorAll("image")).map((element) => element.href.baseVal.length),
+    images: Array.from(document.querySelectorAll("image")).map((image) => image.href.baseVal.length),
     drawn: Array.from(document.querySelectorAll("figure svg")).every((figure) =>
       figure.getBoundingClientRect().height > 20),
     dark: getComputedStyle(document.querySelector(".swizzle-report")).backgroundColor,
@@ -44,7 +44,7 @@ addEventListener("load", () => {
   const numbers = document.querySelectorAll("#before-after tbody")[0];
   seen.numbers = numbers && Array.from(numbers.rows).map((row) => [
     row.cells[0].textContent,
-    ...Array.from(row.querySelectorAll("data")).map((one) => [one.value, one.textContent]),
+    ...Array.from(row.querySelectorAll("data")).map((cell) => [cell.value, cell.textContent]),
   ]);
   document.body.dataset.seen = JSON.stringify(seen);
 });

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The verb that proves, as a function of its arguments that returns the exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from intelliperf_swizzle import cli

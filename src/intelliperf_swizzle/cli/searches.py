@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The verbs that run an application: find a swizzle, `score` one, `explain` a kernel."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

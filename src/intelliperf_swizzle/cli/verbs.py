@@ -5,8 +5,6 @@
 What is heavy is imported when its verb is run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@
 application in a copy of the project, with a time limit.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence

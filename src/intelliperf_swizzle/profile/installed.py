@@ -6,8 +6,6 @@ measures: the one that is asked for, or the best that works here.
 Nothing here runs a GPU: a tool is only asked for its version, with a time limit.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence

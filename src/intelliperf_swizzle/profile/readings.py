@@ -8,8 +8,6 @@ several machine codes answer to one recorded launch, the one is taken that has t
 and registers of the launch as it compiles; where that does not decide, nothing is measured.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -6,8 +6,6 @@ The patterns are tried at all their parameters. Then the best orders of the mixe
 (`nest`) are bettered step by step: a few parents, random neighbours of each, the best survive.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Generator, Iterator, Mapping, Sequence

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Why a run's kernel misses, before and after, and why its swizzle helps."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From a run to what it has established, and that in sentences: there are no others."""
 
-from __future__ import annotations
-
 import math
 
 from intelliperf_swizzle import records

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What a run has to say, in sentences; every face uses the same ones."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence

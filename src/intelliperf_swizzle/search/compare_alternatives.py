@@ -6,8 +6,6 @@ All are compared by the model on the kernel's largest launch. What is not the sw
 changes what the application passes to the kernel, not the kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

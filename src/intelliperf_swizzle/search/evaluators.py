@@ -6,8 +6,6 @@ Without a GPU hit rates are modelled, or read by a profiler that runs the applic
 are compared on the CPU. With one the model predicts, the hardware validates, times and decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

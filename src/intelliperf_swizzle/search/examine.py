@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The kernels of an application, recorded and looked at: as many as there is time for."""
 
-from __future__ import annotations
-
 import math
 import re
 import time
@@ -48,8 +46,7 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         where = f" on {on_gpu.product}" if on_gpu else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
         ahead(partial(load_model, setup.target))
-        recorded = setup.language.record(setup.record_request(folder / "capture"))
-        yield recorded
+        yield setup.language.record(setup.record_request(folder / "capture"))
 
 
 def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subject:

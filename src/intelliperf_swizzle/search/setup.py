@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From options to what a run works with: GPU, profiler, formula, language, commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -6,8 +6,6 @@ The program is built by the vendor's compiler and started with `runtime/trial_sh
 which loads the device code of edited builds beside the original's at the recorded launches.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -15,8 +15,6 @@ Macros, templates, lambdas and `hipBlockIdx_x` follow by themselves. A helper th
 gets the same lines, if no other kernel can use it. Which functions read it says the bitcode.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

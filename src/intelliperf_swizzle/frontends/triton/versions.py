@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Which Triton is here, under whichever name it was installed, and whether it was tested."""
 
-from __future__ import annotations
-
 import re
 from importlib import metadata, util
 

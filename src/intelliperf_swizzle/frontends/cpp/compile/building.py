@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The user's project, copied and built so that its executable keeps device bitcode."""
 
-from __future__ import annotations
-
 import re
 import struct
 import time

@@ -7,8 +7,6 @@ accesses what; what threads access at one place is one access of their workgroup
 interpreter has it. Nothing is written but shared memory and scratch.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import re

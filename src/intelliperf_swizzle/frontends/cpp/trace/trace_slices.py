@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Traces launches in this process: their slices, interpreted or executed for all workgroups."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator, Sequence

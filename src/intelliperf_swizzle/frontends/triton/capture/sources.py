@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From a live jit function to text: the kernel, the functions it reaches, the globals they read."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import functools

@@ -8,8 +8,6 @@ for. Whether inputs changed is told by a sum over all words of a bijective mix o
 any write that changes a byte changes it, up to a chance of 2⁻⁶⁴.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias

@@ -13,8 +13,6 @@ The tiles may come in another order if the body follows from the program's own n
 alone, and nothing is carried from one tile to the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial

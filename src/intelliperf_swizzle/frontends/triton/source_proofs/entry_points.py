@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From an application, or from calls of a jit function, to launches whose remap is proved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ Accesses tell: which programs do the same work, and which elements are stored by
 and which by none. The first rule that holds gives the verdict.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,8 +166,7 @@ def _same_work(seen: Observation) -> list[tuple[int, int]]:
     working = np.flatnonzero(seen.writes)
     _, group, counts = np.unique(seen.work[working], return_inverse=True, return_counts=True)
     for first in np.flatnonzero(counts[group] > 1)[:1]:
-        second = np.flatnonzero(group == group[first])[1]
-        return [(int(working[first]), int(working[second]))]
+        return [(int(working[first]), int(working[np.flatnonzero(group == group[first])[1]]))]
     return []
 
 

@@ -6,8 +6,6 @@
 the IR says that they are these values; which program takes which number is computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -7,8 +7,6 @@ which prints stand that have them as operands tells, also one that specialises n
 no count fits by chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -7,8 +7,6 @@ where the original reads the number of its program, or of its tile, the edited o
 integer, and what that is in every program of the launch is compared with the proved mapping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

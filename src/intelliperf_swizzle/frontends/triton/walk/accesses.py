@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Loads, stores and atomics of many programs at once; programs that wait for each other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from collections import deque
@@ -86,14 +87,6 @@ class Live:
         numbers = self.memory.numbers
         return {*numbers} if names is None else {numbers[place] for place in places if place >= 0}
 
-    def accessed(self, launch: Launch) -> flow.Accessed:
-        """What the kernel accesses; arguments that lie in part of the same memory are one."""
-        views = {value: view for value, _, view in paired(self.plan.kernel, launch)
-                 if isinstance(view, TensorArgument)}  # fmt: skip
-        meeting = {value: [other for other in views if views[other].meets(view)]
-                   for value, view in views.items()}  # fmt: skip
-        return flow.accessed_by(self.plan.kernel, meeting)
-
     def immaterial(self, launch: Launch, control: int) -> tuple[str, ...]:
         """The arguments that decided nothing; `control` as of `Noticed`."""
         numbers = enumerate(self.memory.numbers)
@@ -139,7 +132,11 @@ def make_live(
     tiles = _find_tiles(kernel, launch)
     numbers = (tiles[1],) if tiles else ()
     slice_ = flow.everything(kernel) if whole else flow.address_slice(kernel, [*wanted, *numbers])
-    return Live.of(Plan(kernel, slice_, tiles), launch, fill)
+    given = [(value, own) for value, _, own in paired(kernel, launch)]
+    views = [(value, own) for value, own in given if isinstance(own, TensorArgument)]
+    pairs = itertools.permutations(views, 2)
+    meeting = frozenset((one, other) for (one, a), (other, b) in pairs if a.meets(b))
+    return Live.of(Plan(kernel, slice_, tiles, meeting), launch, fill)
 
 
 def _find_tiles(kernel: Kernel, launch: Launch) -> tuple[Op, str] | None:
