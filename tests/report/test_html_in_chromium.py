@@ -33,7 +33,7 @@ addEventListener("load", () => {
   const widest = document.scrollingElement.scrollWidth;
   const seen = {
     overflow: widest > innerWidth,
-    images: Array.from(document.querySelectorAll("image")).map((image) => image.href.baseVal.length),
+    images: Array.from(document.querySelectorAll("image")).map((i) => i.href.baseVal.length),
     drawn: Array.from(document.querySelectorAll("figure svg")).every((figure) =>
       figure.getBoundingClientRect().height > 20),
     dark: getComputedStyle(document.querySelector(".swizzle-report")).backgroundColor,
