@@ -843,7 +843,7 @@ print(view.base_tensor.sum())
     assert isinstance(tensor, TensorArgument)
     assert (tensor.offset_bytes, launch.storages[tensor.storage].bytes) == (128, 256)
     (caution,) = run.cautions
-    assert "a Foreign shows memory of no known tensor" in caution
+    assert "a Foreign refers to memory of no known tensor" in caution
 
 
 def test_an_argument_that_a_kernel_assigns_to_another_name_is_still_known(tmp_path: Path) -> None:
