@@ -699,7 +699,7 @@ class _Writer:
         if not self.decider_name:
             return ({"OTHER": "1"}, *tuned)
         beside: list[Mapping[str, str]] = [{}, {"OTHER": "1"}, *tuned]
-        return ({"OTHER": "1"}, *tuned, *({TURNED: "1", **one} for one in beside))
+        return ({"OTHER": "1"}, *tuned, *({TURNED: "1", **settings} for settings in beside))
 
     def _traits(self) -> tuple[str, ...]:
         named = {
@@ -765,7 +765,9 @@ class _Writer:
     def _kernel(self) -> str:
         compiled_in = ["BM", "BN", *self._constants(), *filter(str.isupper, self.decider.given)]
         every = dict.fromkeys([*self._parameters(), *compiled_in])
-        signature = ", ".join(f"{one}: tl.constexpr" * (one in compiled_in) or one for one in every)
+        signature = ", ".join(
+            f"{name}: tl.constexpr" * (name in compiled_in) or name for name in every
+        )
         lines = [f"def kernel({signature}):", *(f"    {line}" for line in self._body())]
         tuned = ['@triton.autotune(CONFIGS, key=["M"])'] if self.tuned else []
         tuned += filter(None, [self.decider.decorator])

@@ -153,10 +153,10 @@ def test_what_decides_is_other_in_another_run(truth: Truth, by: str, tmp_path: P
     )
     write(app, tmp_path / "app")
     seen, *others = [
-        truth.outcomes(tmp_path / "app", ORDERS, variant=one) for one in ({}, *app.variants)
+        truth.outcomes(tmp_path / "app", ORDERS, variant=variant) for variant in ({}, *app.variants)
     ]
     assert len({*map(len, (*seen, *others[0]))}) == 1
-    differing = [len({*one}) > 1 for one in (seen, *others)]
+    differing = [len({*other}) > 1 for other in (seen, *others)]
     assert any(differing)
     assert not all(differing)
 

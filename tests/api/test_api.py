@@ -102,7 +102,7 @@ def test_kernel_with_its_own_remap() -> None:
 
 def shown_in(caught: pytest.ExceptionInfo[AssertionError]) -> set[str]:
     """The files of the frames that pytest shows of a failure."""
-    return {str(one.path) for one in caught.traceback if not one.ishidden(caught)}
+    return {str(frame.path) for frame in caught.traceback if not frame.ishidden(caught)}
 
 
 def test_optimize_returns_what_the_result_file_says(tmp_path: Path) -> None:

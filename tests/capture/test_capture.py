@@ -496,7 +496,7 @@ thread.start(), thread.join()
         compute_budget_seconds=0,
     )
     assert run.exit_code == 0, run.last_lines
-    known = {one.arguments["n"]: one.storages[0].contents for one in run.launches[1:]}
+    known = {launch.arguments["n"]: launch.storages[0].contents for launch in run.launches[1:]}
     assert {n for n, contents in known.items() if contents is None} == {64, 61, 60}
 
 

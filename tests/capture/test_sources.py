@@ -151,7 +151,7 @@ def test_a_static_method_is_read_with_its_decorators() -> None:
 
 def test_methods_of_aggregates_are_functions_that_may_read_the_program_id(tmp_path) -> None:
     source, _ = read_source(planned)
-    reads = {key: len(find_reads(one)) for key, one in source.functions.items()}
+    reads = {key: len(find_reads(function)) for key, function in source.functions.items()}
     assert {key for key, count in reads.items() if count} == {"aggregates.Plan.first"}
     functions = live_functions(source, tmp_path)
     plan = functions[source.kernel].fn.__globals__["Plan"]

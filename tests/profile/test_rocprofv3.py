@@ -130,8 +130,11 @@ def test_all_variants_of_a_replay_are_counted_in_one_session(bench, rocprofv3, l
         return Replay([sys.executable, "-c", "pass"], dict(os.environ), folder, told.append)
 
     read = rocprofv3(*rows, at_once=4).begin([*map(launched, shares)], replay)(edits)
-    assert [one.l2_hit_rate for one in read] == [(600 + 120) / 2000, (300 + 900) / 2000]
-    assert [one.l2_before for one in read] == ["cold", "cold"]
+    assert [measurement.l2_hit_rate for measurement in read] == [
+        (600 + 120) / 2000,
+        (300 + 900) / 2000,
+    ]
+    assert [measurement.l2_before for measurement in read] == ["cold", "cold"]
     assert told == [edits, edits], "what does not fit is asked for no second time"
     assert all("app.py" not in call for call in bench.calls)
     with pytest.raises(ProfileError):
