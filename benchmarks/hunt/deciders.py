@@ -175,9 +175,13 @@ VIEWS: Mapping[str, Decider] = {
             ("for k in tl.static_range(COUNT):", "    tl.store(word + tile * 4 + k, tile + k)"),
         ),
     ),
+    "constexpr set by a computed name": Decider(
+        condition="FORKED", header="FORKED = tl.constexpr(False)",
+        main='setattr(kernels, "".join(("FOR", "KED")), kernels.tl.constexpr(ON))',
+    ),
     "item of a tuple": _place("tile * PAIR[0] + PAIR[1]", {"PAIR": "(0, 1) if ON else (4, 1)"}),
 }  # fmt: skip
-"""The same of tensors as views: where they lie, and how far apart their rows are."""
+"""The same, most of it of tensors as views: where they lie, and how far apart their rows are."""
 
 ACTIONS: Mapping[str, tuple[str, Sequence[str]]] = {
     "last store at a place": ("order", ("tl.store(word + slot, tile + 1)",)),

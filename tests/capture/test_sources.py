@@ -321,6 +321,27 @@ def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> N
         ("vars(module).update(NAME=3)", False),
         ("module.__dict__['NAME'] = 3", False),
         ("mock.patch('module.NAME', 3)", False),
+        ("setattr(module, late, 3)", False),
+        ("mock.setattr(module, late, 3)", False),
+        ("object.__setattr__(module, late, 3)", False),
+        ("globals()[late] = 3", False),
+        ("module.__dict__[late] = 3", False),
+        ("module.__dict__ |= {late: 3}", False),
+        ("vars(module).update(late)", False),
+        ("vars(module).update(**late)", False),
+        ("vars(module).update({late: 3})", False),
+        ("held = vars(module)\n    held[late] = 3", False),
+        ("held = vars(module)\n    held['NAME'] = 3", False),
+        ("exec(late)", False),
+        ("exec('NAME = 3', vars(module))", False),
+        ("exec(late, {})", True),
+        ("setattr(self, late, 3)", True),
+        ("super().__setattr__(late, 3)", True),
+        ("self.__dict__[late] = vars(self)[late] = 3", True),
+        ("print(vars(late)[late], globals())", True),
+        ("setattr(module, 'OTHER', late)", True),
+        ("vars(module).update({'OTHER': 3}, MORE=3)", True),
+        ("late = {}\n    late[module] = 3\n    late.update(self)", True),
         ("self.NAME = 3", True),
         ("print(module.NAME == 3, 'NAME')", True),
         ("pass  # module.NAME = 3", True),
@@ -331,7 +352,7 @@ def test_what_another_module_sets_is_not_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setter: str, decided: bool
 ) -> None:
     (tmp_path / "module.py").write_text("NAME = 16\n")
-    (tmp_path / "setting.py").write_text(f"def late(self, module, mock):\n    {setter}\n")
+    (tmp_path / "setting.py").write_text(f"def late(self, module, mock, late):\n    {setter}\n")
     setting = types.ModuleType("setting")
     setting.__file__ = str(tmp_path / "setting.py")
     monkeypatch.setitem(sys.modules, "setting", setting)
