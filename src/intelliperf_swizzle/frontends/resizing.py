@@ -41,7 +41,7 @@ class _Factor:
         return -(-self.size // self.block)
 
     def resized(self, count: int) -> int:
-        """The size with so many blocks, whose last one is as full as before."""
+        """The size with that many blocks, whose last one is as full as before."""
         return self.block * (count - self.count) + self.size
 
 
@@ -58,7 +58,7 @@ def scale_launch(
 
     Args:
         launch: as recorded.
-        counts: how many blocks to have along a size that has so many.
+        counts: how many blocks to have along a size that has that many.
         blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
     if loop := launch.loop:  # as if each tile had a program
