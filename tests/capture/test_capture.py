@@ -476,7 +476,8 @@ print(integers[:10].tolist())
 
 
 def test_what_was_not_computed_is_not_known(tmp_path: Path) -> None:
-    """Nor is what torch makes of it in any thread, until all of it is overwritten."""
+    """Nor is what torch makes of it in any thread, until all of it is overwritten, nor what Python
+    says after a decision by it."""
     text = """
 x, y = torch.ones(64, device="cuda"), torch.ones(64, device="cuda")
 slow_kernel[4000,](x, 3000)
@@ -489,6 +490,11 @@ large = torch.ones(8192, 8192, device="cuda", dtype=torch.float16)
 scale_kernel[2,]((large @ large)[0].to(torch.int32), 61, BLOCK=32)
 thread = threading.Thread(target=lambda: scale_kernel[2,]((x + y).to(torch.int32), 60, BLOCK=32))
 thread.start(), thread.join()
+print(x.mean().item(), x.numpy().max())
+scale_kernel[2,](torch.full((64,), 2, dtype=torch.int32), 59, BLOCK=32)
+print((x > 1e9).tolist()[:0])
+scale_kernel[2,](torch.full((64,), 2, dtype=torch.int32), 58, BLOCK=32)
+scale_kernel[2,](torch.arange(64).to(torch.int32), 57, BLOCK=32)
 """
     application(tmp_path, "import threading\n" + SLOW + text)
     run = capture(
@@ -497,7 +503,7 @@ thread.start(), thread.join()
     )
     assert run.exit_code == 0, run.last_lines
     known = {one.arguments["n"]: one.storages[0].contents for one in run.launches[1:]}
-    assert {n for n, contents in known.items() if contents is None} == {64, 61, 60}
+    assert {n for n, contents in known.items() if contents is None} == {64, 61, 60, 58}
 
 
 @pytest.mark.parametrize(("compute", "computed"), [("always", True), ("never", False)])
