@@ -156,3 +156,23 @@ def test_what_a_library_of_the_users_reads_is_not_known(path: str, symbol: str, 
   }}
 }}""")  # noqa: E501
     assert any(map(asks_where_it_runs, kernel.ops())) == asks
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("s_mov_b32 $0, s6", True),
+        ("v_mov_b32 $0, s[4:5]", True),
+        ("mov.u32 $0, %ctaid.x;", True),
+        ("cvt.f32.s32 $0, $1;", False),
+        ("v_mbcnt_lo_u32_b32 $0, $1, $2", False),
+    ],
+)
+def test_assembly_may_read_where_the_program_runs(text: str, asks: bool) -> None:
+    kernel = Kernel.parse(f"""module {{
+  tt.func public @k(%x: i32) {{
+    %0 = tt.elementwise_inline_asm "{text}" {{constraints = "=s,s", packed_element = 1 : i32, pure = false}} %x : i32 -> i32
+    tt.return
+  }}
+}}""")  # noqa: E501
+    assert any(map(asks_where_it_runs, kernel.ops())) == asks
