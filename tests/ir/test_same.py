@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,15 @@ def test_what_stands_for_a_number_computes_the_mapping(tmp_path: Path, swizzle: 
         parse(swizzle), launch.grid, launch.constants, num_xcds=8, cus_per_xcd=38
     )
     assert np.array_equal(computed, mapping)
+
+
+def test_a_number_has_32_bits_if_an_argument_has_64(tmp_path: Path) -> None:
+    launch = gemm_launch(tmp_path)
+    launch = replace(launch, arguments={**launch.arguments, "N": 1 << 33})
+    turned = parse("pid = (pid + N) % num_pids")
+    edit = splice(launch.source, turned, target=TARGET, launches=[launch])
+    found = compare(*kernels(launch, edit.functions))
+    assert isinstance(found, Renumbering), found
 
 
 def test_each_axis_and_each_function_has_its_own(tmp_path: Path) -> None:
