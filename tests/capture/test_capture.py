@@ -370,7 +370,7 @@ while True:
 
 
 def test_every_launch_is_counted_whoever_makes_it_and_however_it_ends(tmp_path: Path) -> None:
-    """In threads, in a forked child, from a graph, and before a kill."""
+    """In threads, in a forked child, from a graph (of other contents, too), and before a kill."""
     text = """
 import threading
 launch()
@@ -394,12 +394,20 @@ with torch.cuda.graph(graph):
 for _ in range(7):
     graph.replay()
 launch()
+words = torch.zeros(224, device="cuda", dtype=torch.int32)
+with torch.cuda.graph(never):
+    scale_kernel[7,](words, 224, BLOCK=32)
+for number in (1, 3, 1):
+    words.fill_(number)
+    never.replay()
+assert int(words[0]) > 1
 os.kill(os.getpid(), signal.SIGKILL)
 """
     application(tmp_path, text)
     run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     counted = {launch.grid[0]: launch.count for launch in run.launches}
-    assert counted == {2: 1 + 100 + 1 + 14 + 1, 3: 1, 5: 7}, run.last_lines
+    assert counted == {2: 1 + 100 + 1 + 14 + 1, 3: 1, 5: 7, 7: 1}, run.last_lines
+    assert [launch.count for launch in run.launches if launch.grid[0] == 7] == [2, 1]
 
 
 def test_what_would_take_minutes_is_recorded_and_not_computed(tmp_path: Path) -> None:
