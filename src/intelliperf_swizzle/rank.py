@@ -192,8 +192,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = _eligible(attempts)
-    criteria = _criteria(eligible, rank)
-    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), criteria)
+    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), _criteria(eligible, rank))
 
 
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:

@@ -510,7 +510,7 @@ scale_kernel[2,](torch.arange(64).to(torch.int32), 57, BLOCK=32)
         compute_budget_seconds=0,
     )
     assert run.exit_code == 0, run.last_lines
-    known = {one.arguments["n"]: one.storages[0].contents for one in run.launches[1:]}
+    known = {launch.arguments["n"]: launch.storages[0].contents for launch in run.launches[1:]}
     assert {n for n, contents in known.items() if contents is None} == {64, 61, 60, 58}
 
 
@@ -857,7 +857,7 @@ print(view.base_tensor.sum())
     assert isinstance(tensor, TensorArgument)
     assert (tensor.offset_bytes, launch.storages[tensor.storage].bytes) == (128, 256)
     (caution,) = run.cautions
-    assert "a Foreign shows memory of no known tensor" in caution
+    assert "a Foreign refers to memory of no known tensor" in caution
 
 
 def test_an_argument_that_a_kernel_assigns_to_another_name_is_still_known(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def integer_inputs(
     """
     read_only = {name for use in tensors if not use.writes + use.atomics for name in use.names}
     for name, tensor in launch.tensors():
-        contents, count = launch.storages[tensor.storage].contents, int(np.prod(tensor.shape))
+        contents, count = launch.storages[tensor.storage].contents, tensor.elements
         is_read = name in read_only and _INTEGER.fullmatch(tensor.dtype)
         if contents is None or not is_read or not 0 < count <= MOST_VALUES:
             continue
