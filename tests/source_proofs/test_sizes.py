@@ -70,7 +70,7 @@ def test_what_holds_on_every_grid_has_no_condition(shown: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("by_a_list", "what a program does depends on what its tensors hold"),
+        ("by_a_list", "what a program does depends on the contents of its tensors"),
         ("unexplained", "the grid does not follow from the sizes that are passed"),
     ],
 )

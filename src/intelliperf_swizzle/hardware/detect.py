@@ -90,9 +90,9 @@ def _age(arch: str | int) -> int:
 
 
 def unknown(device: Device) -> tuple[str, str]:
-    """Fact and hint for people whose GPU is no known target."""
+    """Fact and hint for people whose GPU is not a known target."""
     more = [str(part) for part in (device.arch, device.partition) if isinstance(part, str)]
-    fact = f"the GPU present, {', '.join([device.product, *more])}, is no known target"
+    fact = f"the GPU present, {', '.join([device.product, *more])}, is not a known target"
     near = nearest(device)
     if near is None:
         return fact, "--target names a GPU or a YAML file that describes one"

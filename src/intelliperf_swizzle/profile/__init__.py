@@ -230,6 +230,6 @@ def check_edited(
             details=tuple(said),
         )
     raise ProfileError(
-        f"the application runs another copy of `{kernel}` than the one in {original}",
-        hint="name the directory that it imports the kernel from with -p",
+        f"the application runs a different copy of `{kernel}` from the one in {original}",
+        hint="set -p to the directory that it imports the kernel from",
     )

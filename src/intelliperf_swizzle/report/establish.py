@@ -144,7 +144,9 @@ def permutation(known: records.Certificate | None) -> str:
     if known.extent == "under a condition":
         return f"a permutation if {known.condition}, which the patch tests ({PROVED})"
     if known.condition:
-        return f"a permutation for the recorded values, which the patch tests: {known.condition}"
+        values = known.condition.split(" and ")
+        which = f": {known.condition}" if len(values) <= 4 else f", {len(values)} of them"
+        return f"a permutation for the recorded values, which the patch tests{which}"
     return "a permutation for the recorded values only"
 
 

@@ -203,7 +203,9 @@ def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
     text = edits.read_exactly(Path(entry.file))
     copied = edits.place_in_copy(Path(entry.file), root, recording / PROJECT)
     if copied is None:
-        raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names one with both")
+        raise SpliceError(
+            f"{entry.file} lies outside {root}", hint="set -p to a folder that has both"
+        )
     if _HIDING in text:
         raise SpliceError(
             f"{entry.file} already has a swizzle: a kernel in it declares its own `blockIdx`",

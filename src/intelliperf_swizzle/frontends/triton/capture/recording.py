@@ -237,7 +237,7 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:
         before = "its first launch" if "triton" in told.kinds else "it imported Triton"
-        hint = f"it failed before {before}; its last lines are above"
+        hint = f"it failed before {before}; see its last lines above"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(

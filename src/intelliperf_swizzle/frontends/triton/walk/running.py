@@ -196,7 +196,7 @@ def run_together(
                     Walker(live.plan, batch, accesses, live.arguments).run()
             except TooWideError:
                 if len(piece) == 1:
-                    raise NotKnownError("one program alone needs too much memory") from None
+                    raise NotKnownError("a single program needs too much memory") from None
                 pending.extend(np.array_split(piece, min(8, len(piece)))[::-1])
                 continue
             recorder.end(np.ones(len(piece), np.bool_), accesses.value_loads)
@@ -263,7 +263,7 @@ class Scheduler:
         program, turn = self.current, threading.Semaphore(0)
         self._vain_waits += 1
         if not self._pending and self._vain_waits > len(self._parked) + 1:
-            raise DeadlockError(f"program {program} waits and no program is left that could end it")
+            raise DeadlockError(f"program {program} waits, and no program is left to release it")
         if len(self._parked) >= MOST_WAITING_PROGRAMS:
             raise DeadlockError(f"more than {MOST_WAITING_PROGRAMS} programs wait at once")
         self._parked.append(turn)
@@ -325,7 +325,7 @@ class OneByOne(Accesses):
         while True:
             found = self.load(pointer, None, None, wanted=True)
             if found is None or not found.known:
-                raise NotKnownError("a program waits for a value that is not known")
+                raise NotKnownError("a program waits for an unknown value")
             if (found.data == expected.data).all():
                 return
 
