@@ -45,7 +45,7 @@ def row(name: str, swizzle: Mapping[str, Any]) -> dict[str, Any]:
     best = swizzle["best"]
     return {
         "name": name,
-        "by_hand": {one["name"]: one["l2_hit_rate"] for one in swizzle["by_hand"]},
+        "by_hand": {row["name"]: row["l2_hit_rate"] for row in swizzle["by_hand"]},
         "unmodified": swizzle["baseline"]["l2_hit_rate"],
         "found": best and best["measurement"]["l2_hit_rate"],
         "swizzle": best and best["name"],

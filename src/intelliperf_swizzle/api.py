@@ -37,11 +37,12 @@ def prepare_call(
     """What a call asks for, as the command line would have it.
 
     Raises:
-        UsageError: the verb has no such option, or the command is no argument list.
+        UsageError: the verb has no such option, or the command is not an argument list.
     """
     if isinstance(command, str) or not command:
         raise errors.UsageError(
-            f"`{command}` is no argument list", hint=f'["{Path(sys.executable).name}", "app.py"]'
+            f"`{command}` is not an argument list",
+            hint=f'["{Path(sys.executable).name}", "app.py"]',
         )
     known = {option.name for option in options_of(verb)}
     unknown = sorted(set(given) - known)
@@ -102,7 +103,7 @@ def score(
         swizzle: its text, a pattern or its name, or a parsed swizzle.
         command: the application, as an argument list.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        progress: told of each step.
+        progress: receives each step.
         given: options of `intelliperf-swizzle score` by name, such as `kernel` or
             `project_directory`; and parameters of the pattern.
 
@@ -149,7 +150,7 @@ def optimize(
     Args:
         command: the application, as an argument list.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        progress: told of each step.
+        progress: receives each step.
         options: those of `intelliperf-swizzle --help` by name, with their defaults: `kernel`,
             `proposer`, `candidates`, `seed`, `report_dir`, `resume`, …
 
@@ -162,5 +163,4 @@ def optimize(
     if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     record = {field.name: getattr(outcome.run, field.name) for field in fields(RunRecord)}
-    others = tuple(other.run for other in outcome.others)
-    return Run(**record, edit=outcome.combined, others=others)
+    return Run(**record, edit=outcome.combined, others=tuple(other.run for other in outcome.others))

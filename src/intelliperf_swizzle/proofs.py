@@ -114,12 +114,12 @@ def prove_source(
         command: the application, as an argument list.
         source: the file that the kernel, or a jit function that it calls, is written in.
         kernel: only this one of the file.
-        target: the GPU that the application is told of.
+        target: the target GPU.
         project_directory: where the application is started.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
-        no_cache: look anew at launches that an earlier run has looked at.
-        progress: told of each step.
+        no_cache: ignore what earlier runs have proved.
+        progress: receives each step.
 
     Returns:
         A verdict for each distinct launch.

@@ -46,7 +46,8 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(
     run: Run, run_with_a_caution: Run, face: str
 ) -> None:
     attempts = tuple(  # a pattern says in its own words why it should be better
-        replace(one, candidate=replace(one.candidate, rationale=None)) for one in run.attempts
+        replace(attempt, candidate=replace(attempt.candidate, rationale=None))
+        for attempt in run.attempts
     )
     partitions = replace(run_with_a_caution, attempts=attempts)
     assert not re.search(r"\bXCDs?\b", words_of(face, partitions))
@@ -126,11 +127,11 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
 
 @pytest.mark.parametrize("face", REPORT_FORMATS)
 def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: str) -> None:
-    names = [one.name for one in run.by_hand]
+    names = [row.name for row in run.by_hand]
     assert names[:3] == ["unmodified", "AITER's remap_xcd", "GROUP_M = 4"]
     assert len(names) == 8, "groups of 4, 8 and 16, with the remap and without it"
-    evaluated = {one.number for one in run.attempts if one.measurement}
-    assert evaluated >= {one.attempt for one in run.by_hand[1:]}
+    evaluated = {attempt.number for attempt in run.attempts if attempt.measurement}
+    assert evaluated >= {row.attempt for row in run.by_hand[1:]}
     shown = words_of(face, run)
     assert all(name in shown for name in names)
     assert f"found: {run.best.candidate.name}" in shown if run.best else True

@@ -91,8 +91,7 @@ def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
     module = "searches" if verb in ("optimize", "score", "explain") else "verbs"
     module = "prove" if verb == "prove" else module
-    function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
-    return int(function(arguments))
+    return int(getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))(arguments))
 
 
 def parse_with_application(

@@ -110,7 +110,7 @@ def prepare(
     Args:
         options: IntelliPerf's and ours.
         command: the application.
-        progress: told of what is chosen.
+        progress: receives what is chosen.
         target: in place of the one that the options name.
         language: of the kernels; by default that of a program with device code, or of one that
             the build command is still to build, else Triton.
@@ -174,7 +174,7 @@ def choose_language(
     if both:
         progress.note(
             f"`{shlex.join(command)}` has kernels of {' and '.join(kind.name for kind in named)}: "
-            f"those of {chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
+            f"those of {chosen.name} are searched (-k NAME: those of NAME's language)"
         )
     return chosen
 

@@ -196,7 +196,9 @@ def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
     text = edits.read_exactly(Path(entry.file))
     copied = edits.place_in_copy(Path(entry.file), root, recording / PROJECT)
     if copied is None:
-        raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names one with both")
+        raise SpliceError(
+            f"{entry.file} lies outside {root}", hint="set -p to a folder that has both"
+        )
     if _HIDING in text:
         raise SpliceError(
             f"{entry.file} already has a swizzle: a kernel in it declares its own `blockIdx`",
@@ -393,7 +395,7 @@ def _condition(
 
 
 def _parameters(source: KernelSource) -> list[tuple[str, str]]:
-    """Kind and name of each parameter of a template; none where it is no plain one."""
+    """Kind and name of each parameter of a template; none if it is no plain one."""
     text = source.entry.text
     head = re.match(r"\s*template\s*<", text)
     if head is None or re.search(r"\.\.\.|\btemplate\b", text[head.end() : text.find("(")]):

@@ -179,7 +179,7 @@ def _launches(
         path, kernel = kernels[event["kernel"]]
         if kernel.source is None:
             journal.notes[
-                f"a launch of {event['kernel']} was not recorded: its source is not here"
+                f"a launch of {event['kernel']} was not recorded: its source was not found"
             ] = None
             continue
         launch = replace(
@@ -314,7 +314,7 @@ _MISSING = (
     ),
     (
         r"error while loading shared libraries: (\S+):",
-        "{} is not here, and there is no stand-in for it",
+        "{} was not found, and there is no stand-in for it",
         "install it, or add its folder to LD_LIBRARY_PATH; or record a build without it",
     ),
 )

@@ -59,7 +59,7 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
 
     Args:
         request: the command; its folder also gets `app.log`, what the application prints. Without
-            a device and a target, the application is told of an MI300X. `compute="auto"` executes
+            a device and a target, the application sees an MI300X. `compute="auto"` executes
             launches of less than half a second, others as far as the budget goes, and beyond it
             those that write integers, from which later launches may compute addresses, if they
             take less than half of what is left of the time limit.
@@ -233,7 +233,7 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:
         before = "its first launch" if "triton" in told.kinds else "it imported Triton"
-        hint = f"it failed before {before}; its last lines are above"
+        hint = f"it failed before {before}; see its last lines above"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(

@@ -95,8 +95,7 @@ def _marked(
 
 def _lines_ahead(text: str) -> int:
     """Lines before the one with `def`, as Triton counts them."""
-    lines = text.splitlines()
-    return next(i for i, line in enumerate(lines) if line.strip().startswith("def "))
+    return next(i for i, line in enumerate(text.splitlines()) if line.strip().startswith("def "))
 
 
 _compiled: dict[tuple[Any, ...], str] = {}

@@ -187,8 +187,7 @@ class Block:
 
 def unknown(element: Element, shape: Sequence[int], why: frozenset[str]) -> Block:
     """A block that is not known."""
-    zero = np.zeros((1,) * (1 + len(shape)), element.array)
-    return Block((zero,), element, shape, why)
+    return Block((np.zeros((1,) * (1 + len(shape)), element.array),), element, shape, why)
 
 
 def align(array: Array, rank: int) -> Array:
@@ -333,6 +332,6 @@ class Programs:
         return np.broadcast_to(array, (len(array), *block.shape))
 
     def check_size(self, numbers: int) -> None:
-        """Raises TooWideError if an array of so many numbers is too large."""
+        """Raises TooWideError if an array of that many numbers is too large."""
         if numbers > MOST_NUMBERS and len(self.numbers) > 1:
             raise TooWideError
