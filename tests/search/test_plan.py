@@ -19,7 +19,13 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Measurement, MissCauses
 from intelliperf_swizzle.search.deliver import combine_edits, kernel_row
-from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, is_promising, plan_searches
+from intelliperf_swizzle.search.plan import (
+    BEYOND,
+    FEWEST_CANDIDATES,
+    is_promising,
+    plan_searches,
+    split_by_work,
+)
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
@@ -78,8 +84,9 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
 
 
 def subject(
-    name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None
-) -> Subject:
+    name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None,
+    lines: int = 1000,
+) -> Subject:  # fmt: skip
     """A kernel with only what a plan reads; all its time lies below the L2."""
     launch = SimpleNamespace(kernel=name, programs=64, tiles=64, count=1, place="app.py:7")
     baseline = Measurement(
@@ -87,7 +94,8 @@ def subject(
         imbalance=imbalance,
     )  # fmt: skip
     bound = SimpleNamespace(l2_hit_rate=ceiling)
-    traced = SimpleNamespace(launch=launch, trace=SimpleNamespace(is_unknown=False))
+    trace = SimpleNamespace(is_unknown=False, line_accesses=lines)
+    traced = SimpleNamespace(launch=launch, trace=trace)
     parts: Any = (name, (launch,), (traced,), baseline, bound, ())
     return Subject(*parts)
 
@@ -121,6 +129,23 @@ def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() ->
     assert alone.setup.options.candidates == Options().candidates
     two = [subject(name, hits=0.0, ceiling=0.5, ms=ms) for name, ms in (("a", 99.0), ("b", 1.0))]
     assert plan_searches(two, setup_of())[1].setup.options.candidates == FEWEST_CANDIDATES
+
+
+def test_a_run_costs_only_so_much_work_and_says_which_kernels_are_beyond() -> None:
+    work = {"a": 500_000_000, "b": 400_000_000, "c": 1000}  # line accesses of a replay
+    subjects = [
+        subject(name, hits=0.0, ceiling=0.5, ms=3.0 - at, lines=lines)
+        for at, (name, lines) in enumerate(work.items())
+    ]
+    searches = plan_searches(subjects, setup_of())
+    assert [one.setup.options.candidates for one in searches] == [100, 125, 133]
+    chosen, beyond = split_by_work(searches)
+    assert [one.subject.kernel for one in chosen] == ["a", "c"]
+    assert beyond == subjects[1:2]
+    row = kernel_row(beyond[0], BEYOND, 0.3, setup_of())
+    assert (row.verdict, row.note) == ("", f"not searched: {BEYOND}")
+    asked = plan_searches(subjects, setup_of(all=True))
+    assert split_by_work(asked) == (asked, [])
 
 
 def test_a_kernel_that_a_signal_left_out_is_not_said_to_be_hopeless() -> None:

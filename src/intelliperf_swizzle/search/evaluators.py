@@ -48,7 +48,7 @@ def modelled(
     return model_swizzle(screened.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 20
+FEWEST_MODELLED = 8
 """However long a replay takes."""
 
 WAVE = 4
@@ -93,7 +93,8 @@ class OnModel:
         if not edited:
             return []
         setting = self._setting
-        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
+        number = f"{len(edited)} finalist{'s' * (len(edited) > 1)}"
+        setting.progress.phase(f"evaluating {number} ({self.baseline.profiler})")
         by_number = {e.attempt.number: e for e in edited}
         waiting = rank.by_screen([e.attempt for e in edited if e.attempt.measurement is None])
         known = [e for e in edited if e.attempt.measurement is not None]

@@ -45,6 +45,18 @@ beside others."""
 FEWEST_CANDIDATES = 64
 """For a kernel that is searched at all: the patterns and a few steps of the search."""
 
+SCREENED_LINES = 50_000_000_000
+"""Line accesses that the candidates of a kernel may have together: 400 of a GEMM 8192³."""
+
+REPLAYS, OTHER_REPLAYS = 27, 15
+"""What a full search costs in replays of the kernel: screens and finalists; and orders by hand,
+other sizes and validation, which no share makes fewer."""
+
+MOST_LINES = 10_000_000_000
+"""Line accesses that all searches may cost without a GPU; about half a minute on two cores."""
+
+BEYOND = "kernels that could save more take what a run may cost (`-k NAME` or --all searches it)"
+
 
 @dataclass(frozen=True, eq=False)
 class Search:
@@ -84,7 +96,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
         part = _could_save(subject, setup) / savings if savings else 1 / len(chosen)
         names[subject.kernel] += 1
         number = f"-{names[subject.kernel]}" if names[subject.kernel] > 1 else ""
-        own = _within_budget(setup, part)
+        own = _within_budget(setup, part, subject.line_accesses)
         if searches and setup.options.history:
             path = Path(setup.options.history)
             beside = path.with_name(f"{path.stem}.{subject.kernel}{number}{path.suffix}")
@@ -93,6 +105,24 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
             own = replace(own, device=None, profiler=None)
         searches.append(Search(subject, own, subject.kernel + number))
     return searches
+
+
+def split_by_work(searches: Sequence[Search]) -> tuple[list[Search], list[Subject]]:
+    """The searches that a run may cost, and the kernels beyond.
+
+    The first one in any case; half is left for the others. All of them on a GPU, which replays
+    little, or where they are asked for.
+    """
+    chosen: list[Search] = []
+    left = float(MOST_LINES)
+    for search in searches:
+        setup = search.setup
+        work = search.subject.line_accesses * (setup.share * REPLAYS + OTHER_REPLAYS)
+        asked = setup.options.all or setup.options.kernel or setup.device
+        if not chosen or asked or work <= left:
+            chosen.append(search)
+            left -= min(work, MOST_LINES / 2)
+    return chosen, [search.subject for search in searches if search not in chosen]
 
 
 def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
@@ -151,10 +181,11 @@ def _could_save(subject: Subject, setup: Setup) -> float:
     return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
 
 
-def _within_budget(setup: Setup, part: float) -> Setup:
-    """The setup of a search that gets this part of the run's budget."""
+def _within_budget(setup: Setup, part: float, lines: int) -> Setup:
+    """The setup of a search that gets this part of the run's budget, less if replays are long."""
     options = setup.options
-    allowed = max(FEWEST_CANDIDATES, round(options.budget * part))
+    most = min(round(options.budget * part), SCREENED_LINES // max(1, lines))
+    allowed = max(FEWEST_CANDIDATES, most)
     candidates = min(options.candidates, allowed)
     share = setup.share * candidates / options.candidates
     return replace(setup, options=replace(options, candidates=candidates), share=share)
