@@ -111,7 +111,7 @@ def compute(bench: Bench, _: Wishes) -> Record:
     rows = []
     for number, length in enumerate(LENGTHS):
         pair = outcomes[2 * number : 2 * number + 2]
-        errors = [one["error"] for one in pair if "error" in one]
+        errors = [record["error"] for record in pair if "error" in record]
         rates = {} if errors else {**pair[0]["l2_hit_rate"], **pair[1]["l2_hit_rate"]}
         rows.append({"length": length, "errors": errors, "l2_hit_rate": rates})
     return {"target": TARGET, "heads": HEADS, "programs": PROGRAMS, "rows": rows}

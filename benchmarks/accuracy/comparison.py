@@ -191,7 +191,9 @@ def _outcome(
             skipped.append(f"{configuration.name}, {reading.mapping}: {reason}")
         else:
             chosen.append(reading)
-    digests = {one.mapping: digest_of(configuration.orders[one.mapping]) for one in chosen}
+    digests = {
+        measured.mapping: digest_of(configuration.orders[measured.mapping]) for measured in chosen
+    }
     different = {digest: name for name, digest in digests.items()}
     replayed: dict[str, Measurement | str] = {}
 

@@ -40,11 +40,12 @@ def prepare_call(
     """What a call asks for, as the command line would have it.
 
     Raises:
-        UsageError: the verb has no such option, or the command is no argument list.
+        UsageError: the verb has no such option, or the command is not an argument list.
     """
     if isinstance(command, str) or not command:
         raise UsageError(
-            f"`{command}` is no argument list", hint=f'["{Path(sys.executable).name}", "app.py"]'
+            f"`{command}` is not an argument list",
+            hint=f'["{Path(sys.executable).name}", "app.py"]',
         )
     known = {option.name for option in options_of(verb)}
     unknown = sorted(set(given) - known)
@@ -165,5 +166,4 @@ def optimize(
     if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     record = {field.name: getattr(outcome.run, field.name) for field in fields(RunRecord)}
-    others = tuple(other.run for other in outcome.others)
-    return Run(**record, edit=outcome.combined, others=others)
+    return Run(**record, edit=outcome.combined, others=tuple(other.run for other in outcome.others))

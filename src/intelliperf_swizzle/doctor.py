@@ -7,8 +7,6 @@ imported and no GPU is started, and every tool has a time limit: a machine on wh
 is the one that needs a diagnosis.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import sys
@@ -245,7 +243,7 @@ def _no_gpu(needed: bool, machine: Machine, environment: Mapping[str, str]) -> F
         gap = f"{hidden[0]}={environment[hidden[0]]} hides every GPU"
         return Finding("GPU", None, gap, f"unset {hidden[0]}", needed)
     if smi := machine.program("nvidia-smi"):
-        gap = f"{smi} is there and shows no GPU: is the driver loaded?"
+        gap = f"{smi} is installed but shows no GPU: is the driver loaded?"
         return Finding("GPU", None, gap, "sudo modprobe nvidia", needed)
     return Finding("GPU", "none: hit rates are modelled")
 
@@ -313,7 +311,7 @@ def as_text(diagnosis: Diagnosis) -> str:
         if gaps:
             lines += ["", f"{title}:", *(line for gap in gaps for line in _gap(gap))]
     if not diagnosis.works:
-        lines += ["", "What was asked for cannot work here."]
+        lines += ["", "These options cannot work here."]
     return "\n".join(lines)
 
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Is it a permutation: a swizzle on a grid, or the remap that a kernel of an application has."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -119,11 +117,11 @@ def prove_source(
         command: the application, as an argument list.
         source: the file that the kernel, or a jit function that it calls, is written in.
         kernel: only this one of the file.
-        target: the GPU that the application is told of.
+        target: the target GPU.
         project_directory: where the application is started.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
-        no_cache: look anew at launches that an earlier run has looked at.
+        no_cache: ignore what earlier runs have proved.
         progress: told of each step.
 
     Returns:

@@ -8,8 +8,6 @@ the order with the highest L2 hit rate (79 %) is slower than row-major (55 %). W
 better it comes first, see `order` and `docs/decisions/0004-time-first.md`.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -194,8 +192,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = _eligible(attempts)
-    criteria = _criteria(eligible, rank)
-    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), criteria)
+    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), _criteria(eligible, rank))
 
 
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:

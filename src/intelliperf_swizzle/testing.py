@@ -3,8 +3,6 @@
 """Assertions for the tests of those who keep swizzles; pytest shows the witness
 and none of the frames in here."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -207,7 +207,8 @@ def test_arithmetic_takes_its_time():
     for counts in ([2, int(1e6 * flops), 0], [0, 0, int(1e6 * lanes)]):
         busy = dataclasses.replace(trace, tile_arithmetic=np.array([counts, [0, 0, 0]]))
         known, idle = (
-            nvidia_replay(merge(one), np.arange(2), two_cus(), 1, FULL) for one in (busy, trace)
+            nvidia_replay(merge(traced), np.arange(2), two_cus(), 1, FULL)
+            for traced in (busy, trace)
         )
         assert known.clocks == pytest.approx(1e6, rel=0.1)
         assert idle.clocks < 1e5

@@ -73,7 +73,7 @@ def test_each_axis_and_each_function_has_its_own(tmp_path: Path) -> None:
     edit = splice(launch.source, parse(CONTIGUOUS), target=TARGET, launches=[launch])
     found = compare(*kernels(launch, edit.functions))
     assert isinstance(found, Renumbering), found
-    assert sorted(one.number for one in found.stands) == [0, 1]
+    assert sorted(place.number for place in found.stands) == [0, 1]
     launch = helper_launch(tmp_path)
     edit = splice(launch.source, parse(CONTIGUOUS), target=TARGET, launches=[launch])
     original, edited = kernels(launch, edit.functions)

@@ -74,7 +74,7 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
         project=tmp_path,
         language=cast(KernelLanguage, SimpleNamespace(record=record)),
     )
-    outcomes: Any = [SimpleNamespace(edit=one) for one in edits]
+    outcomes: Any = [SimpleNamespace(edit=edit) for edit in edits]
     combined, notes = combine_edits(outcomes, setup)
     original = "a\nb\nc\n"
     assert seen == ([original, "A\nb\nC\n"] if together else [original])
@@ -108,7 +108,7 @@ def setup_of(**options: Any) -> Setup:
 def test_a_kernel_at_its_ceiling_is_searched_if_its_last_workgroup_ends_late() -> None:
     late = subject("late", hits=0.5, ceiling=0.5, ms=10.0, imbalance=1.25)
     even = subject("even", hits=0.5, ceiling=0.5, ms=90.0, imbalance=1.0)
-    assert [one.subject.kernel for one in plan_searches([even, late], setup_of())] == ["late"]
+    assert [search.subject.kernel for search in plan_searches([even, late], setup_of())] == ["late"]
 
 
 def test_kernels_are_searched_in_the_order_of_the_time_that_they_could_save() -> None:
@@ -119,9 +119,9 @@ def test_kernels_are_searched_in_the_order_of_the_time_that_they_could_save() ->
         subject("large", hits=0.5, ceiling=0.75, ms=60.0),
     ]
     searches = plan_searches(subjects, setup_of(candidates=300, budget=400))
-    assert [one.subject.kernel for one in searches] == ["large", "small"]  # 30 ms, 10 ms
-    assert [one.setup.options.candidates for one in searches] == [300, 100]
-    assert [one.setup.share for one in searches] == pytest.approx([1, 1 / 3])
+    assert [search.subject.kernel for search in searches] == ["large", "small"]  # 30 ms, 10 ms
+    assert [search.setup.options.candidates for search in searches] == [300, 100]
+    assert [search.setup.share for search in searches] == pytest.approx([1, 1 / 3])
 
 
 def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() -> None:

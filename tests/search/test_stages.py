@@ -181,9 +181,12 @@ def test_what_the_screen_puts_below_what_a_claim_needs_is_not_replayed(
     texts = ["pid = pid", REVERSED, *(rows.bind(cols=N, group=group) for group in (2, 4, 8, 16))]
     waiting = [edited(text, at, setup, subject) for at, text in enumerate(texts, 1)]
     by_hand = {6}
-    screened = [replace(one, attempt=replace(one.attempt, measurement=None)) for one in waiting]
-    assert by_hand < {one.attempt.number for one in on_model.shortlist(screened, by_hand)}
-    assert [one.attempt.number for one in on_model.evaluate(waiting)] == [1, 2, 3, 4, 6]
+    screened = [
+        replace(candidate, attempt=replace(candidate.attempt, measurement=None))
+        for candidate in waiting
+    ]
+    assert by_hand < {attempt.attempt.number for attempt in on_model.shortlist(screened, by_hand)}
+    assert [evaluated.attempt.number for evaluated in on_model.evaluate(waiting)] == [1, 2, 3, 4, 6]
 
 
 def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> None:
@@ -191,7 +194,9 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     evaluated = on_model.evaluate(
         [edited(PAIRS, 1, setup, subject), edited(f"{REVERSED}\n{PAIRS}", 2, setup, subject)]
     )
-    assert [one.attempt.verdict.kind for one in evaluated] == ["fewer L2 misses"] * 2
+    assert [evaluated_attempt.attempt.verdict.kind for evaluated_attempt in evaluated] == [
+        "fewer L2 misses"
+    ] * 2
     assert on_model.confirmed == []
     first = on_model.choose(evaluated)
     assert first is evaluated[0]
@@ -200,8 +205,8 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     assert best is not None
     assert best.attempt.number == 2
     assert on_model.confirmed == [best]
-    refused = [one for one in remembered if one.verdict.kind == "output differs"]
-    assert [one.number for one in refused] == [1]
+    refused = [attempt for attempt in remembered if attempt.verdict.kind == "output differs"]
+    assert [attempt.number for attempt in refused] == [1]
 
 
 @pytest.mark.parametrize("seconds", [600.0, None])

@@ -175,7 +175,7 @@ KEPT = {
             tile += P
         before = (group + 1) * 5
 """,
-        "does not go on where the one before it ended",
+        "does not continue where the previous pass ended",
     ),
     "carried": (
         """

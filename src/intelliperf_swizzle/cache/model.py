@@ -191,7 +191,7 @@ def _all_lookups(total: Traffic, target: Target) -> float | None:
 
 
 COMPARED = Path(__file__).with_name("accuracy.json")
-MATRICES, OTHERS = "kernels that multiply matrices", "other kernels"
+MATRICES, OTHERS = "kernels that multiply matrices", "kernels without matrix products"
 """The kinds of kernels that are told apart."""
 
 

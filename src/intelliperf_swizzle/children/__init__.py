@@ -6,8 +6,6 @@ Each is kept by `keeper`, which kills all that it has started when it ends, when
 when this process is gone. A call is a fork of a process that has imported what it needs (`warm`).
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

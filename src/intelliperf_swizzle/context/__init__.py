@@ -6,8 +6,6 @@ Everything is computed from the launch, its trace, the target and the measuremen
 guessed. Structured first (`hardware_context`), in words second (`render`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from intelliperf_swizzle.hardware import Target

@@ -6,8 +6,6 @@ Whatever runs a user's code does so in a child process with a time limit. Nothin
 knows how a kernel is written, compiled or executed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ The grid is explained by sizes and blocks among the arguments (`cdiv(M, BLOCK_M)
 BLOCK_N)`). Then one size is changed, and with it the grid, the tensors, and their strides.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -199,7 +197,7 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
     fixed = set(launch.constants.values()) - set(numbers)
     views = {view: _scaled_view(view, numbers, fixed) for _, view in launch.tensors()}
     for old, new in views.items():
-        pairs = zip((*old.strides, _elements(old)), (*new.strides, _elements(new)), strict=True)
+        pairs = zip((*old.strides, old.elements), (*new.strides, new.elements), strict=True)
         numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers
     sized = {name for name, value in launch.constants.items() if value == size}
     free = sized - set(launch.constexprs) or {n for n in sized if not _is_extent(launch, n)}
@@ -239,10 +237,6 @@ def _scaled_view(
             strides[axis] = dense
         dense, dense_before = dense * shape[axis], dense_before * view.shape[axis]
     return replace(view, shape=shape, strides=tuple(strides))
-
-
-def _elements(view: TensorArgument) -> int:
-    return math.prod(view.shape)
 
 
 def _renewed(
@@ -306,5 +300,4 @@ def _is_factor(launch: Launch, name: str) -> bool:
 def _is_stride(launch: Launch, name: str) -> bool:
     """Whether an argument is a stride of a tensor that the kernel multiplies something by."""
     strides = (view.strides for _, view in launch.tensors())
-    value = launch.constants.get(name)
-    return _is_factor(launch, name) and any(value in own for own in strides)
+    return _is_factor(launch, name) and any(launch.constants.get(name) in own for own in strides)

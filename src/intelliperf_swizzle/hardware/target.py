@@ -5,8 +5,6 @@ its name or in a YAML file; and how many workgroups of a compiled kernel a CU of
 
 Every mistake in a file is named with its key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -9,8 +9,6 @@ joined until one is left, which must be `0 … programs - 1`. As many values as 
 program has its own. Whatever is not decided for all sizes at once splits these into cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 

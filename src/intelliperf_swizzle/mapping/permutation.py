@@ -5,8 +5,6 @@
 Also which tiles to execute where all of them would take too long.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence

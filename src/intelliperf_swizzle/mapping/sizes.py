@@ -6,8 +6,6 @@ Whatever a text reads is free and independent: the number of programs along each
 computes from arguments alone (`cdiv(N, BLOCK_N)`), which is one unknown number.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

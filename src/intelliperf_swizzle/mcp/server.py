@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The tools and resources, and the child process behind each call."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

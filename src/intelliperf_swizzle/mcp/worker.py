@@ -7,8 +7,6 @@ output are progress, but the last: ANSWER and `{"answer": â€¦}` or `{"error": â€
 of standard input, ends it and all that it started.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -6,8 +6,6 @@
 application in a copy of the project, with a time limit.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -232,6 +230,6 @@ def check_edited(
             details=tuple(said),
         )
     raise ProfileError(
-        f"the application runs another copy of `{kernel}` than the one in {original}",
-        hint="name the directory that it imports the kernel from with -p",
+        f"the application runs a different copy of `{kernel}` from the one in {original}",
+        hint="set -p to the directory that it imports the kernel from",
     )

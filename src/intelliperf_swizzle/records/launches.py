@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -114,6 +115,11 @@ class TensorArgument:
     def item_bytes(self) -> int:
         """Of an element; Triton's names of types tell their bits first: `fp8e4nv`."""
         return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
+
+    @property
+    def elements(self) -> int:
+        """How many it has."""
+        return prod(self.shape)
 
     @property
     def end(self) -> int:

@@ -326,8 +326,8 @@ class Independence:
         sizes: grids of launches at other sizes in which no program depends on another,
         varied: … and names of arguments at other values of which none does, each by itself.
         contents: tensors that decide what programs access; of other contents nothing is known.
-        apart: tensors that are parts of memory to which programs store; if they overlap otherwise,
-            nothing is known.
+        apart: pairs of tensors of which programs store to one; if they overlap otherwise, or are
+            one, nothing is known.
     """
 
     launches: int
@@ -335,7 +335,7 @@ class Independence:
     sizes: tuple[Grid, ...] = ()
     varied: tuple[str, ...] = ()
     contents: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -445,17 +445,17 @@ class Established:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What was not established, in words."""
+        """What was not established, each as a noun phrase."""
         bytes_, permutation = self.same_bytes, self.permutation
-        contents = self.independence.contents if self.independence else ()
-        apart = self.independence.apart if self.independence else ()
+        known = self.independence or Independence(0, False)
+        contents, apart = known.contents, ", or ".join(map(" and ".join, known.apart))
         found = {
             "other sizes": permutation is not None and permutation.extent != "the recorded sizes",
             "independence": self.independence is not None,
             f"independence with other contents of {' and '.join(contents)}": not contents,
-            f"independence if {' and '.join(apart)} overlap differently in memory": not apart,
+            f"independence if {apart} overlap differently in memory": not apart,
             "equal work of all tiles": self.equal_work is not None,
-            "the bytes of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
+            "the outputs of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
             "measured time": self.change is not None and self.change.source == "measured",
             "measured hit rates": self.change is not None and self.change.rates == "measured",
         }

@@ -7,8 +7,6 @@ not measured is null, never 0. A modelled number is never given as a measured on
 profiler `metric_name` says so, `report_message` begins with `Modelled:` and the times are null.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -78,8 +78,7 @@ def _code(text: str) -> markupsafe.Markup:
     """Text as HTML, with what stands between backticks as code."""
     import markupsafe
 
-    shown = re.sub(r"`([^`]*)`", r"<code>\1</code>", str(markupsafe.escape(text)))
-    return markupsafe.Markup(shown)
+    return markupsafe.Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(markupsafe.escape(text))))
 
 
 def _view(run: Run) -> dict[str, Any]:

@@ -71,11 +71,11 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, sentences.numbers(run), run.ceiling, with_after=bool(run.best))
     parts += [verdict, *map(Text, causes.reasons(run)), *table, "", numbers]
-    if run.by_hand:
+    if len(run.by_hand) > 1:
         parts += ["", _by_hand(run)]
     if run.best:
         parts += ["", _whole(run.best.candidate.text.strip(), "cyan")]
-    if run.attempts:
+    if run.best or run.interrupted:  # else the verdict says so
         parts += ["", Text(f"{count(len(run.attempts), 'attempt')}: {sentences.outcomes(run)}")]
     if run.attempts and verbosity > 0:
         parts += ["", attempts(run, None if verbosity > 1 else LEADERS), Text(TWO_SCALES)]
@@ -216,11 +216,9 @@ def _comparison(
     source = f", {min(sources)}" if len(sources) == 1 else ""
     shown = [(row.name, *row.texts(), row.source if row.before is not None else "") for row in rows]
     shown.append(("ceiling of the L2 hit rate", percent(ceiling.l2_hit_rate), "", "computed"))
-    names = ("", "before", "after", "source")[: 3 if source else 4]
-    texts = (
-        (name, before, after if with_after else "", told)[: len(names)]
-        for name, before, after, told in shown
-    )
+    kept = [0, 1, *[2] * with_after, *[3] * (not source)]
+    names = [("", "before" if with_after else "unmodified", "after", "source")[n] for n in kept]
+    texts = ([row[n] for n in kept] for row in shown)
     return _table(names, ("", "source"), texts, title=title + source, title_justify="left")
 
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What the launches of a kernel touch, how it is compiled, and what follows from both."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -6,8 +6,6 @@ All are compared by the model on the kernel's largest launch. What is not the sw
 changes what the application passes to the kernel, not the kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -319,7 +317,7 @@ def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[A
 def _no_alternative(subject: Subject, before: records.Measurement) -> str:
     """Why nothing helps."""
     if subject.baseline.only_compulsory:
-        return "nearly all misses are compulsory: every line is fetched once"
+        return "nearly all misses are compulsory, as every line is fetched once"
     if subject.baseline.bound_by_arithmetic:
         return "the kernel is bound by arithmetic"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_HEADROOM:

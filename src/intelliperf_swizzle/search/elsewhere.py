@@ -4,8 +4,6 @@
 tiles, at other sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The best swizzle at other sizes than the recorded one, and a guard where it loses or is none."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -129,10 +127,22 @@ class SizeGuard:
         varied = {name for names, *_ in self._varied for name in names}
         varied -= {*self._held, *self._fixed}
         others = (other.traced for other in self._others)
-        apart = (t.launch.numbers for t in others if not find_dependence(t.trace, t.launch))
+        free = (t.launch.numbers for t in others if not find_dependence(t.trace, t.launch))
         recorded = {launch.numbers for launch in subject.launches}
-        sizes = tuple(n for n in dict.fromkeys((*apart, *self._looked)) if n not in recorded)
-        return replace(subject.independence, sizes=sizes, varied=tuple(sorted(varied)))
+        sizes = tuple(n for n in dict.fromkeys((*free, *self._looked)) if n not in recorded)
+        named, apart = tuple(sorted(varied)), self._find_apart()
+        return replace(subject.independence, sizes=sizes, varied=named, apart=apart)
+
+    def _find_apart(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of tensors without those that a small launch shows to be independent as one."""
+        pairs, small = self._subject.apart, self._small.launch
+        given = {n: v for n, v in small.arguments.items() if isinstance(v, records.TensorArgument)}
+        two = [pair for pair in pairs if given.keys() >= {*pair}][:MOST_PAIRS]
+        two = [(name, other) for name, other in two if given[name].storage != given[other].storage]
+        made = [replace(small, arguments={**small.arguments, b: given[a]}) for a, b in two]
+        traced = zip(two, made, self._look(made, VARIED_SECONDS), strict=True)
+        known = {pair for pair, new, trace in traced if trace and not self._binds(new, trace)}
+        return tuple(pair for pair in pairs if pair not in known)
 
     def _look(self, made: Sequence[Launch], seconds: float = 600) -> list[Trace | None]:
         """Traces of launches that are made up; None of what nobody would launch."""

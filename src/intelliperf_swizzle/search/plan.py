@@ -6,8 +6,6 @@ cost.
 Each has a folder, locked against other runs, with the history of its attempts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """One run on an application: record it, search for each kernel that is worth it, conclude."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from signal import SIGALRM

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From options to what a run works with: GPU, profiler, formula, language, commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -180,7 +178,7 @@ def choose_language(
     if both:
         progress.note(
             f"`{shlex.join(command)}` has kernels of {' and '.join(kind.name for kind in named)}: "
-            f"those of {chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
+            f"those of {chosen.name} are searched (-k NAME: those of NAME's language)"
         )
     return chosen
 

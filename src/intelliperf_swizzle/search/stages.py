@@ -164,8 +164,7 @@ def under(
     edited = edit_source(Screened(proved, best.attempt), setup, fixed)
     if isinstance(edited, records.Verdict):
         return edited
-    diff = edited.edit.diff
-    attempt = replace(best.attempt, candidate=candidate, proof=proof, diff=diff)
+    attempt = replace(best.attempt, candidate=candidate, proof=proof, diff=edited.edit.diff)
     return Guarded(proved, attempt, edited.edit)
 
 

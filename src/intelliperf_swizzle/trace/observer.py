@@ -3,8 +3,6 @@
 """What programs access, and who takes note of it, whatever language they are written in;
 and of which words are updated by atomics, and whether their order shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

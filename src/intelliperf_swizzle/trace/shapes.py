@@ -3,8 +3,6 @@
 """The shapes of accesses: which lines relative to the first one, each distinct shape kept once;
 and programs grouped by what a term of their addresses or masks is up to a constant."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The replay of one domain line by line, and of the last-level cache behind all domains."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ Of every unit there are four parts: in domain 0 the lines at home there and copi
 in domain 1, and the same in domain 1. A part is numbered `2 * domain + copy`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

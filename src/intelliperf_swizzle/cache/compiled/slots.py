@@ -7,8 +7,6 @@ turns as a `Drift` says; by time (NVIDIA), a queue of events tells which slot go
 a CU has places for so many computing workgroups at once, and the oldest goes first.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

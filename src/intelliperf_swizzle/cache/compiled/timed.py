@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The compiled loop of the timed replay; see `nvidia_replay`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

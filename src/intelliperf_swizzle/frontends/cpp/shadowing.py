@@ -15,8 +15,6 @@ Macros, templates, lambdas and `hipBlockIdx_x` follow by themselves. A helper th
 gets the same lines, if no other kernel can use it. Which functions read it says the bitcode.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -205,7 +203,9 @@ def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
     text = edits.read_exactly(Path(entry.file))
     copied = edits.place_in_copy(Path(entry.file), root, recording / PROJECT)
     if copied is None:
-        raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names one with both")
+        raise SpliceError(
+            f"{entry.file} lies outside {root}", hint="set -p to a folder that has both"
+        )
     if _HIDING in text:
         raise SpliceError(
             f"{entry.file} already has a swizzle: a kernel in it declares its own `blockIdx`",

@@ -8,8 +8,6 @@ touch what the original's workgroup of that tile touches, in order. And workgrou
 executed on the CPU in one process on the same memory, must leave the same bytes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ Lines are appended with one write each, so several processes may write, and a ki
 the line that was being written.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

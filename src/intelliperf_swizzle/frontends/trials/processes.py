@@ -330,7 +330,7 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
         return GpuOutcome(("output differs", trial.difference or ""), validation)
     if len(trial.checks) < len(tiles):
         missing = len(tiles) - len(trial.checks)
-        how = f"were not compared: {trial.note}" if trial.note else "did not come again"
+        how = f"were not compared: {trial.note}" if trial.note else "were not repeated"
         reason = f"{missing} of {len(tiles)} recorded launches {how}"
         return GpuOutcome(("not validated", reason), validation)
     if trial.timing is None:

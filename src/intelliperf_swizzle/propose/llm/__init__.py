@@ -5,8 +5,6 @@
 And which proposers are asked for, as that depends on whether a model is configured.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

@@ -171,8 +171,7 @@ class _Conversation:
         if best is None or best.measurement is None:
             return False
         even = (best.measurement.imbalance or 1.0) - 1 < TIME_TOLERANCE
-        reached = best.measurement.l2_hit_rate
-        return even and self.problem.ceiling_l2_hit_rate - reached < NOISE_BAND
+        return even and self.problem.ceiling_l2_hit_rate - best.measurement.l2_hit_rate < NOISE_BAND
 
     def analyse(self) -> None:
         """The first call, where the formula asks for it."""

@@ -119,7 +119,7 @@ def _run(
     except (OSError, ValueError) as error:
         raise CaptureError(
             f"the application `{' '.join(command)}` cannot be started: {error}",
-            hint="-b/--build_command builds it",
+            hint="does -b/--build_command build this program?",
         ) from error
     ending = watch_to_end(child, request, folder, begun + request.limit_seconds)
     journal.read()
@@ -183,7 +183,7 @@ def _launches(
         path, kernel = kernels[event["kernel"]]
         if kernel.source is None:
             journal.notes[
-                f"a launch of {event['kernel']} was not recorded: its source is not here"
+                f"a launch of {event['kernel']} was not recorded: its source was not found"
             ] = None
             continue
         launch = replace(
@@ -300,12 +300,12 @@ def _computed(
             source = kernel.source
             reason = kernel.foreign or "its code for the CPU cannot be loaded"
             if event["why"] == "budget":
-                left = f"which is more than is left of {_BUDGET_SECONDS:g} s; see --compute"
+                left = f"more than is left of {_BUDGET_SECONDS:g} s for all kernels; see --compute"
                 reason = f"about {event['seconds']:.1f} s, {left}"
             why[source.entry.name if source else symbol] = reason
     return [
         f"`{name}` was recorded but not computed ({reason}): ignore the application's own checks "
-        "of its output"
+        "of outputs"
         for name, reason in why.items()
     ]
 
@@ -318,7 +318,7 @@ _MISSING = (
     ),
     (
         r"error while loading shared libraries: (\S+):",
-        "{} is not here, and there is no stand-in for it",
+        "{} was not found, and there is no stand-in for it",
         "install it, or add its folder to LD_LIBRARY_PATH; or record a build without it",
     ),
 )

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What loads of a slice read: contents that were recorded, and what the launch says of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

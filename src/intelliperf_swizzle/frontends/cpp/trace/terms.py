@@ -7,8 +7,6 @@ address in a GEMM is base + row[workgroup] + ty * K + tx + k: a few numbers for 
 of thousands of workgroups. Bounds of the terms decide most comparisons without an array.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias

@@ -8,8 +8,6 @@ A count costs a fraction of a microsecond, and the kernel of the system keeps it
 process ends. Each process has a file of its own; a fork begins another one.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import sys

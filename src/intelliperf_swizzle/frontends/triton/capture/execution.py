@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Inside the application, without a GPU: a launch executed on the application's own memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

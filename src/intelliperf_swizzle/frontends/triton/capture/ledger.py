@@ -8,7 +8,7 @@ To know it again costs some microseconds.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,14 +187,24 @@ def identity(call: Call) -> Hashable:
     tensors: list[Any] = []
     values = _look_into((*call.args, *call.kwargs.values()), tensors)
     seen: list[object] = []
-    storages: list[int] = []
+    storages: list[tuple[int, int]] = []
     for tensor in tensors:
         storage = tensor.untyped_storage()
-        storages.append(storage.data_ptr())
+        storages.append((storage.data_ptr(), storage.nbytes()))
         seen += (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
-        seen.append(storage.nbytes())
-    shared = tuple(map(storages.index, storages))
-    return call.kernel.fn, call.grid, len(call.args), *call.kwargs, values, tuple(seen), shared
+    return call.kernel.fn, call.grid, *call.kwargs, values, *seen, *_shared(storages)
+
+
+def _shared(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Of each storage its bytes, the first that it overlaps with, and how far their begin is."""
+    pieces: dict[int, int] = {}
+    piece = end = 0
+    for begin, size in sorted(storages):
+        piece = begin if begin >= end else piece
+        pieces[begin], end = piece, max(end, begin + size)
+    order = [pieces[begin] for begin, _ in storages]
+    for (begin, size), piece in zip(storages, order, strict=True):
+        yield size, order.index(piece), begin - piece
 
 
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:

@@ -6,8 +6,6 @@ One launch at a time is recorded or executed. On a GPU, a launch like one before
 arguments, some microseconds; integers are copied from it for the first launches of a kind.
 """
 
-from __future__ import annotations
-
 import atexit
 import math
 import os

@@ -208,10 +208,10 @@ def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) ->
         return []
     names, total = [*dict.fromkeys(name for name, _ in left)], sum(seconds for _, seconds in left)
     several = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
-    reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
+    reason = f" (about {total:.0f} s; the limit for all kernels is {budget_seconds:g} s)"
     return [
         f"{several} {'was' if len(names) == 1 else 'were'} recorded but not computed"
-        f"{reason if total else ''}: ignore the application's own checks of that output"
+        f"{reason if total else ''}: ignore the application's own checks of outputs"
     ]
 
 
@@ -237,7 +237,7 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:
         before = "its first launch" if "triton" in told.kinds else "it imported Triton"
-        hint = f"it failed before {before}; its last lines are above"
+        hint = f"it failed before {before}; see its last lines above"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(

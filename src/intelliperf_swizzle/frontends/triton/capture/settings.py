@@ -40,7 +40,7 @@ _FILE = "settings.json"
 
 @dataclass(frozen=True)
 class Gpu:
-    """The GPU that the application is told of; persistent kernels launch a program per CU.
+    """The target GPU; persistent kernels launch a program per CU.
 
     Attributes:
         product: its name.
@@ -67,7 +67,7 @@ class Gpu:
 
 
 def gpu_told(target: Target | None) -> Gpu:
-    """The GPU that the application is told of, if it runs without one."""
+    """The target GPU, if it runs without one."""
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
 

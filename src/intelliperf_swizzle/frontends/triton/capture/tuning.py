@@ -6,8 +6,6 @@ Each kernel that Inductor generates has a `CachingAutotuner`
 (torch/_inductor/runtime/triton_heuristics.py), which has it compiled and tried.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

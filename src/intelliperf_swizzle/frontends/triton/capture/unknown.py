@@ -6,8 +6,7 @@ A launch that was not executed, or a product of torch that was not computed, lea
 it was. What torch makes of such memory is not known either; contents of it are not recorded.
 """
 
-from __future__ import annotations
-
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -104,7 +103,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
 
 
 def watch_torch() -> None:
-    """From now on follows what torch makes of memory that is not known, in this thread."""
+    """From now on follows what torch makes of memory that is not known, in each thread."""
     if not _watching:
         with suppress(AttributeError):  # nothing of it is compiled with what it watches
             skip = eval_frame._FrameExecStrategy(*[eval_frame._FrameAction.SKIP] * 2)
@@ -112,6 +111,19 @@ def watch_torch() -> None:
         mode = _Watch()
         _watching.append(mode)
         mode.__enter__()
+        start = threading.Thread.start
+
+        def started(self: threading.Thread) -> None:
+            run = self.run
+
+            def watched() -> None:
+                with _Watch():
+                    run()
+
+            self.run = watched  # type: ignore[method-assign]
+            start(self)
+
+        threading.Thread.start = started  # type: ignore[method-assign]
 
 
 def _holds_unknown(tensor: torch.Tensor) -> bool:

@@ -8,8 +8,6 @@ imports and attributes of modules need no care. Functions are told apart by file
 objects may be made from one text, and an edit changes them all.
 """
 
-from __future__ import annotations
-
 import atexit
 import dis
 import inspect

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """In the application: waits for the launches of the order and tries the candidates there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

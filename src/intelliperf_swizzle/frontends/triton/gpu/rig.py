@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Starts the application on its GPU and has candidates tried there."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping, Sequence

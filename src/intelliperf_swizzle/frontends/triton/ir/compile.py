@@ -5,8 +5,6 @@
 For child processes only: Triton is imported without `TRITON_INTERPRET`.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import tempfile
@@ -97,8 +95,7 @@ def _marked(
 
 def _lines_ahead(text: str) -> int:
     """Lines before the one with `def`, as Triton counts them."""
-    lines = text.splitlines()
-    return next(i for i, line in enumerate(lines) if line.strip().startswith("def "))
+    return next(i for i, line in enumerate(text.splitlines()) if line.strip().startswith("def "))
 
 
 _compiled: dict[tuple[Any, ...], str] = {}

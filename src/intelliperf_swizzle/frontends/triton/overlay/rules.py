@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What `runtime` is told of a swizzle, and the environment in which it applies a file of them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Compiles a recorded kernel for a GPU that need not be there, and reads what it needs of it."""
 
-from __future__ import annotations
-
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError

@@ -23,8 +23,6 @@ the tile's number, and what follows reads the new one::
                                                               row = swizzle_pid // columns
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence

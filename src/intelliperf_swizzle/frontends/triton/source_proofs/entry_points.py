@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From an application, or from calls of a jit function, to launches whose remap is proved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +76,7 @@ def _prove(
 def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) -> SizesTried:
     """The verdicts on a launch at other sizes; as `not_tried` says, where there are none."""
     if isinstance(seen, str) or seen.places_loaded:
-        return SizesTried(not_tried="what a program does depends on what its tensors hold")
+        return SizesTried(not_tried="what a program does depends on the contents of its tensors")
     made = [
         resized
         for resized in scale_launch(launch, lambda count: (*LADDER, count))
@@ -90,7 +88,7 @@ def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) 
     found = [_verdict(other, sight) for other, sight in sights if isinstance(sight, Observation)]
     same = [verdict.kind for verdict in found if verdict.grid == launch.grid]
     if same != [_verdict(launch, seen).kind]:
-        return SizesTried(not_tried="the launch cannot be made anew from its sizes")
+        return SizesTried(not_tried="the launch cannot be re-created from its sizes")
     return summarise(found)
 
 

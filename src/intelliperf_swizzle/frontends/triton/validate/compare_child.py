@@ -5,8 +5,6 @@
 The stage of the call always names what is being run.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence

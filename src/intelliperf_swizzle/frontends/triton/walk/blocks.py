@@ -187,8 +187,7 @@ class Block:
 
 def unknown(element: Element, shape: Sequence[int], why: frozenset[str]) -> Block:
     """A block that is not known."""
-    zero = np.zeros((1,) * (1 + len(shape)), element.array)
-    return Block((zero,), element, shape, why)
+    return Block((np.zeros((1,) * (1 + len(shape)), element.array),), element, shape, why)
 
 
 def align(array: Array, rank: int) -> Array:

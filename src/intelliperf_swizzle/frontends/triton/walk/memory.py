@@ -7,8 +7,6 @@ things, and storages of hundreds of gigabytes cost nothing until their bytes are
 An address that the application itself handed over, as an integer or in a tensor, is translated.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What an integer of a kernel's IR is in many programs at once, computed back from the value."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 
