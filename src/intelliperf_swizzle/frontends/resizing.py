@@ -100,7 +100,7 @@ def _shrunk_alone(
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
         equal = (name for name, value in launch.constants.items() if value == factor.size)
         names = [name for name in equal if name not in launch.constexprs]
-        names = [name for name in names if not _is_stride(launch, name)] or names
+        names = [name for name in names if not is_stride(launch, name)] or names
         for name in names if len(names) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
@@ -281,11 +281,11 @@ def other_values(launch: Launch, name: str) -> list[int]:
 
 
 def is_factor_alone(launch: Launch, name: str) -> bool:
-    """Whether a kernel only multiplies by an argument, which is no stride of a tensor: then it is
-    no size either, and has the value of one by chance."""
+    """Whether a kernel only multiplies by an argument: then it is a stride, or no size either and
+    has the value of one by chance."""
     compared, text = r"([<>!=]=|[<>/%])", launch.source.entry.text
     sized = rf"{compared}\s*{name}\b|\b{name}\s*{compared}|(cdiv|range)\([^)]*\b{name}\b"
-    return not re.search(sized, text) and _is_factor(launch, name) and not _is_stride(launch, name)
+    return not re.search(sized, text) and _is_factor(launch, name)
 
 
 def _is_extent(launch: Launch, name: str) -> bool:
@@ -297,7 +297,7 @@ def _is_factor(launch: Launch, name: str) -> bool:
     return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", launch.source.entry.text))
 
 
-def _is_stride(launch: Launch, name: str) -> bool:
+def is_stride(launch: Launch, name: str) -> bool:
     """Whether an argument is a stride of a tensor that the kernel multiplies something by."""
     strides = (view.strides for _, view in launch.tensors())
     return _is_factor(launch, name) and any(launch.constants.get(name) in own for own in strides)

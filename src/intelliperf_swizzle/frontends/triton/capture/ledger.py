@@ -8,7 +8,7 @@ To know it again costs some microseconds.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,9 +102,9 @@ class Ledger:
         key = bound.name, identity(bound.call)
         return self._kinds.setdefault(key, LaunchKind())
 
-    def count(self, record: RecordedLaunch) -> None:
-        """One launch more."""
-        self._counts.count(record.counter)
+    def count(self, record: RecordedLaunch, again: Callable[[], object] | None) -> None:
+        """One launch more; a replay of the graph that it goes into makes it `again`."""
+        self._counts.count(record.counter, again)
 
     def look(self, bound: BoundCall, kind: LaunchKind) -> tuple[DescribedLaunch, RecordedLaunch]:
         """The launch, and its record, which is on disk now.

@@ -275,8 +275,10 @@ def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Spl
         f"# {edits.headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
     )
+    # an argument may have 64 bits, and a program id has 32
+    narrowed = f".to({language}.int32)" if _arguments(request.swizzle) else ""
     return _Change(
-        replacements=tuple((read.place, outputs[read.axis]) for read in reads),
+        replacements=tuple((read.place, outputs[read.axis] + narrowed) for read in reads),
         insertions={before_line: block},
     )
 
