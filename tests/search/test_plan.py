@@ -19,13 +19,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Measurement, MissCauses
 from intelliperf_swizzle.search.deliver import combine_edits, kernel_row
-from intelliperf_swizzle.search.plan import (
-    BEYOND,
-    FEWEST_CANDIDATES,
-    is_promising,
-    plan_searches,
-    split_by_work,
-)
+from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, is_promising, plan_searches
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
@@ -131,21 +125,29 @@ def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() ->
     assert plan_searches(two, setup_of())[1].setup.options.candidates == FEWEST_CANDIDATES
 
 
-def test_a_run_costs_only_so_much_work_and_says_which_kernels_are_beyond() -> None:
-    work = {"a": 500_000_000, "b": 400_000_000, "c": 1000}  # line accesses of a replay
+def test_a_search_that_takes_long_must_be_able_to_save_more_beside_others() -> None:
+    replayed = {"a": 500_000_000, "b": 400_000_000, "c": 1000}  # line accesses
     subjects = [
-        subject(name, hits=0.0, ceiling=0.5, ms=3.0 - at, lines=lines)
-        for at, (name, lines) in enumerate(work.items())
+        subject(name, hits=0.0, ceiling=0.5, ms=ms, lines=lines)
+        for (name, lines), ms in zip(replayed.items(), (90.0, 6.0, 4.0), strict=True)
     ]
-    searches = plan_searches(subjects, setup_of())
-    assert [one.setup.options.candidates for one in searches] == [100, 125, 133]
-    chosen, beyond = split_by_work(searches)
-    assert [one.subject.kernel for one in chosen] == ["a", "c"]
-    assert beyond == subjects[1:2]
-    row = kernel_row(beyond[0], BEYOND, 0.3, setup_of())
-    assert (row.verdict, row.note) == ("", f"not searched: {BEYOND}")
-    asked = plan_searches(subjects, setup_of(all=True))
-    assert split_by_work(asked) == (asked, [])
+
+    def searched(**options: Any) -> list[str]:
+        return [one.subject.kernel for one in plan_searches(subjects, setup_of(**options))]
+
+    assert searched() == ["a", "c"]
+    assert searched(all=True) == ["a", "b", "c"]
+    on_gpu = plan_searches(subjects, replace(setup_of(), device=ON_GPU))
+    assert [one.subject.kernel for one in on_gpu] == ["a", "b", "c"]
+
+
+def test_a_kernel_whose_replays_take_long_gets_fewer_candidates() -> None:
+    lines = {500_000_000: 100, 100_000_000: 400}
+    for number, candidates in lines.items():
+        [one] = plan_searches(
+            [subject("a", hits=0.0, ceiling=0.5, ms=1.0, lines=number)], setup_of()
+        )
+        assert one.setup.options.candidates == candidates
 
 
 def test_a_kernel_that_a_signal_left_out_is_not_said_to_be_hopeless() -> None:

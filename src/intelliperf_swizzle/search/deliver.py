@@ -42,8 +42,8 @@ class Outcome(Finished):
     combined: Edit | None = None
 
 
-Result: TypeAlias = "Outcome | SwizzleError | Interrupted | str | None"
-"""What came of a kernel: an outcome, a failure, a signal before its search, or no search: why."""
+Result: TypeAlias = "Outcome | SwizzleError | Interrupted | None"
+"""What came of a kernel: an outcome, a failure, a signal before its search, or no search."""
 
 
 def gather(
@@ -94,7 +94,7 @@ def kernel_row(
     """The row of a kernel; `share` is its part of the time of all recorded kernels."""
     if isinstance(result, SwizzleError):
         return replace(subject.summary, time_share=share, note=result.fact)
-    if isinstance(result, (Interrupted, str)):
+    if isinstance(result, Interrupted):
         return replace(subject.summary, time_share=share, note=f"not searched: {result}")
     if result is None:
         why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"

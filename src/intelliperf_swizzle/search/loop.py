@@ -146,7 +146,7 @@ def search(
                 _show_best(attempts, problem, progress)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 _confirm(evaluator, edited, guard)
-                if paced and left(1.0) is not None:
+                if paced and evaluator.predicted is None and left(1.0) is not None:
                     _answer_early(evaluator, attempts)
                 batch.outcomes = attempts.current(screened)
                 if spent(SEARCH_SHARE):
@@ -166,15 +166,12 @@ def search(
 def _answer_early(evaluator: Evaluator, attempts: Attempts) -> None:
     """Has the best so far by the screen validated, unless one is: a limit may leave no time later.
 
-    At other sizes it is not looked at. On a GPU leaders are confirmed first anyway.
+    At other sizes it is not looked at.
     """
-    if evaluator.predicted is not None or evaluator.confirmed:
-        return
     best = max(attempts.screened, key=lambda s: s.attempt.screened_l2_hit_rate or 0.0, default=None)
-    if best is None or best.attempt.measurement is not None:
-        return
-    first = evaluator.choose(evaluator.evaluate(attempts.edit([best])))
-    if first is not None:
+    known = best is None or best.attempt.measurement or evaluator.confirmed
+    edited = attempts.edit([best]) if best and not known else []
+    if (first := evaluator.choose(evaluator.evaluate(edited))) is not None:
         evaluator.settle(first, evaluator.count)
 
 

@@ -37,7 +37,10 @@ error (`MODEL_RATE_ERROR`) is more than what is left below the ceiling."""
 
 LEAST_SHARE = 0.005
 """Part of the time of all recorded kernels that a kernel must be able to save, to be searched
-beside others."""
+beside others; without a GPU as many times more as a replay of it has `CHEAP_LINES`."""
+
+CHEAP_LINES = 25_000_000
+"""Line accesses that cost about a tenth of a second; a batched GEMM has twenty times as many."""
 
 
 FEWEST_CANDIDATES = 64
@@ -45,15 +48,6 @@ FEWEST_CANDIDATES = 64
 
 SCREENED_LINES = 50_000_000_000
 """Line accesses that the candidates of a kernel may have together: 400 of a GEMM 8192³."""
-
-REPLAYS, OTHER_REPLAYS = 27, 15
-"""What a full search costs in replays of the kernel: screens and finalists; and orders by hand,
-other sizes and validation, which no share makes fewer."""
-
-MOST_LINES = 10_000_000_000
-"""Line accesses that all searches may cost without a GPU; about half a minute on two cores."""
-
-BEYOND = "kernels that could save more take what a run may cost (`-k NAME` or --all searches it)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +79,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     total = sum(subject.time_ms for subject in ranked)
     worth = [subject for subject in ranked if is_promising(setup, subject)]
     if len(subjects) > 1 and total and not setup.options.all:
-        worth = [subject for subject in worth if _could_save(subject, setup) >= LEAST_SHARE * total]
+        worth = [s for s in worth if _could_save(s, setup) >= _least_share(s, setup) * total]
     chosen = worth or ranked[:1]
     savings = sum(_could_save(subject, setup) for subject in chosen)
     searches: list[Search] = []
@@ -103,24 +97,6 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
             own = replace(own, device=None, profiler=None)
         searches.append(Search(subject, own, subject.kernel + number))
     return searches
-
-
-def split_by_work(searches: Sequence[Search]) -> tuple[list[Search], list[Subject]]:
-    """The searches that a run may cost, and the kernels beyond.
-
-    The first one in any case; half is left for the others. All of them on a GPU, which replays
-    little, or where they are asked for.
-    """
-    chosen: list[Search] = []
-    left = float(MOST_LINES)
-    for search in searches:
-        setup = search.setup
-        work = search.subject.line_accesses * (setup.share * REPLAYS + OTHER_REPLAYS)
-        asked = setup.options.all or setup.options.kernel or setup.device
-        if not chosen or asked or work <= left:
-            chosen.append(search)
-            left -= min(work, MOST_LINES / 2)
-    return chosen, [search.subject for search in searches if search not in chosen]
 
 
 def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
@@ -179,12 +155,15 @@ def _could_save(subject: Subject, setup: Setup) -> float:
     return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
 
 
+def _least_share(subject: Subject, setup: Setup) -> float:
+    return LEAST_SHARE * max(1.0, subject.line_accesses / CHEAP_LINES * (setup.device is None))
+
+
 def _within_budget(setup: Setup, part: float, lines: int) -> Setup:
     """The setup of a search that gets this part of the run's budget, less if replays are long."""
     options = setup.options
     most = min(round(options.budget * part), SCREENED_LINES // max(1, lines))
-    allowed = max(FEWEST_CANDIDATES, most)
-    candidates = min(options.candidates, allowed)
+    candidates = min(options.candidates, max(FEWEST_CANDIDATES, most))
     share = setup.share * candidates / options.candidates
     return replace(setup, options=replace(options, candidates=candidates), share=share)
 

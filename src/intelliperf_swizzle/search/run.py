@@ -65,7 +65,7 @@ def optimize(
     with record_application(setup, progress) as recorded:
         setup.make_ready(recorded.folder.parent)
         subjects, rows = stopping.interruptibly(lambda: examine_kernels(recorded, setup, progress))
-        searches, beyond = plan.split_by_work(plan.plan_searches(subjects, setup))
+        searches = plan.plan_searches(subjects, setup)
         try:
             for number, planned in enumerate(searches, 1):
                 shares = [search.setup.share for search in searches[number - 1 :]]
@@ -86,7 +86,6 @@ def optimize(
     failures = [result for result in results.values() if isinstance(result, SwizzleError)]
     if len(failures) == len(results):
         raise interrupted or failures[0]
-    results |= dict.fromkeys(beyond, plan.BEYOND)
     if interrupted:
         interrupted.exit_code *= interrupted.number != SIGALRM
         results = {**{search.subject: interrupted for search in searches}, **results}
