@@ -106,7 +106,7 @@ def score(
         swizzle: its text, a pattern or its name, or a parsed swizzle.
         command: the application, as an argument list.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        progress: told of each step.
+        progress: receives each step.
         given: options of `intelliperf-swizzle score` by name, such as `kernel` or
             `project_directory`; and parameters of the pattern.
 
@@ -153,7 +153,7 @@ def optimize(
     Args:
         command: the application, as an argument list.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        progress: told of each step.
+        progress: receives each step.
         options: those of `intelliperf-swizzle --help` by name, with their defaults: `kernel`,
             `proposer`, `candidates`, `seed`, `report_dir`, `resume`, …
 

@@ -122,7 +122,7 @@ def prove_source(
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
         no_cache: ignore what earlier runs have proved.
-        progress: told of each step.
+        progress: receives each step.
 
     Returns:
         A verdict for each distinct launch.

@@ -380,7 +380,7 @@ class CallError(Exception):
 
     @property
     def how(self) -> str:
-        """How it ended, in words: `was ended by SIGSEGV`."""
+        """How it ended, as text: `was ended by SIGSEGV`."""
         code = self.ended.exit_code
         if code is None:
             return "took too long"

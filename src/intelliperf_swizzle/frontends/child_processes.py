@@ -186,7 +186,7 @@ class Ending:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The same as text."""
         if self.ended_by == "limit":
             return (
                 f"the application was ended at the time limit of {self.request.limit_seconds:g} s"

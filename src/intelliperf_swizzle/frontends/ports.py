@@ -34,7 +34,7 @@ class RecordRequest:
         command: as the user would type it.
         cwd: where it runs.
         folder: for the records; not shared with another recording.
-        target: the GPU that it is told of, if it runs without one.
+        target: the GPU that it sees, if it runs without one.
         device: the GPU that it runs on; None = it runs without one.
         limit_seconds: recording ends at the latest.
         compute: whether launches are also executed, if there is no GPU.
@@ -263,7 +263,7 @@ class Resizer(Protocol):
 
         Args:
             launch: as recorded.
-            counts: how many tiles to have along a size that has so many.
+            counts: how many tiles to have along a size that has that many.
         """
 
 

@@ -42,7 +42,7 @@ class _Factor:
         return -(-self.size // self.block)
 
     def resized(self, count: int) -> int:
-        """The size with so many blocks, whose last one is as full as before."""
+        """The size with that many blocks, whose last one is as full as before."""
         return self.block * (count - self.count) + self.size
 
 
@@ -59,7 +59,7 @@ def scale_launch(
 
     Args:
         launch: as recorded.
-        counts: how many blocks to have along a size that has so many.
+        counts: how many blocks to have along a size that has that many.
         blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
     if loop := launch.loop:  # as if each tile had a program
@@ -101,7 +101,7 @@ def _shrunk_alone(
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
         equal = (name for name, value in launch.constants.items() if value == factor.size)
         names = [name for name in equal if name not in launch.constexprs]
-        names = [name for name in names if not _is_stride(launch, name)] or names
+        names = [name for name in names if not is_stride(launch, name)] or names
         for name in names if len(names) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
@@ -285,11 +285,11 @@ def other_values(launch: Launch, name: str) -> list[int]:
 
 
 def is_factor_alone(launch: Launch, name: str) -> bool:
-    """Whether a kernel only multiplies by an argument, which is no stride of a tensor: then it is
-    no size either, and has the value of one by chance."""
+    """Whether a kernel only multiplies by an argument: then it is a stride, or no size either and
+    has the value of one by chance."""
     compared, text = r"([<>!=]=|[<>/%])", launch.source.entry.text
     sized = rf"{compared}\s*{name}\b|\b{name}\s*{compared}|(cdiv|range)\([^)]*\b{name}\b"
-    return not re.search(sized, text) and _is_factor(launch, name) and not _is_stride(launch, name)
+    return not re.search(sized, text) and _is_factor(launch, name)
 
 
 def _is_extent(launch: Launch, name: str) -> bool:
@@ -301,7 +301,7 @@ def _is_factor(launch: Launch, name: str) -> bool:
     return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", launch.source.entry.text))
 
 
-def _is_stride(launch: Launch, name: str) -> bool:
+def is_stride(launch: Launch, name: str) -> bool:
     """Whether an argument is a stride of a tensor that the kernel multiplies something by."""
     strides = (view.strides for _, view in launch.tensors())
     return _is_factor(launch, name) and any(launch.constants.get(name) in own for own in strides)

@@ -25,7 +25,7 @@ from intelliperf_swizzle.records import Launch, Measurement, Trace
 
 @dataclass(frozen=True)
 class TracedLaunch:
-    """A launch, what it touches, how many of its workgroups a CU holds at once, and its build."""
+    """A launch, what it touches, how many of its workgroups per CU holds at once, and its build."""
 
     launch: Launch
     trace: Trace
@@ -191,7 +191,7 @@ def profiling_environment(
 def begin_profiler(
     command: Sequence[str], cwd: Path, environment: Mapping[str, str], folder: Path
 ) -> Callable[[float], Ran]:
-    """Starts a profiler; what waits for so many seconds, after which nothing of it is left."""
+    """Starts a profiler; what waits for that many seconds, after which nothing of it is left."""
     log = folder / "said.txt"
     try:
         with log.open("wb") as stream:

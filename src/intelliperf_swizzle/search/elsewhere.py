@@ -118,7 +118,7 @@ MOST_WORK = 2
 
 
 FEWEST_PROGRAMS = 1 << 14
-"""… which may be so many at least."""
+"""… which may be at least this many."""
 
 
 FRACTIONS = (16, 8, 4, 2)

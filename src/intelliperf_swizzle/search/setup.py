@@ -114,7 +114,7 @@ def prepare(
     Args:
         options: IntelliPerf's and ours.
         command: the application.
-        progress: told of what is chosen.
+        progress: receives what is chosen.
         target: in place of the one that the options name.
         language: of the kernels; by default that of a program with device code, or of one that
             the build command is still to build, else Triton.

@@ -202,7 +202,7 @@ class EvaluationContext:
         subject: the kernel.
         setup: of the run.
         remember: of the run's history.
-        progress: told of each step.
+        progress: receives each step.
         recording_seconds: what recording the application took.
     """
 
@@ -228,7 +228,7 @@ LIMIT_SECONDS = 600.0
 
 
 _TIMES, _LEAST_SECONDS = 5, 30.0
-"""With a swizzle it may take so many times as long as without, or so long."""
+"""With a swizzle it may take this many times as long as without, or this long."""
 
 
 class UnitTest:
@@ -292,7 +292,7 @@ class UnitTest:
         return self._endless or self._run(edit, self._limit_seconds or LIMIT_SECONDS)
 
     def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
-        """Why the test does not pass on a copy with the edit, in so many seconds."""
+        """Why the test does not pass on a copy with the edit, in that many seconds."""
         setup = self._setup
         command, project = str(setup.options.unittest_command), setup.project
         with temporary_folder("unit-test") as folder:

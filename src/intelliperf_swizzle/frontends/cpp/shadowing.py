@@ -402,7 +402,7 @@ def _condition(
 
 
 def _parameters(source: KernelSource) -> list[tuple[str, str]]:
-    """Kind and name of each parameter of a template; none where it is no plain one."""
+    """Kind and name of each parameter of a template; none if it is no plain one."""
     text = source.entry.text
     head = re.match(r"\s*template\s*<", text)
     if head is None or re.search(r"\.\.\.|\btemplate\b", text[head.end() : text.find("(")]):

@@ -48,7 +48,7 @@ class LanguageModelProposer:
     Attributes:
         formula: what it is told and what it may cost.
         ask: reaches the model.
-        progress: told of each iteration.
+        progress: receives each iteration.
         samples: answers a call; all are screened, the best is measured.
         tunes: whether the best member of a family is bettered by values near its own.
         fallback: searches if the model answers no proposal in time; None = that is an error.
@@ -126,7 +126,7 @@ class _Conversation:
     Attributes:
         proposer: whose settings hold.
         problem: what is to be improved.
-        context: what the model is told of it.
+        context: what the model is shown of it.
         started: the run, by the proposer's clock.
         earlier: what the conversations on other kernels took.
         usage: of all calls so far, those of a resumed history included.
@@ -234,7 +234,7 @@ class _Conversation:
         return leader
 
     def _propose(self, iteration: int, again: int) -> list[prompt.FamilyMember]:
-        """The candidates of one call, after which so many others may be made if it is refused."""
+        """The candidates of one call, after which that many others may be made if it is refused."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
         more = self.problem.iterations - iteration

@@ -63,7 +63,7 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
 
     Args:
         request: the command; its folder also gets `app.log`, what the application prints. Without
-            a device and a target, the application is told of an MI300X. `compute="auto"` executes
+            a device and a target, the application sees an MI300X. `compute="auto"` executes
             launches of less than half a second, others as far as the budget goes, and beyond it
             those that write integers, from which later launches may compute addresses, if they
             take less than half of what is left of the time limit.

@@ -73,7 +73,7 @@ class _Event:
 
 
 class _DifferenceError(Exception):
-    """The first difference in words."""
+    """The first difference as text."""
 
 
 class _BoundError(Exception):

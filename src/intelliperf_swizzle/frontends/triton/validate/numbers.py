@@ -42,7 +42,7 @@ class EditedLaunch:
 
 
 def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator[str | None]:
-    """For each launch the first difference in words, None if there is none.
+    """For each launch the first difference as text, None if there is none.
 
     Raises:
         ValidationError: an original cannot be compiled from its source.
@@ -144,7 +144,7 @@ def _wrong_tile(
 
 
 def _first_wrong(computed: Array, proved: Array, told: str, what: str) -> str | None:
-    """Where computed numbers are not those of the proof, in words."""
+    """Where computed numbers are not those of the proof, as text."""
     wrong = np.flatnonzero(computed != proved)
     if not len(wrong):
         return None
