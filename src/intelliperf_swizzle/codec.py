@@ -325,7 +325,7 @@ def _open(kind: typing.Any) -> bool:
 
 
 def _items(kind: typing.Any, count: int) -> tuple[typing.Any, ...]:
-    """The types of the items of a tuple, list or set that has so many."""
+    """The types of the items of a tuple, list or set that has that many."""
     inner = typing.get_args(kind)
     if typing.get_origin(kind) is not tuple or inner[-1] is Ellipsis:
         return (inner[0],) * count

@@ -55,7 +55,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def limit(seconds: float | None) -> None:
-    """Has the run end after so many seconds, if any, as at a signal; where nobody waits for
+    """Has the run end after that many seconds, if any, as at a signal; where nobody waits for
     signals it is only paced."""
     global _end
     _end = time.monotonic() + seconds if seconds else 0.0
@@ -146,7 +146,7 @@ def interruptibly(work: Callable[[], Result]) -> Result:
 
 def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
     """Begins a function in a thread of its own; what waits for it, as often as it is called, and
-    raises what it raises, or TimeoutError after so many seconds as it is given."""
+    raises what it raises, or TimeoutError after that many seconds as it is given."""
     outcome: Future[Result] = Future()
 
     def run() -> None:

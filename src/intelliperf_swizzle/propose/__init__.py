@@ -64,7 +64,7 @@ class Problem:
         budget: candidates to try, repeated ones not counted.
         seed: of every random choice.
         iterations: answers of a language model that may be built and validated.
-        context: what a language model is told of kernel and GPU; computed when it is called.
+        context: what a language model is shown of kernel and GPU; computed when it is called.
         attempts: all attempts of the run by number, those of a resumed history included.
         row_lengths: tiles in a row, as `nest.row_lengths` finds them.
         work: float64[tiles] of the largest launch, what each tile takes on a CU; None if all

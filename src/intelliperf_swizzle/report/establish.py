@@ -52,7 +52,7 @@ def change_of(other: records.Alternative, run: records.Run) -> str:
 
 
 def describe_alternative(other: records.Alternative | None, run: records.Run) -> str:
-    """What is to be changed, in words; None = what the swizzle changes."""
+    """What is to be changed, as a phrase; None = what the swizzle changes."""
     if other and other.arguments:
         given = ", ".join(f"{name}={value}" for name, value in other.arguments.items())
         return f"pass {given}, no source change"

@@ -37,7 +37,7 @@ ENOUGH_TILES = 64
 """Of a launch at which other arguments than sizes are varied."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """Line accesses that are replayed at other sizes, as a multiple of the largest launch's, which may
-be so many at least."""
+be at least this many."""
 
 
 _Varied: TypeAlias = tuple[tuple[str, ...], Launch, Trace]
@@ -50,7 +50,7 @@ class SizeGuard:
     Args:
         setup: of the run.
         subject: the kernel.
-        progress: told of what is modelled.
+        progress: receives what is modelled.
 
     Attributes:
         refused: why texts could not be limited to what is known.

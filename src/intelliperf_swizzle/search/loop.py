@@ -44,7 +44,7 @@ class Found:
         effort: what the proposers have to say.
         by_hand: what people use by hand, the unmodified kernel first; none beside a model alone.
         interrupted: the signal that has ended it.
-        independence: what is known of the kernel's programs; None where only recorded launches
+        independence: what is known of the kernel's programs; None if only recorded launches
             were looked at.
     """
 
@@ -123,7 +123,7 @@ def search(
         problem: the kernel, the GPU and the budgets.
         attempts: proves, screens and edits candidates; remembers what becomes of each.
         evaluator: measures or models the best of them, and validates the winner.
-        progress: told of each step.
+        progress: receives each step.
         guard: the last stage, of the best so far.
 
     Returns:

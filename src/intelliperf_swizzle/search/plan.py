@@ -15,16 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle import __version__
-from intelliperf_swizzle.disk import FolderLock, remove_partial
-from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle import __version__, disk, errors, hardware, readers, records
 from intelliperf_swizzle.history import History, read_identity
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
-from intelliperf_swizzle.readers import count
-from intelliperf_swizzle.records import Trace
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 
@@ -99,7 +94,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     return searches
 
 
-def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
+def rank_subjects(subjects: Sequence[Subject], target: hardware.Target) -> list[Subject]:
     """The kernels in the order of the time that they could save, then of the hits to gain.
 
     Those whose source cannot carry a swizzle come last.
@@ -108,7 +103,7 @@ def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
     return sorted(ranked, key=lambda s: s.refusal is not None)
 
 
-def could_save_ms(subject: Subject, target: Target) -> float:
+def could_save_ms(subject: Subject, target: hardware.Target) -> float:
     """Modelled time of all launches that no permutation can save more of.
 
     What lies below the L2s is moved once for each miss, and at the ceiling of the hit rate there
@@ -193,7 +188,7 @@ def _application(folder: Path, setup: Setup, subject: Subject) -> list[str]:
 
 
 @contextmanager
-def lock_folder(folder: Path, subject: Subject) -> Iterator[FolderLock]:
+def lock_folder(folder: Path, subject: Subject) -> Iterator[disk.FolderLock]:
     """Keeps other runs from an output folder, also after the block if nothing fails in it.
 
     What a killed run left beside the kernel's files is removed.
@@ -203,14 +198,14 @@ def lock_folder(folder: Path, subject: Subject) -> Iterator[FolderLock]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        lock = FolderLock(folder)
+        lock = disk.FolderLock(folder)
     except BlockingIOError:
-        raise UsageError(
+        raise errors.UsageError(
             f"another run is writing to {folder}", hint="name another folder with --report_dir"
         ) from None
     try:
         for function in subject.launches[0].source.functions.values():
-            remove_partial(Path(function.file))
+            disk.remove_partial(Path(function.file))
         yield lock
     except BaseException:
         lock.release()
@@ -232,7 +227,7 @@ def open_history(
     }
     history = History(path, identity, resume=options.resume)
     if options.resume:
-        taken = f"resuming {path}: {count(len(history.attempts), 'attempt')} taken over"
+        taken = f"resuming {path}: {readers.count(len(history.attempts), 'attempt')} taken over"
         progress.note(taken if resumable else f"nothing to resume: there is no {path}")
     try:
         yield history
@@ -265,7 +260,7 @@ def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> 
     }
 
 
-def _digest_accesses(trace: Trace) -> str:
+def _digest_accesses(trace: records.Trace) -> str:
     """What a launch touches; it follows from strides, dtypes and data too."""
     arrays = (trace.tile_offset, trace.access_base, trace.access_shape, trace.shape_offset,
               trace.shape_line, trace.shape_sectors, trace.shape_kind)  # fmt: skip

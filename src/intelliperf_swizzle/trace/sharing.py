@@ -39,7 +39,7 @@ _WINDOW_LINES = 1 << 22
 def contested_sectors(trace: Trace, segment: Segment, *, ordered: bool) -> Int64Array:
     """The sectors of a segment that a program stores to or updates and another one touches.
 
-    Increasing; none where all of them only update.
+    Increasing; none if all of them only update.
 
     Args:
         trace: of the launch.

@@ -181,7 +181,7 @@ _FLOATS = ("fp16", "bf16", "fp32", "fp64")
 
 
 def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> list[str]:
-    """What the preloaded library is told of a recorded launch, a line each.
+    """What the preloaded library reads of a recorded launch, a line each.
 
     Args:
         launch: it.

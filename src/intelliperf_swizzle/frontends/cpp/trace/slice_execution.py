@@ -100,7 +100,7 @@ class SliceExecution:
 
         Args:
             programs: numbers in a row.
-            recorder: is told of accesses.
+            recorder: receives every access.
 
         Returns:
             How many were executed.

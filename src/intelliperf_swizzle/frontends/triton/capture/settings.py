@@ -81,7 +81,7 @@ class Settings:
 
     Attributes:
         agent: the module whose `install(folder, settings)` watches the launches.
-        gpu: what the application is told of; None if it runs on a real GPU.
+        gpu: what the application sees; None if it runs on a real GPU.
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.

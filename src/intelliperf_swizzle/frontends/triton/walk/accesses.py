@@ -153,7 +153,7 @@ class Accesses:
 
     Attributes:
         memory: of the launch.
-        recorder: told of every access.
+        recorder: receives every access.
         noticed: of the whole run.
         programs: of the batch.
         now: told what is being carried out.

@@ -332,6 +332,6 @@ class Programs:
         return np.broadcast_to(array, (len(array), *block.shape))
 
     def check_size(self, numbers: int) -> None:
-        """Raises TooWideError if an array of so many numbers is too large."""
+        """Raises TooWideError if an array of that many numbers is too large."""
         if numbers > MOST_NUMBERS and len(self.numbers) > 1:
             raise TooWideError
