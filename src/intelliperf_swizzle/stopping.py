@@ -63,11 +63,11 @@ def limit(seconds: float | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def begin_part(parts: int) -> None:
-    """The next of that many parts of the run begins, which may take that share of what is left."""
+def begin_part(share: float) -> None:
+    """The next part of the run begins, which may take that share of what is left."""
     global _begun, _seconds
     _begun = time.monotonic()
-    _seconds = (_end - _begun) / parts
+    _seconds = (_end - _begun) * share
 
 
 def spent(share: float) -> bool:
