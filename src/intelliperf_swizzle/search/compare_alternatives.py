@@ -247,11 +247,7 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
 
 
 def compare_alternatives(
-    setup: Setup,
-    subject: Subject,
-    best: Edited | None,
-    progress: Progress,
-    begun: Begun | None = None,
+    setup: Setup, subject: Subject, best: Edited | None, progress: Progress, begun: Begun | None
 ) -> Alternatives | None:
     """The alternatives of a kernel; None if its launches are too short for any to matter.
 
