@@ -69,12 +69,14 @@ class Built:
         folder: where it is: a copy, or the project where nothing was to be built.
         command: the application, paths into the project turned into the copy's.
         objects: its code objects with bitcode, one GPU's of each translation unit.
+        others: those of other programs that the command builds.
         notes: sentences for the report.
     """
 
     folder: Path
     command: tuple[str, ...]
     objects: tuple[binaries.CodeObject, ...]
+    others: tuple[binaries.CodeObject, ...]
     notes: tuple[str, ...]
 
 
@@ -135,7 +137,11 @@ def built(
             hint=toolchain.keeping if builds else _REBUILD,
         )
     notes += [f"{name} was built without device bitcode" for name in sorted(without)]
-    return Built(place, moved, tuple(objects), tuple(notes))
+    beside = built_files(place, recipe.language) if builds and edit is None else ()
+    others, _ = _read(
+        [f for f in beside if _is_linked(f) and f.resolve() not in files], recipe.arch
+    )
+    return Built(place, moved, tuple(objects), tuple(others), tuple(notes))
 
 
 def _build(
