@@ -30,7 +30,7 @@ HEADS, HEAD_DIM = 128, 128
 BLOCK_M, BLOCK_N = 128, 64
 LENGTHS = (8192, 16384, 32768, 65536, 131072)
 PROGRAMS = 8 * 304
-"""Replayed: eight programs a CU of each XCD."""
+"""Replayed: eight programs per CU of each XCD."""
 TRACED = PROGRAMS + HEADS
 """Tiles traced: the orders that go block by block reach a little further than others."""
 

@@ -466,7 +466,7 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def best_by_hand(record: Mapping[str, Any]) -> str | None:
-    """The fastest of the orders tried by hand, None where there are none."""
+    """The fastest of the orders tried by hand, None if there are none."""
     timed = {
         name: order_["timing"]["ratio"]["median"]
         for name, order_ in record["orders"].items()

@@ -110,12 +110,12 @@ REASONS: Mapping[str, str] = {
         " are apart decides what they share: to the model those of a column stay too much in step."
     ),
     "attn_h64_s8192_d128_b128_64": (
-        "likely drift: one workgroup an SM reads all keys of its head, and two readings of one"
+        "likely drift: one workgroup per SM reads all keys of its head, and two readings of one"
         " order differ by up to 13 points."
     ),
     "gemm_8192_8192_8192_b128_128_64": "likely drift; two readings of one order differ by up to 7.",
     "gemm_6144_6144_6144_b128_256_64": (
-        "likely drift: one workgroup an SM, and whether it keeps in step hangs on how much its pace"
+        "likely drift: one workgroup per SM, and whether it keeps in step depends on how its pace"
         " varies."
     ),
     "gemm_4096_4096_4096_b64_64_64": "likely drift, in the order stride97 on the H100.",
@@ -140,7 +140,7 @@ REASONS: Mapping[str, str] = {
         " 44 % of their requests are merged, 14 % in the model."
     ),
     "gemm 16384²x4096, 64x64x32, 8 warps": (
-        "likely drift, five workgroups an SM, in the order that takes most from memory (24 GB)."
+        "likely drift, five workgroups per SM, in the order that takes most from memory (24 GB)."
     ),
     "gemm 8192³, 64x64x32, 8 warps": "likely drift: some orders bring a third less from memory in"
     " the model, as if workgroups were closer together.",
@@ -389,7 +389,7 @@ def _agreement(
 
 
 def noise(timed: Sequence[Mapping[str, Any]], amd: bool) -> float:
-    """By how much measured times of a configuration must differ to be told apart, relative.
+    """By how much measured times of a configuration must differ to be distinguished, relative.
 
     On AMD by more than times of one order do: two timings of it, or those of orders that are one
     permutation, to which the model gives the same numbers to the last digit (not where it gives

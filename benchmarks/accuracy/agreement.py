@@ -25,7 +25,7 @@ def spread_points(rates: Numbers) -> float:
 
 
 def kendall_tau_b(first: Numbers, other: Numbers) -> float | None:
-    """Kendall's rank correlation with his correction for ties; None where all of one are tied.
+    """Kendall's rank correlation with his correction for ties; None if all of one are tied.
 
     Source: M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33 (1945).
     """

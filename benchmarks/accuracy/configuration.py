@@ -55,7 +55,7 @@ class Renumbered:
     Attributes:
         text: all that the launch follows from.
         trace: by block.
-        table: where the kernel reads its block from; None where the order is spliced in.
+        table: where the kernel reads its block from; None if the order is spliced in.
     """
 
     text: str

@@ -189,7 +189,7 @@ def examined(inputs: Inputs) -> Iterator[Subject]:
 
 
 def with_occupancy(subject: Subject, occupancy: int, target: Target) -> Subject:
-    """The kernel with so many workgroups a CU, where the published one is known to have them."""
+    """The kernel with so many workgroups per CU, where the published one is known to have them."""
     traced = tuple(replace(traced_launch, occupancy=occupancy) for traced_launch in subject.traced)
     unmodified = [np.arange(traced_launch.launch.programs) for traced_launch in traced]
     return replace(subject, traced=traced, baseline=model_launches(traced, unmodified, target))

@@ -75,7 +75,7 @@ class Verdict:
         accepted: whether a user would be given a patch.
         kind: the tool's verdict.
         reason: in its words.
-        patch: a unified diff from the application's folder; None where there is none.
+        patch: a unified diff from the application's folder; None if there is none.
         guarded: the swizzle under the conditions of the patch.
         configs: the values of constexprs under which a kernel changes that no patch can change;
             empty = under all.

@@ -193,7 +193,8 @@ def _check_replaceable(path: Path) -> None:
             _header(first)
     except RecordError as error:
         raise HistoryError(
-            f"{path} is not a history of this version ({error.fact}), so it stays", hint=_ELSEWHERE
+            f"{path} is not a history of this version ({error.fact}), so it is left unchanged",
+            hint=_ELSEWHERE,
         ) from error
 
 

@@ -166,7 +166,7 @@ NOISE = {
     "time": TIME_TOLERANCE,
     "length": 0.0,
 }
-"""By how much attempts must differ in a criterion to be told apart by it; relative for bytes and
+"""By how much attempts must differ in a criterion to be distinguished by it; relative for bytes and
 times."""
 
 RANK = tuple(NOISE)
@@ -205,7 +205,7 @@ def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RAN
 
 
 def describe_rank(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> str:
-    """By what `order` ranks these attempts, in words."""
+    """By what `order` ranks these attempts, as text."""
     criteria = _criteria(_eligible(attempts), rank)
     return ", then ".join(f"{NAMES[name]}{_tolerance(name, noise)}" for name, noise in criteria)
 
@@ -221,7 +221,7 @@ def _eligible(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[str, float]]:
-    """By what these are told apart, first criterion first, each with its noise."""
+    """By what these are distinguished, first criterion first, each with its noise."""
     noise: Mapping[str, float] = NOISE
     measured = [attempt.measurement for attempt in eligible if attempt.measurement]
     timed = bool(measured) and all(read.timing for read in measured)

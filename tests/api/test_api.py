@@ -71,7 +71,7 @@ def test_prove_takes_patterns_with_parameters_targets_and_constants() -> None:
         (lambda: prove("identity", ()), "is not a grid"),
         (lambda: prove("identity", 8, cols=3), "does not read `cols`"),
         (lambda: prove("identity", 8, target="mi9"), "mi9"),
-        (lambda: score("identity", "python app.py"), "is no argument list"),
+        (lambda: score("identity", "python app.py"), "is not an argument list"),
         (lambda: prove_source(APPLICATION, "absent.py"), "there is no file absent.py"),
     ],
 )

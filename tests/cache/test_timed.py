@@ -259,7 +259,7 @@ def test_workgroups_of_a_cu_drift_apart_only_where_lots_are_drawn():
 
 
 def test_workgroups_alone_on_their_cus_fall_out_of_step():
-    """Of 132 workgroups, one a CU, fewer requests are merged where their pace varies.
+    """Of 132 workgroups, one per CU, fewer requests are merged where their pace varies.
 
     Memory, whose GPCs' shares hold them up in different places anyway, is no limit here.
     """

@@ -181,7 +181,7 @@ def test_what_has_no_text_is_refused() -> None:
         read_source(Jit(lambda x: x))
     scope: dict[str, object] = {}
     exec("def made(x): pass", scope)
-    with pytest.raises(UnreadableKernelError, match="the text of `made` is in no file"):
+    with pytest.raises(UnreadableKernelError, match="the source of `made` is in no file"):
         read_source(Jit(scope["made"]))
 
 

@@ -356,7 +356,7 @@ def test_what_nvcc_itself_has_built_is_refused(tmp_path: Path) -> None:
     assert "--build_command" in str(refused.value.hint)
     with pytest.raises(CaptureError, match="no program with device code") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], None, HIP)
-    assert "its device code is of CUDA: --target h200" in str(refused.value.hint)
+    assert "its device code is for CUDA: --target h200" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(("build", "name"), [("nvcc app.cu -o app", "CUDA"), ("make app", "HIP")])

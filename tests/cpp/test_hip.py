@@ -136,7 +136,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
     ("kernel", "why"),
     [
         ("racing", "depends on their order: a race"),
-        ("in_step", "may lead to global memory leads to shared memory"),
+        ("in_step", "may be global points to shared memory"),
         ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:148\)"),
     ],
 )

@@ -293,7 +293,7 @@ def test_the_command(tmp_path):
     assert json.loads(ran.stdout)["would_use"]["target"] == "mi300x"
     ran = run_doctor("--target", "mi300a", INTELLIPERF_SWIZZLE_PROFILER="ncu")
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert "What was asked for cannot work here." in ran.stdout
+    assert "These options cannot work here." in ran.stdout
     ran = run_doctor("--profiler", "nsys")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("error: there is no profiler `nsys`")

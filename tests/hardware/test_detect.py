@@ -188,7 +188,7 @@ def test_a_sliced_gpu_is_no_known_target(machine):
     add_nvidia_smi(machine, f"print({H200.replace('Disabled', 'Enabled')!r})")
     [device] = devices(machine, {})
     assert (device.partition, device.target) == ("MIG", None)
-    assert "NVIDIA H200, MIG, is no known target" in unknown(device)[0]
+    assert "NVIDIA H200, MIG, is not a known target" in unknown(device)[0]
 
 
 def test_amd_devices_come_first_and_numbers_go_on(machine):

@@ -516,7 +516,7 @@ FAULTS = {
     "no HTTP": (Raw(b"SSH-2.0-OpenSSH_9.6\r\n"), ""),
     "garbage for JSON": (Raw(OK + b"Content-Length: 4\r\n\r\n\xff{]\0"), ""),
     "other JSON": (Raw(OK + b"Content-Length: 2\r\n\r\n[]"), ""),
-    "a byte a second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 2 s"),
+    "a byte per second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 2 s"),
     "slow headers": (Raw(OK + b"X: " + b"x" * 999, 0.2), "no complete answer within 2 s"),
     "endless headers": (Raw(OK + b"X: x", endless=True), ""),
     "huge body": (Raw(OK + b"\r\n ", endless=True), "its answer has more than 4194304 bytes"),

@@ -169,7 +169,7 @@ def test_doctor_sees_a_triton_that_was_written_over_another(image, lent):
     image.pip("install", "triton")
     assert image.triton == "triton"
     found = image.doctor(lent)
-    assert found["gap"] == f"triton and {own} are both installed, and share their files"
+    assert found["gap"] == f"triton and {own} are both installed and share files"
     command = found["command"].partition(" --index-url")[0]
     for words in map(shlex.split, command.split("&&")):
         assert words[0] == "pip"

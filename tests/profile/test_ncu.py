@@ -190,7 +190,7 @@ def test_an_edit_that_the_application_does_not_run_is_not_measured(bench, profil
     installed.write_text(bench.app.read_text())
     ncu = profiler(row(), application=bench.application(sys.executable, str(installed)))
     ncu.measure([launched((64, 1, 1))])
-    with pytest.raises(ProfileError, match="another copy of `a_kernel`") as caught:
+    with pytest.raises(ProfileError, match="a different copy of `a_kernel`") as caught:
         ncu.measure([launched((64, 1, 1))], bench.edit(hits=900))
     assert "-p" in caught.value.hint
 

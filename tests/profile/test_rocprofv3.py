@@ -143,5 +143,5 @@ def test_all_variants_of_a_replay_are_counted_in_one_session(bench, rocprofv3, l
 
 def test_grids_of_as_many_programs_are_not_told_apart(rocprofv3, launched):
     profiler = rocprofv3(row((64, 1, 1), 256), row((8, 8, 1), 256))
-    with pytest.raises(ProfileError, match="does not tell apart"):
+    with pytest.raises(ProfileError, match="does not distinguish"):
         profiler.measure([launched((64, 1, 1)), launched((8, 8, 1))])

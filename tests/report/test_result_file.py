@@ -92,7 +92,7 @@ def test_a_modelled_rate_above_one_or_a_zero_for_what_was_not_measured_is_no_res
         (b"\xff\xfe\x00", "byte 0 is not UTF-8"),
         (b"[" * 100_000, "not JSON: maximum recursion depth"),
         (b'{"swizzle": {"seed": ' + b"9" * 5000 + b"}}", "not JSON: Exceeds the limit"),
-        (b'{"swizzle": NaN}', "not JSON: NaN is not a number of JSON"),
+        (b'{"swizzle": NaN}', "not JSON: NaN is not a JSON number"),
         (b"[]", "the value: expected object, got list"),
         (b'{"version": "0.3.1"}', "formula: missing"),
         (b'{"swizzle": {"schema": 5}}', f"schema 5, this version reads schema {SCHEMA}"),

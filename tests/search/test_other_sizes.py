@@ -128,6 +128,7 @@ CARRYING = (
 PARTS = TURNED.replace("torch.zeros(320, 320,", "torch.zeros(640, 320,").replace(
     "(x, torch.empty_like(x), w,", "(x[:320], x[320:], w,"
 )
+ROWS = TURNED.replace("N, S,", "N, S, L,").replace("320, 2,", "320, 6, 5,")
 EXTENT = TURNED.replace("320, 2,", "320, 4,").replace("N, S,", "N, S: tl.constexpr,")
 APART = TURNED.replace("320, 2,", "320, 128,").replace("5000", "1 << 20")
 APART_KNOWN = APART.replace("N, S,", "N, S: tl.constexpr,")
@@ -158,6 +159,8 @@ SEARCHED = {
             ("contents", TURNED,
              "held = tl.load(w + pid); tl.store(w + pid + 1, held, mask=held > 0)"),
             ("parts", PARTS, "tl.store(w + pid, pid)"),
+            ("rows", ROWS,
+             "tl.store(w + pid * S + tl.arange(0, 8), pid, mask=tl.arange(0, 8) < L)"),
             ("extent", EXTENT, "tl.store(w + pid * 4 + tl.arange(0, S), pid)"),
             ("apart", APART, PLACES),
             ("apart_known", APART_KNOWN, PLACES),
@@ -609,6 +612,7 @@ def test_floats_that_decide_a_branch_tell_launches_apart(recorded: Recorded) -> 
         ("ring", "num_pids == 400"),
         ("bound", "num_pids == 400"),
         ("stride", "S == 2"),
+        ("rows", "S >= L"),
         ("flag", "FLAG == 0"),
         ("own", None),
     ],
@@ -625,8 +629,8 @@ def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_th
     assert run.independence is not None
     assert (40, 1, 1) in run.independence.sizes
     if tested == "S == 2":
-        assert run.independence.varied == ("FLAG",)
-        assert "and with other values of `FLAG`)" in message(run)
+        assert run.independence.varied == ("FLAG", "M")  # rows of `y` may be padded
+        assert "and with other values of `FLAG`, `M`)" in message(run)
 
 
 def test_contents_that_decide_are_named_as_nothing_is_known_of_others(

@@ -70,7 +70,7 @@ def test_what_holds_on_every_grid_has_no_condition(shown: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("by_a_list", "what a program does depends on what its tensors hold"),
+        ("by_a_list", "what a program does depends on the contents of its tensors"),
         ("unexplained", "the grid does not follow from the sizes that are passed"),
     ],
 )
@@ -176,6 +176,17 @@ def test_a_tensor_with_an_element_a_program_follows_the_grid(launches: dict[str,
         assert isinstance(y, TensorArgument)
         assert log.shape == (launch.programs,)
         assert y.shape == (64 * launch.programs - 3,) == (launch.constants["n"],)
+
+
+def test_a_tensor_with_a_few_elements_more_than_programs_follows_the_grid(
+    launches: dict[str, Launch],
+) -> None:
+    launch, n = launches["by_eight"], 64 * 128 - 3
+    views = {name: replace(view, shape=(n,)) for name, view in launch.tensors()}
+    views["log"] = replace(views["log"], shape=(128 + 8,))
+    given = {**launch.arguments, **views, "n": n}
+    made = scale_launch(replace(launch, grid=(128, 1, 1), arguments=given), lambda n: [2 * n, 9])
+    assert [dict(one.tensors())["log"].shape for one in made] == [(9 + 8,), (256 + 8,)]
 
 
 def arguments(grid: tuple[int, int, int]) -> dict[str, object]:

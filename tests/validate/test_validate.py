@@ -526,7 +526,7 @@ def broken(x):
     header = HEADER + "undefined_name = object()\n"
     path = write_kernel(tmp_path, text, header)
     launch = launch_of(path, "broken", (8,), {"x": ("fp32", (8,))})
-    with pytest.raises(ValidationError, match="`broken` cannot be compiled from its text"):
+    with pytest.raises(ValidationError, match="`broken` cannot be compiled from its source"):
         validated(launch, edited(launch, REVERSED), proved(launch, REVERSED), ALL)
 
 

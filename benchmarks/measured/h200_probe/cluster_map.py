@@ -16,7 +16,7 @@ SMS = 132
 
 
 def main(path: str) -> None:
-    """Print a line an SM."""
+    """Print a line per SM."""
     group = list(range(SMS))
     rows = [line.split(",") for line in Path(path).read_text().splitlines()]
     clocks = np.array([row[2:] for row in rows if row[0] == "L"], float)

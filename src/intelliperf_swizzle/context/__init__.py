@@ -3,7 +3,7 @@
 """The hardware-aware context: what a performance engineer would want to know of a kernel.
 
 Everything is computed from the launch, its trace, the target and the measurements; nothing is
-guessed. Structured first (`hardware_context`), in words second (`render`).
+guessed. Structured first (`hardware_context`), as text second (`render`).
 """
 
 from dataclasses import dataclass

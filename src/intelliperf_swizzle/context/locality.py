@@ -16,7 +16,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.readers import average
 
 MOST_VALUES = 1 << 16
-"""Of a tensor that is told of; larger ones are data."""
+"""Of a tensor that is described; larger ones are data."""
 
 MOST_TOLD = 16
 """Values, or runs of equal ones, that are told one by one."""
@@ -282,7 +282,7 @@ CLASSES: Mapping[str, str] = {
 """The classes of `MissCauses`, and how they are called; `{}` is what the target calls a domain."""
 
 MOST_TENSORS = 4
-"""Tensors that are told of one by one, those with the most misses; a kernel has two or three."""
+"""Tensors that are listed one by one, those with the most misses; a kernel has two or three."""
 
 
 def total(causes: Sequence[records.MissCauses]) -> dict[str, int]:

@@ -90,9 +90,9 @@ def _age(arch: str | int) -> int:
 
 
 def unknown(device: Device) -> tuple[str, str]:
-    """Fact and hint for people whose GPU is no known target."""
+    """Fact and hint for people whose GPU is not a known target."""
     more = [str(part) for part in (device.arch, device.partition) if isinstance(part, str)]
-    fact = f"the GPU present, {', '.join([device.product, *more])}, is no known target"
+    fact = f"the GPU present, {', '.join([device.product, *more])}, is not a known target"
     near = nearest(device)
     if near is None:
         return fact, "--target names a GPU or a YAML file that describes one"
@@ -235,7 +235,7 @@ def _nvidia(machine: Machine, environment: Mapping[str, str]) -> list[Device]:
 
 
 def _nvidia_smi(machine: Machine) -> list[list[str]]:
-    """Rows of `_FIELDS`; none where it is missing, fails or hangs."""
+    """Rows of `_FIELDS`; none if it is missing, fails or hangs."""
     query = (f"--query-gpu={_FIELDS}", "--format=csv,noheader")
     try:
         ran = subprocess.run(
@@ -302,7 +302,7 @@ def _whole(text: str) -> bool:
 
 
 def text_of(file: Path) -> str | None:
-    """What a file holds; None where it cannot be read or is empty."""
+    """What a file holds; None if it cannot be read or is empty."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:

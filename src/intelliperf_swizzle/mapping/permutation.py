@@ -106,7 +106,7 @@ def _first_collision(
 
 
 def condition(grids: Sequence[Grid], holds: Sequence[bool]) -> str | None:
-    """On which grids a swizzle holds, in words; None if it holds on all of them.
+    """On which grids a swizzle holds, as text; None if it holds on all of them.
 
     A modulus of the number of programs or of one axis is named where it separates exactly the
     grids that hold from those that do not. Single programs are left out of that: on them whatever

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A finished run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
@@ -22,7 +20,7 @@ class Padding:
 
     Attributes:
         tensors: the tensor arguments.
-        elements: so many more from one row to the next.
+        elements: how many more from one row to the next.
         arguments: the kernel's arguments that say so, with their new values.
         bytes: of memory more, over all these tensors.
     """
@@ -130,7 +128,7 @@ class TensorPicture:
 
     Attributes:
         names: the tensor arguments that lie in this memory.
-        shape: of the first of them, in words (`4096 × 512 fp16`).
+        shape: of the first of them, as text (`4096 × 512 fp16`).
         bytes: of the memory.
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
@@ -186,7 +184,7 @@ class KernelSummary:
         verdict: what came of the search, or why there was none, in a few words.
         note: why it could not be traced, edited or searched, or None.
         place: of its source, `package/module.py:line` or `file.py:line`.
-        causes: of the unmodified kernel's misses, in words; empty if they are not known.
+        causes: of the unmodified kernel's misses, as text; empty if they are not known.
     """
 
     kernel: str
@@ -236,7 +234,7 @@ class Run:
         interrupted: a signal ended the search; `best` is the best so far.
         alternatives: what could be done about the misses; None if it does not matter.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
-        by_hand: what people use without a search, beside it; none where nothing was searched.
+        by_hand: what people use without a search, beside it; none if nothing was searched.
         attempts: all of them by number.
         cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
         notes: sentences for the report.
@@ -254,7 +252,7 @@ class Run:
     ceiling: nouns.Ceiling
     best: nouns.Attempt | None
     file: str = ""
-    independence: Independence | None = None
+    independence: "Independence | None" = None
     target: str
     domain_name: str = "XCD"
     profiler: str
@@ -266,7 +264,7 @@ class Run:
     nothing_to_gain: bool
     interrupted: bool = False
     alternatives: Alternatives | None = None
-    accuracy: Accuracy | None = None
+    accuracy: "Accuracy | None" = None
     by_hand: tuple[nouns.ByHand, ...] = ()
     attempts: tuple[nouns.Attempt, ...]
     cautions: tuple[str, ...] = ()

@@ -52,7 +52,7 @@ def change_of(other: records.Alternative, run: records.Run) -> str:
 
 
 def describe_alternative(other: records.Alternative | None, run: records.Run) -> str:
-    """What is to be changed, in words; None = what the swizzle changes."""
+    """What is to be changed, as a phrase; None = what the swizzle changes."""
     if other and other.arguments:
         given = ", ".join(f"{name}={value}" for name, value in other.arguments.items())
         return f"pass {given}, no source change"
@@ -144,7 +144,9 @@ def permutation(known: records.Certificate | None) -> str:
     if known.extent == "under a condition":
         return f"a permutation if {known.condition}, which the patch tests ({PROVED})"
     if known.condition:
-        return f"a permutation for the recorded values, which the patch tests: {known.condition}"
+        values = known.condition.split(" and ")
+        which = f": {known.condition}" if len(values) <= 4 else f", {len(values)} of them"
+        return f"a permutation for the recorded values, which the patch tests{which}"
     return "a permutation for the recorded values only"
 
 

@@ -40,7 +40,7 @@ DOMAIN_COLOURS: tuple[Colour, ...] = (
     (0x99, 0x99, 0x33), (0xDD, 0xCC, 0x77), (0xCC, 0x66, 0x77), (0x88, 0x22, 0x55),
 )  # fmt: skip
 """Paul Tol's `muted` scheme (personal.sron.nl/~pault), in its order; more domains take them again
-and are told apart by their digits."""
+and are distinguished by their digits."""
 
 MIXED: Colour = (0xB8, 0xB8, 0xB8)
 """A cell whose tiles run on all domains alike."""

@@ -53,7 +53,7 @@ class Begun(NamedTuple):
 
 
 def begin_alternatives(setup: Setup, subject: Subject) -> Begun | None:
-    """Looks at them while candidates are on a GPU; None where the processor will be busy anyway."""
+    """Looks at them while candidates are on a GPU; None if the processor will be busy anyway."""
     if setup.device is None or not subject.is_traced:
         return None
     case, _ = case_of(setup, subject)
@@ -169,7 +169,7 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
 
 
 def _moved(before: records.Trace | None, after: records.Trace | None) -> set[str]:
-    """Names of the tensors of which other lines are touched; none where more than that differs."""
+    """Names of the tensors of which other lines are touched; none if more than that differs."""
     if before is None or after is None or not np.array_equal(before.tile_offset, after.tile_offset):
         return set()
     lines = [_lines_by_segment(trace) for trace in (before, after)]
@@ -193,7 +193,7 @@ def _lines_by_segment(trace: records.Trace) -> list[records.Int64Array]:
 def _with_longer_rows(
     launch: records.Launch, names: Sequence[str], tensors: Sequence[str], lines: int
 ) -> tuple[records.Launch, records.Padding]:
-    """The launch with room for rows so many lines longer in tensors, and arguments that say so."""
+    """The launch with room for rows that many lines longer in tensors, and matching arguments."""
     matrices = [
         view for of in tensors if isinstance(view := launch.arguments[of], records.TensorArgument)
     ]
@@ -259,7 +259,7 @@ def compare_alternatives(
         setup: of the run.
         subject: the kernel.
         best: the best swizzle, if there is one.
-        progress: told of what is looked at.
+        progress: receives what is compared.
         begun: those that were begun before.
 
     Cost: an interpretation of a few programs for each argument that may be a parameter, and of the

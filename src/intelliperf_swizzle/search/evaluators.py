@@ -46,7 +46,7 @@ def modelled(
     return model_swizzle(screened.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 20
+FEWEST_MODELLED = 8
 """However long a replay takes."""
 
 WAVE = 4
@@ -390,7 +390,7 @@ class OnGpu:
         """By time alone, without a model; a gain has the unmodified kernel's hits until counted."""
         change = timed.timing.ratio.median - 1 if timed.timing else 0.0
         verdict = rank.judge(timed, self.predicted)
-        verdict = replace(verdict, reason=f"time {change:+.1%}, hits not counted")
+        verdict = replace(verdict, reason=f"time {change:+.1%}, hit rate not measured")
         known = timed if verdict.gains else None
         attempt = replace(attempt, diff=edited.edit.diff, measurement=known, verdict=verdict)
         return self._keep(edited, attempt)
@@ -431,7 +431,7 @@ class OnGpu:
         try:
             found += count(edits) if count else ()
         except ProfileError as error:
-            self._setting.progress.note(f"counted in the application, not in a replay: {error}")
+            self._setting.progress.note(f"measured in the application, not in a replay: {error}")
         _ = found or (self._confirmed and self._confirmed())  # it leaves no GPU to the application
         first, *read = found or map(counted, (None, *edits))  # a replay, else the application
         if isinstance(first, ProfileError):

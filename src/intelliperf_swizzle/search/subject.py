@@ -270,7 +270,7 @@ def check_editable(setup: Setup, launches: Sequence[records.Launch]) -> None:
 
 
 def describe(setup: Setup, subject: Subject) -> HardwareContext:
-    """Kernel and GPU as a language model is told of them; by the largest launch."""
+    """Kernel and GPU as a language model is shown them; by the largest launch."""
     largest = subject.traced[0]
     return hardware_context(
         largest.launch, largest.trace, setup.target, occupancy=largest.occupancy,

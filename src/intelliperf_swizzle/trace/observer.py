@@ -164,7 +164,7 @@ class Atomics:
                 self.ordered.add(place)
 
     def has_room(self, count: int) -> bool:
-        """Whether so many more words can be kept; if not, none are."""
+        """Whether that many more words can be kept; if not, none are."""
         if self._count + count > _MOST_WORDS:
             self.words = None
         return self.words is not None

@@ -84,7 +84,7 @@ def touched_lines(
         addresses: int64[rows, lanes].
         mask: bool[rows, lanes]; which lanes are active.
         item_bytes: bytes that a lane touches.
-        wave_lanes: so many lanes in turn are a wave, and each lane a thread with one instruction;
+        wave_lanes: how many lanes in turn are a wave, and each lane a thread with one instruction;
             0 = lanes are shared out to threads as a compiler would.
 
     Returns:
@@ -338,7 +338,7 @@ class Groups:
     Attributes:
         first: int64[rows]; each row's first number.
         group: int32[rows].
-        patterns: number of each group's pattern, shared by all terms of a recorder; none where
+        patterns: number of each group's pattern, shared by all terms of a recorder; none if
             the rows are not regular.
         rows: each group's row less its first number, shaped as a term of one program.
     """

@@ -139,7 +139,7 @@ def look_up(domain: Domain, begin: int, end: int, code: Integer) -> int:
 
 @loop
 def count(domain: Domain, u: int, code: Integer, missed: int, now: Integer) -> None:
-    """Counts a reference to a unit of which so many lines were not there."""
+    """Counts a reference to a unit of which that many lines were absent."""
     lines = domain.unit_lines[u]
     domain.requests[code] += lines
     domain.misses[code] += missed

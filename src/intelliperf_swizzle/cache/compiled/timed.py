@@ -165,7 +165,7 @@ def _run(
     events: Events,
     most: int,
 ) -> float:
-    """Let at most so many events happen, one after the other; the time of the last."""
+    """Let at most that many events happen, one after the other; the time of the last."""
     now = 0.0
     while events.size[0] > 0 and most > 0:
         most -= 1
@@ -369,7 +369,7 @@ def _paced(
 
 @loop
 def _service(own: float, residents: int, randomness: float) -> float:
-    """Clocks until a workgroup that needs `own` of its CU has them, among so many residents.
+    """Clocks until a workgroup that needs `own` of its CU has them, among that many residents.
 
     Served in turn, it waits for each of the others once; at random, for a geometric number of them.
     """

@@ -31,7 +31,7 @@ def find_triton() -> Compiler:
         others = " ".join(name for name in here if name != own)
         return Compiler(
             found,
-            f"{others} and {own} are both installed, and share their files",
+            f"{others} and {own} are both installed and share files",
             f"pip uninstall -y {others} && pip install --force-reinstall --no-deps "
             f"{own}=={here[own]} --index-url {ROCM_INDEX}",
         )

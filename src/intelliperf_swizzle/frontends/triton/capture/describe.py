@@ -207,7 +207,7 @@ def base_of(value: Any) -> torch.Tensor:
         held = getattr(value, "__dict__", {}).values()
         inside = [part for part in held if hasattr(part, "data_ptr")]
         if not inside:
-            told = f"a {type(value).__name__} shows memory of no known tensor"
+            told = f"a {type(value).__name__} refers to memory of no known tensor"
             raise sources.UnreadableKernelError(told)
         value = inside[0]
     return value

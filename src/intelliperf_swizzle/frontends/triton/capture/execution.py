@@ -17,7 +17,7 @@ from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 _GROWTH = 4
-"""Each batch has so many times as many programs as the one before; the first has one."""
+"""Each batch has this many times the programs of the one before; the first has one."""
 
 Ask = Callable[[float], None]
 

@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -92,7 +93,8 @@ class Recorder:
             self._ledger.refuse(bound, kind, error)
             self._leave(bound)
             return None
-        self._ledger.count(record)
+        again = partial(self.launch, bound, lambda: None) if self._budget else None
+        self._ledger.count(record, again)
         if self._budget is not None:
             self._budget.execute(bound, kind, record, live)
             return None

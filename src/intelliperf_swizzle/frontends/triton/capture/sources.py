@@ -129,7 +129,7 @@ class _SourceReader:
             lines, first_line = inspect.getsourcelines(function)
             file = str(Path(inspect.getsourcefile(function) or "").resolve(strict=True))
         except (OSError, TypeError) as error:
-            told = f"the text of `{function.__name__}` is in no file"
+            told = f"the source of `{function.__name__}` is in no file"
             raise UnreadableKernelError(told) from error
         if not is_utf8(file):
             raise NotUtf8Error(file)

@@ -33,7 +33,7 @@ def watch(*, timed: bool) -> None:
     """Inside the application: from now on knows the configurations of each kernel, and trials.
 
     Args:
-        timed: whether choices can be told apart by their times; without a GPU the first is taken.
+        timed: whether choices can be compared by their times; without a GPU the first is taken.
     """
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import KernelInterface

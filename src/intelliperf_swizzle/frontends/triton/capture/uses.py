@@ -4,7 +4,7 @@
 
 A kernel that is edited may have helpers, and may be a helper, of functions in any module, launched
 or not. What a function names is looked up as Triton does, in its globals and closure, so aliases,
-imports and attributes of modules need no care. Functions are told apart by file and line: several
+imports and attributes of modules need no care. Functions are identified by file and line: several
 objects may be made from one text, and an edit changes them all.
 """
 

@@ -78,7 +78,7 @@ def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments
     args, kwargs = arguments
     replaced = tuple(map(move, args)), {name: move(value) for name, value in kwargs.items()}
     if not memory.keys() <= met:
-        raise UnreachableMemoryError("the arguments hold a tensor in a way that is not understood")
+        raise UnreachableMemoryError("the arguments hold a tensor in an unknown way")
     return replaced
 
 

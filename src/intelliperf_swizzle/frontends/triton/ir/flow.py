@@ -20,9 +20,11 @@ ACCESSES = {
     "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
 }  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
-_PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25|group.id)[^"]*"|path = "[^"]')
+_PLACE = re.compile(
+    r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|(?<![.\w])s\[?\d|\\25|group.id)[^"]*"|path = "[^"]'
+)
 """Assembly, or a library's function, that may read where the program runs: `%ctaid.x`, the
-hardware's registers. What a library of the user's does is not known."""
+hardware's registers, on AMD `s6`. What a library of the user's does is not known."""
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 Meeting: TypeAlias = frozenset[tuple[str, str]]

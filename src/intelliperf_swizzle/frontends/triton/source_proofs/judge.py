@@ -154,7 +154,7 @@ def first_rule(seen: Observation) -> tuple[RemapKind, str]:
         return "undecided", f"elements are written by no program, and {unknown}"
     if 0 < len(outputs) == len(clean):
         return "permutation", "each element is stored exactly once"
-    return "undecided", "no two programs do the same, and no more is known"
+    return "undecided", "no two programs do the same work; nothing more is known"
 
 
 def _names(tensors: Sequence[Output | Loads]) -> str:

@@ -28,7 +28,7 @@ from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, 
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
-_WAITING_NOTE = "programs wait for each other; every wait was taken to end"
+_WAITING_NOTE = "programs wait for each other; every wait is assumed to end"
 _FALSE_NOTE = "{}: `tl.assume` is false, so the kernel's behaviour is undefined"
 
 
@@ -62,7 +62,7 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
             hint="record the launch with the contents of its tensors",
         )
     if launch.loop:
-        raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
+        raise TraceError(f"the tiles of {launch.kernel} cannot be distinguished: {reason}")
     told = f"traced program by program: {reason}"
     return live.memory.side_by_side(_one_by_one(launch, kernel, told, inside))
 

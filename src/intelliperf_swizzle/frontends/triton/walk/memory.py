@@ -110,7 +110,7 @@ class Memory:
         return given or self._storages[number].contents is not None
 
     def why_not(self, number: int) -> str:
-        """Why a storage's contents are not known, in words."""
+        """Why a storage's contents are not known, as text."""
         return f"the contents of {', '.join(self._names[number])} were not recorded"
 
     def bytes(self, number: int) -> UInt8Array:

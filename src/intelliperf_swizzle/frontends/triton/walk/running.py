@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Executes a launch: many programs at once, or one by one where they depend on each other."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading
@@ -61,7 +59,7 @@ class Live:
     now: Now = field(default_factory=Now)
 
     @classmethod
-    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> Live:
+    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> "Live":
         """A launch, by the plan of its kernel, in a memory of its own; see `Memory`."""
         memory = Memory(launch, fill)
         return cls(plan, launch.grid, memory, bind_arguments(plan.kernel, launch, memory))
@@ -196,7 +194,7 @@ def run_together(
                     Walker(live.plan, batch, accesses, live.arguments).run()
             except TooWideError:
                 if len(piece) == 1:
-                    raise NotKnownError("one program alone needs too much memory") from None
+                    raise NotKnownError("a single program needs too much memory") from None
                 pending.extend(np.array_split(piece, min(8, len(piece)))[::-1])
                 continue
             recorder.end(np.ones(len(piece), np.bool_), accesses.value_loads)
@@ -263,7 +261,7 @@ class Scheduler:
         program, turn = self.current, threading.Semaphore(0)
         self._vain_waits += 1
         if not self._pending and self._vain_waits > len(self._parked) + 1:
-            raise DeadlockError(f"program {program} waits and no program is left that could end it")
+            raise DeadlockError(f"program {program} waits, and no program is left to release it")
         if len(self._parked) >= MOST_WAITING_PROGRAMS:
             raise DeadlockError(f"more than {MOST_WAITING_PROGRAMS} programs wait at once")
         self._parked.append(turn)
@@ -325,7 +323,7 @@ class OneByOne(Accesses):
         while True:
             found = self.load(pointer, None, None, wanted=True)
             if found is None or not found.known:
-                raise NotKnownError("a program waits for a value that is not known")
+                raise NotKnownError("a program waits for an unknown value")
             if (found.data == expected.data).all():
                 return
 
