@@ -360,8 +360,8 @@ class OnGpu:
         if screened.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
         predicted = modelled(self._setting, screened, causes=True)
-        said = rank.judge(predicted, self.predicted)
-        verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
+        last = rank.judge(predicted, self.predicted)
+        verdict = Verdict("screened out", f"predicted, not measured: {last.kind}, {last.reason}")
         return replace(screened.attempt, predicted=predicted, verdict=verdict)
 
     def _run(self, edited: Sequence[Edited], run: _Run) -> Mapping[int, ports.GpuOutcome]:
@@ -474,7 +474,7 @@ def choose_evaluator(setting: EvaluationContext, folder: Path) -> Evaluator:
 
     Args:
         setting: of the run.
-        folder: for what the application's process is told and tells on a GPU.
+        folder: for what is exchanged with the application's process on a GPU.
 
     Raises:
         ValidationError: the unit test does not pass without a swizzle.

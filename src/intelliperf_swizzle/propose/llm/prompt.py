@@ -122,12 +122,12 @@ def proposal(
     """A call for a new swizzle.
 
     Args:
-        formula: what is told and asked.
+        formula: what is shown and asked.
         context: of the kernel.
         memory_analysis: the answer to `analysis`, if it was asked.
         attempts: all of the run, by number.
         best: the best attempt so far, of whatever origin: the one to beat.
-        left: what is said of further answers and iterations.
+        left: the sentence on further answers and iterations.
     """
     inputs = _told(formula, context)
     if memory_analysis:
@@ -167,14 +167,14 @@ def _language(context: HardwareContext) -> tuple[str, str]:
 
 
 def _told(formula: Formula, context: HardwareContext) -> dict[str, str]:
-    told = {name: render(context, name, formula.counters) for name in formula.context}
-    if "source" in told:
-        told["source"] = _fenced(told["source"], _language(context)[1])
+    sections = {name: render(context, name, formula.counters) for name in formula.context}
+    if "source" in sections:
+        sections["source"] = _fenced(sections["source"], _language(context)[1])
     if formula.documents:
-        told["documents"] = "\n\n".join(
+        sections["documents"] = "\n\n".join(
             Path(formula.folder, name).read_text("utf-8") for name in formula.documents
         )
-    return told
+    return sections
 
 
 def _fenced(source: str, language: str) -> str:
@@ -318,8 +318,8 @@ def members(answer: Candidate) -> list[FamilyMember]:
         return [FamilyMember(answer, family, {})]
     values, *others = family.members()
     name = _named(answer.name, values)
-    told = replace(answer, text=family.text(values), name=name, family=answer.name)
-    first = FamilyMember(told, family, values)
+    member = replace(answer, text=family.text(values), name=name, family=answer.name)
+    first = FamilyMember(member, family, values)
     return [first, *(first.sibling(other) for other in others)]
 
 
