@@ -178,6 +178,17 @@ def test_a_tensor_with_an_element_a_program_follows_the_grid(launches: dict[str,
         assert y.shape == (64 * launch.programs - 3,) == (launch.constants["n"],)
 
 
+def test_a_tensor_with_a_few_elements_more_than_programs_follows_the_grid(
+    launches: dict[str, Launch],
+) -> None:
+    launch, n = launches["by_eight"], 64 * 128 - 3
+    views = {name: replace(view, shape=(n,)) for name, view in launch.tensors()}
+    views["log"] = replace(views["log"], shape=(128 + 8,))
+    given = {**launch.arguments, **views, "n": n}
+    made = scale_launch(replace(launch, grid=(128, 1, 1), arguments=given), lambda n: [2 * n, 9])
+    assert [dict(one.tensors())["log"].shape for one in made] == [(9 + 8,), (256 + 8,)]
+
+
 def arguments(grid: tuple[int, int, int]) -> dict[str, object]:
     n = 64 * grid[0] - 3
     log = torch.zeros(grid[0], dtype=torch.int32)

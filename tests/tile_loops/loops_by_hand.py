@@ -75,8 +75,7 @@ TAKEN = {
     last = tiles - 1
     tile = pid
     while tile <= last:
-        copied(x, y, tile, columns, B)
-        tile += P
+        copied(x, y, tile, columns, B); tile += P
 """,
     "reset in each turn": """
     bias = 0.0

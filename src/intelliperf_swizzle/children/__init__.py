@@ -131,7 +131,7 @@ class KeptProcess:
 def _start(
     arguments: Sequence[str],
     theirs: socket.socket,
-    cwd: str | os.PathLike[str],
+    cwd: Path,
     environment: Mapping[str, str],
     output: IO[bytes] | int,
 ) -> subprocess.Popen[bytes]:
@@ -159,12 +159,7 @@ class Child(KeptProcess):
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: str | os.PathLike[str],
-        environment: Mapping[str, str],
-        output: IO[bytes],
+        self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], output: IO[bytes]
     ):
         self.command = tuple(command)
 
@@ -329,7 +324,7 @@ class Ended:
 def run(
     command: Sequence[str],
     *,
-    cwd: str | os.PathLike[str] = Path(),
+    cwd: Path = Path(),
     environment: Mapping[str, str] = os.environ,
     limit_seconds: float = 600.0,
 ) -> Ended:

@@ -13,11 +13,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from intelliperf_swizzle import records
-from intelliperf_swizzle.dependence import Dependence
-from intelliperf_swizzle.disk import DiskCache
+from intelliperf_swizzle import dependence, disk, errors, records
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.target import Backend, Build
 from intelliperf_swizzle.language import Swizzle
@@ -121,7 +118,7 @@ class Tracer(Protocol):
 
     def find_dependences(
         self, launches: Sequence[records.Launch], *, timeout_seconds: float
-    ) -> Sequence[Dependence]:
+    ) -> Sequence[dependence.Dependence]:
         """Which programs of each launch depend on each other; no trace is kept."""
 
 
@@ -277,7 +274,7 @@ class SourceExaminer(Recorder, Protocol):
         *,
         sweep: bool = False,
         timeout_seconds: float = 600.0,
-        kept: DiskCache | None = None,
+        kept: disk.DiskCache | None = None,
     ) -> tuple[records.RemapVerdict, ...]:
         """For each launch, whether its own source computes each of its tiles exactly once.
 
@@ -403,7 +400,7 @@ def frontends() -> tuple[KernelLanguage, ...]:
                 if ours and not entry.module.startswith(gone):
                     raise
     if not _loaded:
-        raise UsageError(
+        raise errors.UsageError(
             "no front end of a kernel language is installed",
             hint="an older installation lies here: pip install it again (-e . in a checkout)",
         )
@@ -416,4 +413,4 @@ def examiner() -> SourceExaminer:
     for frontend in frontends():
         if isinstance(frontend, SourceExaminer):
             return frontend
-    raise UsageError("no installed front end proves the remap of a source file")
+    raise errors.UsageError("no installed front end proves the remap of a source file")

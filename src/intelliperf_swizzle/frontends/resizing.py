@@ -27,6 +27,7 @@ from intelliperf_swizzle.records import (
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 """What a kernel's text says of its tiles, `cdiv(M, BLOCK_M)`."""
 _MOST_WAYS = 32  # in which an extent of a grid may follow from sizes
+_MOST_PADDING = 16  # elements by which a tensor may be longer than a size
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,8 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
 def _scaled_view(
     view: TensorArgument, numbers: Mapping[int, int], fixed: set[int]
 ) -> TensorArgument:
-    """A tensor with extents that are a size, or a multiple of it, changed; dense as before."""
+    """A tensor with extents that are a size, a multiple of it, or one with a few elements more,
+    changed; dense as before."""
 
     def scaled(extent: int) -> int:
         if extent in numbers:
@@ -227,7 +229,9 @@ def _scaled_view(
         for old, new in reversed(list(numbers.items())):
             if extent not in fixed and extent % old == 0:
                 return extent // old * new
-        return extent
+        padded = (old for old in numbers if 64 <= old < extent <= old + _MOST_PADDING)
+        old = next(padded, extent) if extent not in fixed else extent
+        return extent - old + numbers.get(old, old)
 
     shape = tuple(scaled(extent) for extent in view.shape)
     order = sorted(range(len(shape)), key=lambda axis: (view.strides[axis], -axis))

@@ -5,33 +5,26 @@
 To know it again costs some microseconds.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.triton.capture import sources
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, base_of, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
-from intelliperf_swizzle.frontends.triton.capture.sources import (
-    NotUtf8Error,
-    is_jit_function,
-    python_function,
-)
 from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass
@@ -168,7 +161,7 @@ class Ledger:
     def refuse(self, bound: BoundCall, kind: LaunchKind, error: Exception) -> None:
         """Tells that a launch cannot be recorded, and why."""
         kind.refused = True
-        kernel, usage = bound.call.kernel.fn.__name__, isinstance(error, NotUtf8Error)
+        kernel, usage = bound.call.kernel.fn.__name__, isinstance(error, sources.NotUtf8Error)
         sentence = f"`{kernel}` was not recorded: {error}"
         journal.write(self._folder, "refused", kernel=kernel, text=sentence, usage=usage)
 
@@ -224,6 +217,6 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
         return (str(value.dtype), sizes, ahead, _look_into(base, tensors))
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
-    if is_jit_function(value):
-        return python_function(value)
+    if sources.is_jit_function(value):
+        return sources.python_function(value)
     return repr(value)

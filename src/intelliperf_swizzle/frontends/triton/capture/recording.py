@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Start the user's command with a hook of ours in its Pythons, watch it, and read the launches."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -14,12 +12,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from intelliperf_swizzle.children import Child, prepare
 from intelliperf_swizzle.errors import CaptureError, UsageError, did_you_mean
 from intelliperf_swizzle.frontends import child_processes
 from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
+from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture import settings as shared
@@ -29,9 +28,6 @@ from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.records import NOT_RECORDED, Capture, Launch, load_launch, save_launch
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.frontends.ports import RecordRequest
 
 RECORDER = "intelliperf_swizzle.frontends.triton.capture.recorder"
 """What is installed in the application."""
@@ -251,12 +247,7 @@ def _no_launch(log: _Log, ending: Ending) -> CaptureError | UsageError:
 
 
 def start(
-    command: Sequence[str],
-    folder: Path,
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str],
-    *,
-    on_gpu: bool,
+    command: Sequence[str], folder: Path, cwd: Path, environment: Mapping[str, str], *, on_gpu: bool
 ) -> Child:
     """Starts the command; its settings are in the folder, its output goes to `app.log` there.
 

@@ -84,8 +84,9 @@ def _marked(
     """The syntax tree of a kernel with prints in it."""
     tree = parse()
     for body in [*render.bodies(tree)]:
-        for place in reversed(range(len(body))):
-            for values in reversed(marks.get(body[place].lineno + ahead, ())):
+        firsts = {statement.lineno: n for n, statement in reversed([*enumerate(body)])}
+        for line, place in firsts.items():
+            for values in reversed(marks.get(line + ahead, ())):
                 print_ = ast.parse(f"_tl.device_print({MARK!r}, {values})").body[0]
                 for node in ast.walk(print_):
                     ast.copy_location(node, body[place])

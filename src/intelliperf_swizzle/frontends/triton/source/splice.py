@@ -72,12 +72,7 @@ class _Change:
 
 
 def edit(
-    launches: Sequence[Launch],
-    swizzle: Swizzle,
-    target: Target,
-    *,
-    name: str,
-    roots: Sequence[Path],
+    launches: Sequence[Launch], swizzle: Swizzle, target: Target, name: str, roots: Sequence[Path]
 ) -> edits.Edit:
     """Inserts the swizzle before the first read of a program id; as of `ports.Editor`.
 

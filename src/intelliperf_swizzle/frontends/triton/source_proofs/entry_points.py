@@ -12,12 +12,9 @@ from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.disk import DiskCache, temporary_folder, user_cache
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.resizing import scale_launch
+from intelliperf_swizzle.frontends.triton.capture import sources
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
 from intelliperf_swizzle.frontends.triton.capture.describe import describe
-from intelliperf_swizzle.frontends.triton.capture.sources import (
-    UnreadableKernelError,
-    is_jit_function,
-)
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     Observation,
     RemapVerdict,
@@ -153,13 +150,13 @@ def _record_call(
         UsageError: it is no jit function, or the arguments do not fit.
     """
     function = kernel
-    while not is_jit_function(function) and hasattr(function, "fn"):
+    while not sources.is_jit_function(function) and hasattr(function, "fn"):
         function = function.fn
-    if not is_jit_function(function):
+    if not sources.is_jit_function(function):
         raise UsageError(f"{kernel!r} is not a jit function", hint="decorate it with @triton.jit")
     try:
         live = describe(Call(function, (), dict(given), grid))
-    except (TypeError, UnreadableKernelError) as error:
+    except (TypeError, sources.UnreadableKernelError) as error:
         raise UsageError(f"the kernel cannot be called with these arguments: {error}") from error
     unknown = sorted(set(given) - set(live.launch.arguments) - set(live.launch.options))
     if unknown:

@@ -87,7 +87,7 @@ def _compare(original: Kernel, edited: Kernel) -> tuple[Renumbering | str, list[
         ([*op.operands] for op in original.ops() if op.name == "tt.print" and MARK in op.text),
         key=lambda values: original.constant(values[0]) or 0,
     )
-    numbers = [values[1] for values in prints] or None
+    numbers = [values[1] for values in prints]
     others = [value for values in prints for value in values[2:]]
     return compare(original, edited, numbers, others), prints
 

@@ -19,7 +19,7 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
 )
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.operations import OPERATIONS, constant
-from intelliperf_swizzle.records import Int64Array, Launch
+from intelliperf_swizzle.records import Launch
 
 
 class NotComputableError(Exception):
@@ -44,12 +44,7 @@ class Scalars:
             self.arguments = {}
 
     def value(
-        self,
-        name: str,
-        programs: Int64Array,
-        given: Mapping[str, Array] = {},
-        *,
-        entry: bool = True,
+        self, name: str, programs: Array, given: Mapping[str, Array] = {}, *, entry: bool = True
     ) -> Array:
         """A value in the kernel's own width of bits: integers, or truths, one of each program.
 
