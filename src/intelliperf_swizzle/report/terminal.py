@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A run on the terminal, in tables that fit it; code, and all that is piped, is never wrapped."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -245,7 +243,7 @@ class Pace:
 class Quiet(progress.Silent):
     """No progress at all."""
 
-    def __enter__(self) -> Quiet:
+    def __enter__(self) -> "Quiet":
         progress.compiling.append(self._compiling)
         return self
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The loop of the SwizzlePerf paper: propose, prove, screen, evaluate, remember, rank."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -54,7 +52,7 @@ class Found:
     interrupted: Interrupted | None = None
     independence: Independence | None = None
 
-    def until(self, signal: Interrupted, *notes: str) -> Found:
+    def until(self, signal: Interrupted, *notes: str) -> "Found":
         """The same where a signal has come."""
         effort = ProposerReport((f"{signal}; --resume goes on", *notes)) + self.effort
         return replace(self, effort=effort, interrupted=signal)

@@ -19,8 +19,6 @@ The clock of a GPU drifts by percents within seconds, and both kernels of a roun
 clock. So candidates are compared by the median of their ratios within rounds.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time
@@ -95,7 +93,7 @@ def try_out(
             return {number: record.trial(number, limits.device) for number in candidates}
 
 
-def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
+def _run(begun: Begun, record: "_TrialsSoFar", limits: Limits) -> bool:
     """One process of the application; whether it came to its end or was done."""
     folder, child = begun
     journal = Journal(folder)
@@ -128,7 +126,7 @@ def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
 
 
 def _note_loss(
-    begun: Begun, record: _TrialsSoFar, working: Mapping[str, Any], *, late: bool
+    begun: Begun, record: "_TrialsSoFar", working: Mapping[str, Any], *, late: bool
 ) -> None:
     """Notes what was being tried when the process was lost."""
     candidate, what = working["candidate"], working["what"]

@@ -5,8 +5,6 @@
 An answer is accepted as it stands or refused with a reason.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -250,7 +248,7 @@ class FamilyMember:
     family: Family
     values: Mapping[str, int]
 
-    def sibling(self, values: Mapping[str, int]) -> FamilyMember:
+    def sibling(self, values: Mapping[str, int]) -> "FamilyMember":
         """The member of the same family with other values, be they listed in the answer or not."""
         answer = self.candidate.family or ""
         candidate = records.Candidate(

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The loop of the SwizzlePerf paper: ask, prove, screen, measure, tell what became of it, ask."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -60,7 +58,7 @@ class LanguageModelProposer:
     fallback: Proposer | None = None
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
-    _conversation: _Conversation | None = None
+    _conversation: "_Conversation | None" = None
     _started: float | None = None
     _earlier: Usage = field(default_factory=Usage)
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Executes a launch: many programs at once, or one by one where they depend on each other."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading
@@ -61,7 +59,7 @@ class Live:
     now: Now = field(default_factory=Now)
 
     @classmethod
-    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> Live:
+    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> "Live":
         """A launch, by the plan of its kernel, in a memory of its own; see `Memory`."""
         memory = Memory(launch, fill)
         return cls(plan, launch.grid, memory, bind_arguments(plan.kernel, launch, memory))
