@@ -140,7 +140,7 @@ class RemapVerdict:
         count: how often this launch was seen.
         drops_tiles: programs do the work of others, and of a tensor that several programs store to,
             elements are stored by none, and that does not follow from loaded values, which need
-            not be those of a real run. Narrower than `not a permutation`: it is said unasked.
+            not be those of a real run. Narrower than `not a permutation`: it is reported unasked.
         sizes: the same launch at other sizes; None if these were not asked for.
     """
 
