@@ -7,8 +7,6 @@ So a cell of a large grid is all of its tiles, with the domain that runs most of
 that are; beside it the first tiles are drawn one by one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +79,7 @@ class _Schedule:
     @classmethod
     def of(
         cls, trace: records.Trace, tile: records.Int64Array, target: Target, workgroups: int
-    ) -> _Schedule:
+    ) -> "_Schedule":
         domain, in_turn = np.empty(len(tile), np.int64), tile[trace.rounds]
         domain[tile] = target.domain_of(trace.runs_in)
         first_wave = np.zeros(len(tile), np.bool_)

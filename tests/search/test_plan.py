@@ -78,8 +78,9 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
 
 
 def subject(
-    name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None
-) -> Subject:
+    name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None,
+    lines: int = 1000,
+) -> Subject:  # fmt: skip
     """A kernel with only what a plan reads; all its time lies below the L2."""
     launch = SimpleNamespace(kernel=name, programs=64, tiles=64, count=1, place="app.py:7")
     baseline = Measurement(
@@ -87,7 +88,8 @@ def subject(
         imbalance=imbalance,
     )  # fmt: skip
     bound = SimpleNamespace(l2_hit_rate=ceiling)
-    traced = SimpleNamespace(launch=launch, trace=SimpleNamespace(is_unknown=False))
+    trace = SimpleNamespace(is_unknown=False, line_accesses=lines)
+    traced = SimpleNamespace(launch=launch, trace=trace)
     parts: Any = (name, (launch,), (traced,), baseline, bound, ())
     return Subject(*parts)
 
@@ -121,6 +123,31 @@ def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() ->
     assert alone.setup.options.candidates == Options().candidates
     two = [subject(name, hits=0.0, ceiling=0.5, ms=ms) for name, ms in (("a", 99.0), ("b", 1.0))]
     assert plan_searches(two, setup_of())[1].setup.options.candidates == FEWEST_CANDIDATES
+
+
+def test_a_search_that_takes_long_must_be_able_to_save_more_beside_others() -> None:
+    replayed = {"a": 500_000_000, "b": 400_000_000, "c": 1000}  # line accesses
+    subjects = [
+        subject(name, hits=0.0, ceiling=0.5, ms=ms, lines=lines)
+        for (name, lines), ms in zip(replayed.items(), (90.0, 6.0, 4.0), strict=True)
+    ]
+
+    def searched(**options: Any) -> list[str]:
+        return [one.subject.kernel for one in plan_searches(subjects, setup_of(**options))]
+
+    assert searched() == ["a", "c"]
+    assert searched(all=True) == ["a", "b", "c"]
+    on_gpu = plan_searches(subjects, replace(setup_of(), device=ON_GPU))
+    assert [one.subject.kernel for one in on_gpu] == ["a", "b", "c"]
+
+
+def test_a_kernel_whose_replays_take_long_gets_fewer_candidates() -> None:
+    lines = {500_000_000: 100, 100_000_000: 400}
+    for number, candidates in lines.items():
+        [one] = plan_searches(
+            [subject("a", hits=0.0, ceiling=0.5, ms=1.0, lines=number)], setup_of()
+        )
+        assert one.setup.options.candidates == candidates
 
 
 def test_a_kernel_that_a_signal_left_out_is_not_said_to_be_hopeless() -> None:

@@ -4,21 +4,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from second_language import N, Sums, small_target
 
+from intelliperf_swizzle import stopping
 from intelliperf_swizzle.dependence import NO_PAIRS, Dependence
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.propose import CandidateBatch, Problem, ProposerReport
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
-from intelliperf_swizzle.search.attempts import screen_candidate
+from intelliperf_swizzle.search import evaluators
+from intelliperf_swizzle.search.attempts import Attempts, pose_problem, screen_candidate
 from intelliperf_swizzle.search.evaluators import OnModel
 from intelliperf_swizzle.search.examine import choose_kernel
+from intelliperf_swizzle.search.guard import SizeGuard
+from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -182,6 +190,19 @@ def test_what_the_screen_puts_below_what_a_claim_needs_is_not_replayed(
     assert [evaluated.attempt.number for evaluated in on_model.evaluate(waiting)] == [1, 2, 3, 4, 6]
 
 
+@pytest.mark.parametrize(("idle_lines", "replayed"), [(0, 4), (1_000_000_000, 6)])
+def test_long_replays_end_when_none_has_been_better_for_long(
+    setup: Setup, subject: Subject, monkeypatch: pytest.MonkeyPatch, idle_lines: int, replayed: int
+) -> None:
+    monkeypatch.setattr(evaluators, "IDLE_LINES", idle_lines)
+    on_model, _ = evaluator(setup, subject, Sums())
+    texts = [PAIRS, *(f"{REVERSED}\n{PAIRS}\npid = pid + {number}" for number in (0, 0, 0, 0, 0))]
+    made = [edited(text, at, setup, subject) for at, text in enumerate(texts, 1)]
+    screened = [replace(one.attempt, screened_l2_hit_rate=0.99) for one in made]
+    waiting = [replace(one, attempt=new) for one, new in zip(made, screened, strict=True)]
+    assert len(on_model.evaluate(waiting)) == replayed
+
+
 def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> None:
     on_model, remembered = evaluator(setup, subject, Doubting(PAIRS))
     evaluated = on_model.evaluate(
@@ -200,3 +221,30 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     assert on_model.confirmed == [best]
     refused = [attempt for attempt in remembered if attempt.verdict.kind == "output differs"]
     assert [attempt.number for attempt in refused] == [1]
+
+
+@pytest.mark.parametrize("seconds", [600.0, None])
+def test_under_a_limit_the_best_so_far_is_validated_before_the_next_batch(
+    setup: Setup, subject: Subject, tmp_path: Path, seconds: float | None
+) -> None:
+    on_model, _ = evaluator(setup, subject, Sums())
+    attempts = Attempts(setup, subject, History(tmp_path / "history.jsonl", {}))
+    confirmed: list[list[str]] = []
+
+    class Batches:
+        name = "offline"
+        effort = ProposerReport()
+
+        def propose(self, _: Problem) -> Iterator[CandidateBatch]:
+            for text in (REVERSED, PAIRS, f"{PAIRS}\npid = pid"):
+                yield CandidateBatch([Candidate(text, "mine", "pattern")])
+                confirmed.append([one.attempt.candidate.text for one in on_model.confirmed])
+
+    problem = pose_problem(setup, subject, on_model, attempts)
+    guard = SizeGuard(setup, subject, Silent())
+    stopping.limit(seconds)
+    try:
+        search([Batches()], problem, attempts, on_model, Silent(), guard)
+    finally:
+        stopping.limit(None)
+    assert confirmed == ([[], [PAIRS], [PAIRS]] if seconds else [[], [], []])

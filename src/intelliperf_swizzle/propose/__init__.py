@@ -6,8 +6,6 @@ A proposer yields batches of candidates and reads from each batch what became of
 drive the search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -26,7 +24,7 @@ class CandidateBatch:
         evaluate_from: evaluate the best of them, if it was screened at least so high (a hit rate
             from 0 to 1), with a few that tie with it, and validate the best that is better; None =
             screen only.
-        outcomes: told by the search before it asks for the next batch: an attempt each, in the same
+        outcomes: sent by the search before it asks for the next batch: an attempt each, in the same
             order, refusals included.
     """
 
@@ -47,7 +45,7 @@ class ProposerReport:
     notes: tuple[str, ...] = ()
     usage: Usage | None = None
 
-    def __add__(self, other: ProposerReport) -> ProposerReport:
+    def __add__(self, other: "ProposerReport") -> "ProposerReport":
         usage = self.usage if other.usage is None else (self.usage or Usage()) + other.usage
         return ProposerReport((*self.notes, *other.notes), usage)
 

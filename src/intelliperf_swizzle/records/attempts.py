@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A candidate and what became of it: measured, timed, validated, judged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
@@ -287,7 +285,7 @@ class Usage:
         """All tokens that the endpoint counted."""
         return (self.input_tokens or 0) + (self.output_tokens or 0)
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             self.calls + other.calls,
             _sum(self.input_tokens, other.input_tokens),

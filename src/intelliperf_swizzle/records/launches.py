@@ -3,8 +3,6 @@
 """A kernel and its launches, as they were recorded; on disk, a launch is one JSON file beside the
 `.npy` files with the contents of its storages."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -127,7 +125,7 @@ class TensorArgument:
         last = sum((n - 1) * max(s, 0) for n, s in zip(self.shape, self.strides, strict=True))
         return self.offset_bytes + (last + 1) * self.item_bytes
 
-    def meets(self, other: TensorArgument) -> bool:
+    def meets(self, other: "TensorArgument") -> bool:
         """Whether another one lies in part of the same memory."""
         behind = self.offset_bytes < other.end and other.offset_bytes < self.end
         return self.storage == other.storage and behind
@@ -249,7 +247,7 @@ class TileLoop:
 
     @property
     def name(self) -> str:
-        """What people are told that it is called."""
+        """The name that people see."""
         return self.counters[0].name
 
     @property
@@ -358,13 +356,13 @@ class Launch:
 
     def in_words(self, configs: Iterable[int | None]) -> str:
         """Configurations by number, with what they have not in common with all others."""
-        told = [" ".join(f"{name}={value}" for name, value in config.items()
+        labels = [" ".join(f"{name}={value}" for name, value in config.items()
                          if any(other.get(name) != value for other in self.configs))
                 for config in self.configs]  # fmt: skip
-        return " and ".join("one of its own" if at is None else f"number {at + 1} ({told[at]})"
+        return " and ".join("one of its own" if at is None else f"number {at + 1} ({labels[at]})"
                             for at in configs)  # fmt: skip
 
-    def with_config(self, values: Mapping[str, Any]) -> Launch:
+    def with_config(self, values: Mapping[str, Any]) -> "Launch":
         """The launch with one of `tuned`."""
         arguments = {name: values.get(name, value) for name, value in self.arguments.items()}
         options = {**self.options, **values}

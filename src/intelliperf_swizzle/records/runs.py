@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A finished run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
@@ -205,7 +203,7 @@ class KernelSummary:
     causes: str = ""
 
     @property
-    def said(self) -> str:
+    def outcome(self) -> str:
         """What came of it, and why it misses."""
         return "; ".join(filter(None, (self.note or self.verdict, self.causes)))
 
@@ -254,7 +252,7 @@ class Run:
     ceiling: nouns.Ceiling
     best: nouns.Attempt | None
     file: str = ""
-    independence: Independence | None = None
+    independence: "Independence | None" = None
     target: str
     domain_name: str = "XCD"
     profiler: str
@@ -266,7 +264,7 @@ class Run:
     nothing_to_gain: bool
     interrupted: bool = False
     alternatives: Alternatives | None = None
-    accuracy: Accuracy | None = None
+    accuracy: "Accuracy | None" = None
     by_hand: tuple[nouns.ByHand, ...] = ()
     attempts: tuple[nouns.Attempt, ...]
     cautions: tuple[str, ...] = ()

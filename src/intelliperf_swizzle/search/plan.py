@@ -32,11 +32,17 @@ error (`MODEL_RATE_ERROR`) is more than what is left below the ceiling."""
 
 LEAST_SHARE = 0.005
 """Part of the time of all recorded kernels that a kernel must be able to save, to be searched
-beside others."""
+beside others; without a GPU as many times more as a replay of it has `CHEAP_LINES`."""
+
+CHEAP_LINES = 25_000_000
+"""Line accesses that cost about a tenth of a second; a batched GEMM has twenty times as many."""
 
 
 FEWEST_CANDIDATES = 64
 """For a kernel that is searched at all: the patterns and a few steps of the search."""
+
+SCREENED_LINES = 50_000_000_000
+"""Line accesses that the candidates of a kernel may have together: 400 of a GEMM 8192³."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +74,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     total = sum(subject.time_ms for subject in ranked)
     worth = [subject for subject in ranked if is_promising(setup, subject)]
     if len(subjects) > 1 and total and not setup.options.all:
-        worth = [subject for subject in worth if _could_save(subject, setup) >= LEAST_SHARE * total]
+        worth = [s for s in worth if _could_save(s, setup) >= _least_share(s, setup) * total]
     chosen = worth or ranked[:1]
     savings = sum(_could_save(subject, setup) for subject in chosen)
     searches: list[Search] = []
@@ -77,7 +83,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
         part = _could_save(subject, setup) / savings if savings else 1 / len(chosen)
         names[subject.kernel] += 1
         number = f"-{names[subject.kernel]}" if names[subject.kernel] > 1 else ""
-        own = _within_budget(setup, part)
+        own = _within_budget(setup, part, subject.line_accesses)
         if searches and setup.options.history:
             path = Path(setup.options.history)
             beside = path.with_name(f"{path.stem}.{subject.kernel}{number}{path.suffix}")
@@ -144,11 +150,15 @@ def _could_save(subject: Subject, setup: Setup) -> float:
     return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
 
 
-def _within_budget(setup: Setup, part: float) -> Setup:
-    """The setup of a search that gets this part of the run's budget."""
+def _least_share(subject: Subject, setup: Setup) -> float:
+    return LEAST_SHARE * max(1.0, subject.line_accesses / CHEAP_LINES * (setup.device is None))
+
+
+def _within_budget(setup: Setup, part: float, lines: int) -> Setup:
+    """The setup of a search that gets this part of the run's budget, less if replays are long."""
     options = setup.options
-    allowed = max(FEWEST_CANDIDATES, round(options.budget * part))
-    candidates = min(options.candidates, allowed)
+    most = min(round(options.budget * part), SCREENED_LINES // max(1, lines))
+    candidates = min(options.candidates, max(FEWEST_CANDIDATES, most))
     share = setup.share * candidates / options.candidates
     return replace(setup, options=replace(options, candidates=candidates), share=share)
 

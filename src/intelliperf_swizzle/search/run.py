@@ -28,7 +28,7 @@ def optimize_as_asked(
     Args:
         setup: what the run works with.
         progress: receives each step.
-        tell: told if files cannot go where they should.
+        tell: receives a sentence if files cannot go where they should.
     """
     options = setup.options
     if options.output_file not in (None, STDOUT):
@@ -68,7 +68,8 @@ def optimize(
         searches = plan.plan_searches(subjects, setup)
         try:
             for number, planned in enumerate(searches, 1):
-                stopping.begin_part(len(searches) - number + 1)
+                shares = [search.setup.share for search in searches[number - 1 :]]
+                stopping.begin_part(shares[0] / sum(shares))
                 if len(searches) > 1:
                     progress.note(f"kernel {number} of {len(searches)}: {planned.subject.kernel}")
                 try:

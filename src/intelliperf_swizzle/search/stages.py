@@ -7,8 +7,6 @@ candidate that a stage refuses leaves as a `Verdict`. The attempt that a stage c
 of it as it then stands.
 """
 
-from __future__ import annotations
-
 import math
 import shlex
 import time
@@ -169,7 +167,7 @@ def unedited(screened: Screened) -> Edited:
 
 
 def carried_by_no_patch(screened: Screened, setup: Setup) -> tuple[str, ...]:
-    """What is to be said of a swizzle that no patch can carry."""
+    """The notes on a swizzle that no patch can carry."""
     try:
         own = screened.proved
         return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
@@ -208,7 +206,7 @@ class EvaluationContext:
     recording_seconds: float = 0.0
 
     @cached_property
-    def unit_test(self) -> UnitTest:
+    def unit_test(self) -> "UnitTest":
         """Must pass with the swizzled kernel."""
         return UnitTest(self.setup)
 

@@ -19,8 +19,6 @@ The clock of a GPU drifts by percents within seconds, and both kernels of a roun
 clock. So candidates are compared by the median of their ratios within rounds.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time
@@ -95,7 +93,7 @@ def try_out(
             return {number: record.trial(number, limits.device) for number in candidates}
 
 
-def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
+def _run(begun: Begun, record: "_TrialsSoFar", limits: Limits) -> bool:
     """One process of the application; whether it came to its end or was done."""
     folder, child = begun
     journal = Journal(folder)
@@ -128,11 +126,11 @@ def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
 
 
 def _note_loss(
-    begun: Begun, record: _TrialsSoFar, working: Mapping[str, Any], *, late: bool
+    begun: Begun, record: "_TrialsSoFar", working: Mapping[str, Any], *, late: bool
 ) -> None:
     """Notes what was being tried when the process was lost."""
     candidate, what = working["candidate"], working["what"]
-    if candidate in record.failed:  # it was said before the process ended itself
+    if candidate in record.failed:  # it was reported before the process ended itself
         return
     if working["launch"] in record.unraced:
         record.rounds[working["launch"]] = {}
@@ -156,7 +154,7 @@ def _note_loss(
 
 @dataclass
 class _TrialsSoFar:
-    """What all processes have told so far."""
+    """What all processes have reported so far."""
 
     counts: tuple[int, ...]
     checks: dict[tuple[int, int], Check] = field(default_factory=dict)
@@ -230,7 +228,7 @@ class _ProcessWatch:
         return self._done >= tasks
 
     def quiet(self, seconds: float) -> bool:
-        """Whether nothing was told for so long."""
+        """Whether nothing was reported for that long."""
         return time.monotonic() - self._since > seconds
 
 

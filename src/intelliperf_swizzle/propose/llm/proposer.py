@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The loop of the SwizzlePerf paper: ask, prove, screen, measure, tell what became of it, ask."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +41,7 @@ class LanguageModelProposer:
     """Asks a language model for one swizzle after the other and tells it what became of each.
 
     Attributes:
-        formula: what it is told and what it may cost.
+        formula: what it is shown and what it may cost.
         ask: reaches the model.
         progress: receives each iteration.
         samples: answers a call; all are screened, the best is measured.
@@ -60,7 +58,7 @@ class LanguageModelProposer:
     fallback: Proposer | None = None
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
-    _conversation: _Conversation | None = None
+    _conversation: "_Conversation | None" = None
     _started: float | None = None
     _earlier: Usage = field(default_factory=Usage)
 

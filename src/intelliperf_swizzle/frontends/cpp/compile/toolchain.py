@@ -6,8 +6,6 @@ Triton's wheel holds HIP's headers and two of the device libraries. What clang w
 small and written here: two files with a version, and modules that hold one constant each.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -72,7 +70,7 @@ class Toolchain:
     install: ClassVar[str] = APT
 
     @classmethod
-    def find(cls, environment: Mapping[str, str] = os.environ) -> Toolchain:
+    def find(cls, environment: Mapping[str, str] = os.environ) -> "Toolchain":
         """The user's toolchain, with a root made once per version in the cache folder.
 
         Raises:
@@ -236,11 +234,11 @@ def _find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int
         path = shutil.which(name, path=environment.get("PATH"))
         if path is None:
             continue
-        said = children.run([path, "--version"]).output
-        found = re.search(r"clang version (\d+)", said)
+        printed = children.run([path, "--version"]).output
+        found = re.search(r"clang version (\d+)", printed)
         if found and int(found[1]) >= _OLDEST_CLANG:
             return path, int(found[1])
-        seen.append(f"{path}: {said.splitlines()[0] if said else 'no version'}")
+        seen.append(f"{path}: {printed.splitlines()[0] if printed else 'no version'}")
     raise CaptureError(
         f"{language} programs need clang {_OLDEST_CLANG} or newer (ROCm 6.2's or Debian's), "
         "and there is none",

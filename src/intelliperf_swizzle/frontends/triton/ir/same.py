@@ -10,8 +10,6 @@ any other integer, the same for all its reads; what that computes is for the cal
 the mapping that was proved. So this holds for every launch that is compiled alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -68,7 +66,7 @@ class _Event:
     op: Op
     key: Key
     operands: tuple[int, ...]
-    nested: tuple[tuple[_Event, ...], ...]
+    nested: "tuple[tuple[_Event, ...], ...]"
     callee: Op | None
 
 

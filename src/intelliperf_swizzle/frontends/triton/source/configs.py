@@ -36,15 +36,15 @@ def recorded_configs(
     that the kernel's identity tells from others do not count if that is compared: `digested`.
 
     Raises:
-        SpliceError: they cannot be said in a condition.
+        SpliceError: they cannot be expressed as a condition.
     """
     first, others = launches[0], other_configs(launches)
     names, recorded = {n for config in others for n in config}, [x.arguments for x in launches]
     decisive = {n for n in names if any(a.get(n) != b.get(n) for a in others for b in recorded)}
     computed = [item for launch in launches for item in launch.source.computed.items()]
-    told = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
-    told -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
-    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - told
+    by_digest = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
+    by_digest -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
+    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - by_digest
     decisive = {part for name in decisive for part in _parts(first, name)}
     known = [_named_values(launch) for launch in launches]
     for name in sorted(decisive):

@@ -24,7 +24,7 @@ from intelliperf_swizzle.records import Argument, Counter, Launch, SourceFunctio
 def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
     """The statements in which a counter holds the number: up to the next that assigns it.
 
-    None if that cannot be told: another statement begins the line, or an assignment is nested.
+    None if that is unknown: another statement begins the line, or an assignment is nested.
     """
     for body in bodies(tree):
         for place, statement in enumerate(body):
@@ -298,8 +298,8 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
                 known = key == launch.source.kernel and read.isdisjoint(assigned)
                 names = read & launch.arguments.keys() if known else launch.arguments
                 decide = [_told(launch, name) for name in names if _is_compiled_in(launch, name)]
-                found[where(function, lines.start)] = told = (*decide, *_ELSEWHERE.findall(test))
-                there.update(lines if told else ())  # what is in it goes with it
+                found[where(function, lines.start)] = tested = (*decide, *_ELSEWHERE.findall(test))
+                there.update(lines if tested else ())  # what is in it goes with it
     return found
 
 

@@ -7,8 +7,6 @@ of integers or addresses may be a sum (of bits: a conjunction) of such arrays, e
 axes: a 128 x 64 tile of addresses of 4096 programs is then 4096 + 128 + 64 numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +53,7 @@ class Element:
         return max(1, self.bits // 8)
 
     @property
-    def target(self) -> Element:
+    def target(self) -> "Element":
         """What a pointer points to."""
         return element_of(self.pointee)
 

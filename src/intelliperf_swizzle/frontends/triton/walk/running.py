@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Executes a launch: many programs at once, or one by one where they depend on each other."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading
@@ -61,7 +59,7 @@ class Live:
     now: Now = field(default_factory=Now)
 
     @classmethod
-    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> Live:
+    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> "Live":
         """A launch, by the plan of its kernel, in a memory of its own; see `Memory`."""
         memory = Memory(launch, fill)
         return cls(plan, launch.grid, memory, bind_arguments(plan.kernel, launch, memory))
@@ -357,8 +355,8 @@ class OneByOne(Accesses):
             self.scheduler.memory_changed()
             self._report(Access.ATOMIC, pointer, mask)
             return change()
-        told = (operation, *(value.data.tobytes() for value in given))
-        return self._polled(Access.ATOMIC, pointer, mask, told, change)
+        state = (operation, *(value.data.tobytes() for value in given))
+        return self._polled(Access.ATOMIC, pointer, mask, state, change)
 
     def _polled(
         self,
@@ -414,8 +412,8 @@ def run_one_by_one(
 
     def run(program: int) -> None:
         batch = Programs(live.grid, np.array([program], np.int64))
-        told = observer or Observer()
-        accesses = OneByOne(live.memory, told, noticed, batch, live.now, scheduler=scheduler)
+        observed = observer or Observer()
+        accesses = OneByOne(live.memory, observed, noticed, batch, live.now, scheduler=scheduler)
         with np.errstate(all="ignore"):
             Walker(live.plan, batch, accesses, live.arguments).run()
         noticed.arithmetic[program] = batch.arithmetic[0]
