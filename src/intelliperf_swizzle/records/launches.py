@@ -304,11 +304,11 @@ class Launch:
         for name, argument in self.arguments.items():
             yield from _tensors(name, argument)
 
-    def leaves(self) -> Iterator[tuple[str, Argument]]:
+    def leaves(self, *, compiled_in: bool = False) -> Iterator[tuple[str, Argument]]:
         """The scalars and pointers that arguments are flattened to, in Triton's order and names;
-        no constexprs."""
+        constexprs only with `compiled_in`."""
         for name, argument in self.arguments.items():
-            if name not in self.constexprs:
+            if compiled_in or name not in self.constexprs:
                 yield from _leaves(name, argument, self.fields)
 
     def element(self, storage: int, place: int) -> str:

@@ -324,10 +324,10 @@ REPORT_FORMATS = {"text": plain, "html": render, "md": markdown}
 
 
 def format_name(asked: str | None, output_file: str | None) -> str:
-    """The face that is asked for, else the one that a file's ending names, else `text`.
+    """The format that is asked for, else the one that a file's ending names, else `text`.
 
     Raises:
-        UsageError: no face has that ending.
+        UsageError: no format has that ending.
     """
     if asked or output_file is None:
         return asked or "text"

@@ -98,7 +98,8 @@ def _named(leaf: str) -> str:
 def _named_values(launch: Launch) -> dict[str, Any]:
     """What a launch was made with, by the names that the kernel has for it."""
     types = {f"{n}.dtype.element_ty": DtypeArgument(tensor.dtype) for n, tensor in launch.tensors()}
-    leaves = {_named(name): value for name, value in launch.leaves()} | {**launch.arguments}
+    every = launch.leaves(compiled_in=True)
+    leaves = {_named(name): value for name, value in every} | {**launch.arguments}
     tensors = {n: value for n, value in leaves.items() if isinstance(value, TensorArgument)}
     pointers = {n: DtypeArgument(f"{_POINTER}{tensor.dtype}>") for n, tensor in tensors.items()}
     return {**launch.source.computed, **types, **leaves, **pointers}
@@ -106,7 +107,8 @@ def _named_values(launch: Launch) -> dict[str, Any]:
 
 def _parts(launch: Launch, name: str) -> list[str]:
     """What is tested of an argument; of a tuple, each of its items, and of these what is asked."""
-    leaves = (leaf for leaf, _ in launch.leaves() if leaf.startswith(f"{name}."))
+    every = launch.leaves(compiled_in=True)
+    leaves = (leaf for leaf, _ in every if leaf.startswith(f"{name}."))
     parts = [*map(_named, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
     types = (f"{part}.dtype.element_ty" for part in parts)
     return [*parts, *(asked for asked in types if asked in launch.source.entry.text)] or [name]

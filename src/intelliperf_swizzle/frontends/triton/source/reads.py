@@ -275,12 +275,15 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     may decide that: arguments, types of tensors, or what no patch can test.
 
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
-    nothing is known of what another value does. What is no number counts always if it is compared.
+    nothing is known of what another value does. What is no number counts always if it is compared,
+    and a tuple that is a constexpr always.
     """
     compared, kinds = _compared(launch), str | records.DtypeArgument | None
     words = (name for name, value in launch.arguments.items() if isinstance(value, kinds))
+    tuples = (name for name in launch.constexprs if isinstance(launch.arguments.get(name), tuple))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
-    always = [*(name for name in words if name in compared), *(t for t in types if "." in t)]
+    asked = (t for t in types if "." in t)
+    always = [*(name for name in words if name in compared), *asked, *tuples]
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
         tree = definition(function)
