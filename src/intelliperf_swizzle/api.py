@@ -54,8 +54,7 @@ def prepare_call(
         name: os.fspath(value) if isinstance(value, os.PathLike) else value
         for name, value in given.items()
     }
-    named = target if isinstance(target, str) else None
-    options = Options(**{**texts, "target": named})
+    options = Options(**{**texts, "target": target if isinstance(target, str) else None})
     loaded = target if isinstance(target, hardware.Target) else None
     return prepare(options, command, progress or Silent(), target=loaded)
 

@@ -178,8 +178,7 @@ def _locked_folder() -> tuple[Path, FolderLock]:
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
     """Where what may be thrown away is kept for the user; it need not be there."""
-    home = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "intelliperf-swizzle"
+    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "intelliperf-swizzle"
 
 
 def remove_left_behind() -> None:
@@ -308,8 +307,7 @@ def digest(decided_by: object) -> str:
 @functools.cache
 def _code() -> object:
     """Changes with the code that computes what is kept."""
-    own = Path(__file__).parent
-    files = sorted(own.rglob("*.py"))
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     origins = [spec.origin for name in _PACKAGES if (spec := util.find_spec(name)) and spec.origin]
     variables = [item for item in sorted(os.environ.items()) if item[0].startswith(_VARIABLES)]
     return [*map(_stamp, files), *map(_stamp, map(Path, origins)), variables]

@@ -232,8 +232,7 @@ def patch_root(file: str, roots: Sequence[Path]) -> Path:
         written = file.encode(errors="backslashreplace").decode()
         raise SpliceError(f"the name of {written} is not UTF-8", hint="rename it") from None
     path = Path(file)
-    own = (p for p in path.parents if p.name in INSTALLED or (p / ".git").exists())
-    home = next(own, None)
+    home = next((p for p in path.parents if p.name in INSTALLED or (p / ".git").exists()), None)
     for root in (base.resolve() for base in roots):
         if root in path.parents and not (home and root in home.parents):
             return root

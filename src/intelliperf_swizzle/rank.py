@@ -74,8 +74,7 @@ def judge(
     if slower is not None and slower > TIME_TOLERANCE:
         return Verdict("slower", f"{change}, {_link(gain)} time grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:
-        by_model = measured.profiler == "model"
-        return Verdict("no difference" if by_model else "within noise", change)
+        return Verdict("no difference" if measured.profiler == "model" else "within noise", change)
     if gain > 0:
         return Verdict("fewer L2 misses" if slower is None else "better", change)
     return Verdict("worse", change)

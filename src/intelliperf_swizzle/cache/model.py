@@ -262,8 +262,7 @@ class Screen:
             stream = stream._replace(tile_offset=offset, ref_piece=pieces, ref_misses=misses_of)
             tile = np.arange(len(offset) - 1)
         tiles = tile[self._by_domain].astype(np.int32)
-        misses = screen_misses(tiles, self._domain_offset, stream, self._drift)
-        return 1.0 - misses / self._requests
+        return 1.0 - screen_misses(tiles, self._domain_offset, stream, self._drift) / self._requests
 
 
 def _in_pieces(

@@ -197,8 +197,7 @@ class ReferenceStream:
 
     def _by_tile(self, values: npt.NDArray[Any]) -> Int64Array:
         """Sums of what each reference has: int64[tiles]."""
-        before = np.append(0, np.cumsum(values))
-        return np.diff(before[self.tile_offset])
+        return np.diff(np.append(0, np.cumsum(values))[self.tile_offset])
 
     @property
     def tile_products(self) -> Int64Array:

@@ -224,8 +224,7 @@ def requests(trace: records.Trace, target: Target) -> int:
 def stream_requests(stream: ReferenceStream, target: Target) -> int:
     """`requests` of a launch that is a stream already."""
     lines = stream.unit_lines[stream.plain_units].astype(np.int64)
-    per_line = requests_per_line(as_stored(stream, target))
-    return int((lines * per_line[stream.ref_code]).sum())
+    return int((lines * requests_per_line(as_stored(stream, target))[stream.ref_code]).sum())
 
 
 def _pieces(request_bytes: int) -> records.Int64Array:

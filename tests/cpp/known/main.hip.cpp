@@ -118,6 +118,26 @@ __global__ void rounded_up(int* cells, int count) {
   if (at < count) cells[at % 2040] = at;
 }
 
+__global__ void in_place(const int* in, int* out) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  out[at] = in[at % 4096] + 1;
+}
+
+struct Both {
+  const int* in;
+  int* out;
+};
+__global__ void in_place_of_struct(Both both) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  both.out[at] = both.in[at % 4096] + 1;
+}
+
+__device__ int held[2048];
+__global__ void in_place_of_variable(int* out) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  out[at] = held[at % 4096] + 1;
+}
+
 __global__ void stored_by_float(const float* in, int* out) {
   out[unsigned(sqrtf(in[blockIdx.x])) + blockIdx.x * WIDTH] = 1;
 }
@@ -174,6 +194,11 @@ int main(int argc, char**) {
   for (auto* kernel : {apart, clamped, chosen, pitched, crossed, branched})
     kernel<<<dim3(groups, 2), WIDTH>>>(placed);
   rounded_up<<<groups, WIDTH>>>(placed, 2030);
+  in_place<<<groups, WIDTH>>>(placed, placed);
+  in_place_of_struct<<<groups, WIDTH>>>({placed, placed});
+  void* variable = nullptr;
+  if (hipGetSymbolAddress(&variable, HIP_SYMBOL(held)) != hipSuccess) return 1;
+  in_place_of_variable<<<groups, WIDTH>>>(static_cast<int*>(variable));
   stored_by_float<<<groups, WIDTH>>>(in, cells);
   loaded_by_float<<<groups, WIDTH>>>(in, out);
   return hipDeviceSynchronize() != hipSuccess;

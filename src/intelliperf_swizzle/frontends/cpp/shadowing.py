@@ -96,8 +96,7 @@ def splice(
         path: _changed(text, code[path], [at for own, at in places if own == path], lines, passed)
         for path, text in before.items()
     }
-    root = edits.patch_root(file, roots or (Path(file).parent,))
-    diff = edits.unified_diff(before, after, root)
+    diff = edits.unified_diff(before, after, edits.patch_root(file, roots or (Path(file).parent,)))
     return edits.Edit(functions={}, files=after, before=before, diff=diff)
 
 
@@ -410,8 +409,7 @@ def _parameters(source: KernelSource) -> list[tuple[str, str]]:
     head = re.match(r"\s*template\s*<", text)
     if head is None or re.search(r"\.\.\.|\btemplate\b", text[head.end() : text.find("(")]):
         return []
-    parts = split_list(text[head.end() :])
-    found = [_PARAMETER.match(" ".join(part.split())) for part in parts]
+    found = [_PARAMETER.match(" ".join(part.split())) for part in split_list(text[head.end() :])]
     return [(match[1], match[2]) for match in found if match]
 
 

@@ -3,7 +3,7 @@
 """What instructions and kernels read and write: how much, and where."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypeAlias
 
 from intelliperf_swizzle.frontends.cpp.code.llvm import Function, Instruction, Value, identity
@@ -111,7 +111,7 @@ def contents(left: Function) -> frozenset[int] | None:
     return frozenset(found)
 
 
-Touch: TypeAlias = tuple[int, int, "set[int | None]"]
+Touch: TypeAlias = "tuple[int, int, frozenset[int | None]]"
 """Kind, site and parameters (None = not known) of an access that a slice tells of."""
 
 
@@ -123,7 +123,7 @@ def touches(left: Function) -> Iterator[Touch]:
         if instruction.opcode == "call" and values[-1].name == "sw_touch":
             kind, site = (int(str(values[at]).split()[-1]) for at in (2, 4))
             bases = _bases(values[0], parameters, known)
-            yield kind, site, {*bases} if bases else {None}
+            yield kind, site, frozenset[int | None](bases or (None,))
 
 
 def of_kinds(found: Iterable[Touch], *kinds: int) -> set[int | None]:
@@ -131,7 +131,7 @@ def of_kinds(found: Iterable[Touch], *kinds: int) -> set[int | None]:
     return set[int | None]().union(*(bases for kind, _, bases in found if kind in kinds))
 
 
-def meet(some: set[int | None], others: set[int | None]) -> bool:
+def meet(some: Set[int | None], others: Set[int | None]) -> bool:
     """Whether accesses to buffers of parameters may be of one buffer."""
     return bool(some and others and (some & others or None in some | others))
 

@@ -53,8 +53,8 @@ class AddressSlice:
             device variables; None = of any buffer.
         decisive: numbers of the parameters whose values decide.
         updates: names of the atomic operations by the number that `sw_touch` is told.
-        hands_over: whether workgroups may exchange data through atomics, as of `Trace`.
-        conflicting: the sites of stores, and of loads of what is stored to.
+        ordered: whether the order of atomics matters whatever memory they update.
+        touches: what is accessed.
         elements: types (`float`) of what the parameters' buffers hold, by number, where it shows.
     """
 
@@ -63,8 +63,8 @@ class AddressSlice:
     contents: frozenset[int] | None
     decisive: frozenset[int]
     updates: tuple[str, ...] = ()
-    hands_over: bool = False
-    conflicting: tuple[int, ...] = ()
+    ordered: bool = False
+    touches: tuple[memory.Touch, ...] = ()
     elements: Mapping[int, str] = field(default_factory=dict)
     executed: str | None = None
     counting: str = ""
@@ -78,6 +78,19 @@ class AddressSlice:
             return "*"
         words = ("v" if p == memory.VARIABLES else str(p) for p in sorted(self.contents))
         return ",".join(words) or "-"
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether workgroups may exchange data through atomics, as of `Trace`."""
+        updated, plain = (memory.of_kinds(self.touches, *kinds) for kinds in ((2,), (0, 1)))
+        return self.ordered or memory.meet(updated, plain)
+
+    @property
+    def conflicting(self) -> tuple[int, ...]:
+        """The sites of stores, and of loads of what is stored to."""
+        stored = memory.of_kinds(self.touches, 1)
+        return tuple(site for kind, site, bases in self.touches
+                     if kind == 1 or (kind == 0 and memory.meet(bases, stored)))  # fmt: skip
 
 
 def optimise(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
@@ -147,24 +160,18 @@ def _slice(
     lines = "\n".join((no_functions, *draft.edited(), *draft.declarations()))
     rest = _ADDRESS.sub(lambda found: others.get((found[1] or "").strip('"'), found[0]), lines)
     sliced = llvm.parse("\n".join((rest, *declared)))
-    machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
-    llvm.tidy(sliced, machine)
+    llvm.tidy(sliced, llvm.optimise(sliced, llvm.TRIPLE, "gfx942"))
     left = sliced.get_function(kernel.name)
-    touches = list(memory.touches(left))
-    stored, plain = memory.of_kinds(touches, 1), memory.of_kinds(touches, 0, 1)
+    touches = tuple(memory.touches(left))
     return AddressSlice(
         text=str(sliced),
         refusal=draft.refusal(str(left)),
         contents=memory.contents(left),
         decisive=memory.used_parameters(left),
         updates=tuple(draft.updates),
-        hands_over=draft.ordered or memory.meet(memory.of_kinds(touches, 2), plain),
+        ordered=draft.ordered,
+        touches=touches,
         elements=memory.elements(touches, draft.types),
-        conflicting=tuple(
-            site
-            for kind, site, bases in touches
-            if kind == 1 or (kind == 0 and memory.meet(bases, stored))
-        ),
     )
 
 

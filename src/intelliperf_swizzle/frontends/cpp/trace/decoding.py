@@ -303,8 +303,7 @@ class _TermDecoder:
         if array:
             return int(array[1]) * self._size(array[2])
         if kind.startswith("%"):
-            structure = self._structures[kind[1:].strip('"')]
-            return int(self._layout.get_abi_size(structure))
+            return int(self._layout.get_abi_size(self._structures[kind[1:].strip('"')]))
         return size_of(kind)
 
 

@@ -216,8 +216,7 @@ class Interpreter:
             self._loaded[self._uncast(step.operands[0])] = number
 
     def _count(self, step: decoding.Step, mask: Mask) -> None:
-        lanes = terms.whole(mask) & self._block_mask
-        active = np.count_nonzero(lanes, axis=(1, 2, 3))
+        active = np.count_nonzero(terms.whole(mask) & self._block_mask, axis=(1, 2, 3))
         self.computed += active[:, None] * [self._sum(operand).c for operand in step.operands[:3]]
 
     def _uncast(self, operand: decoding.Number | int) -> decoding.Number | int:
@@ -321,8 +320,7 @@ def _joined(value: decoding.Number, before: decoding.Number, mask: Mask) -> deco
     if value is before:
         return value
     if isinstance(value, tuple) and isinstance(before, tuple):
-        pairs = zip(value, before, strict=True)
-        return tuple(_scalar_of(_joined(a, b, mask)) for a, b in pairs)
+        return tuple(_scalar_of(_joined(a, b, mask)) for a, b in zip(value, before, strict=True))
     value, before = _scalar_of(value), _scalar_of(before)
     if not value.terms and not before.terms and value.c == before.c:
         return value

@@ -4,7 +4,7 @@
 
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def trace_here(launch: records.Launch, _: Path) -> records.Trace:
     kernel = read_kernel(launch)
     if kernel.slice.refusal is not None:
         raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
-    traced = _trace(launch, kernel)
+    traced = _trace(launch, _with_storages(kernel, launch))
     if not kernel.prints:
         return traced
     caution = f"{launch.kernel} prints; a swizzle changes the order of its lines"
@@ -104,10 +104,7 @@ class _Tracing:
         )
         self._runner: slice_interpreter.Interpreter | SliceExecution
         if executed:
-            passed = [
-                by_reference.get(number, (value % (1 << 64)).to_bytes(8, "little"))
-                for number, value in enumerate(self._values)
-            ]
+            passed = _passed(self._values, by_reference)
             self._runner = SliceExecution(kernel, launch, passed, buffers, self._update)
         else:
             self._runner = self._interpreter(kernel.slice.text)
@@ -122,8 +119,7 @@ class _Tracing:
         )  # fmt: skip
 
     def _recorder(self) -> TraceRecorder:
-        lanes = self._kernel.code.wave_lanes
-        return TraceRecorder(self._begin, self._end, self._update, lanes)
+        return TraceRecorder(self._begin, self._end, self._update, self._kernel.code.wave_lanes)
 
     def trace(self) -> records.Trace:
         """Runs all workgroups, in batches."""
@@ -309,6 +305,26 @@ def _values(launch: records.Launch, types: Sequence[str]) -> tuple[list[int], di
         else:
             values.append(int(argument or 0))  # type: ignore[arg-type]
     return values, by_reference
+
+
+def _passed(values: Sequence[int], by_reference: Mapping[int, bytes]) -> list[bytes]:
+    words = ((value % (1 << 64)).to_bytes(8, "little") for value in values)
+    return [by_reference.get(number, word) for number, word in enumerate(words)]
+
+
+def _with_storages(kernel: DeviceKernel, launch: records.Launch) -> DeviceKernel:
+    """The kernel, whose slice tells for each access also the addresses of the storages that its
+    parameters point into: two may be of one (in place)."""
+    buffers = _buffers(launch, kernel)
+    variables = {buffer.begin for buffer in buffers if kernel.variable_at(buffer.begin)}
+    own: dict[int | None, set[int]] = {VARIABLES: variables}
+    for number, raw in enumerate(_passed(*_values(launch, kernel.types))):
+        words = struct.unpack_from(f"<{len(raw) // 8}Q", raw)
+        own[number] = {b.begin for b in buffers
+                       if any(b.begin <= w < b.begin + max(1, b.bytes) for w in words)}  # fmt: skip
+    touches = ((kind, site, bases.union(*(own.get(base, ()) for base in bases)))
+               for kind, site, bases in kernel.slice.touches)  # fmt: skip
+    return replace(kernel, slice=replace(kernel.slice, touches=tuple(touches)))
 
 
 def _buffers(launch: records.Launch, kernel: DeviceKernel) -> list[Buffer]:

@@ -236,8 +236,7 @@ def sum_is_exact(terms: Sequence[Array]) -> bool:
         return True
     limits = np.iinfo(terms[0].dtype)
     low = sum(int(term.min()) for term in terms)
-    high = sum(int(term.max()) for term in terms)
-    return limits.min <= low and high <= limits.max
+    return limits.min <= low and sum(int(term.max()) for term in terms) <= limits.max
 
 
 def choose(mask: Array, first: Block, second: Block) -> Block:
