@@ -177,11 +177,15 @@ class SizeGuard:
         traces = zip(changes, made, self._look(made, VARIED_SECONDS), strict=True)
         return [((*change,), launch, trace) for change, launch, trace in traces if trace]
 
-    def _binds(self, launch: Launch, trace: Trace) -> bool:
-        """Whether its programs depend on each other, or may, or a loop carries more than it did."""
+    def _meet(self, launch: Launch, trace: Trace) -> bool:
+        """Whether its programs depend on each other, or may."""
         known = frozenset().union(*(t.seen | t.unseen for t in self._traces))
         exchange = trace.hands_over and not any(t.hands_over for t in self._traces)
-        if find_dependence(trace, launch) or trace.unseen - known or exchange:
+        return bool(find_dependence(trace, launch) or trace.unseen - known or exchange)
+
+    def _binds(self, launch: Launch, trace: Trace) -> bool:
+        """The same, or whether a loop carries more than it did, or deals in other tiles."""
+        if self._meet(launch, trace):
             return True
         language, renumber = self._setup.language, self._setup.options.renumber
         if launch.loop is None or not isinstance(language, TileLoops):
@@ -195,15 +199,14 @@ class SizeGuard:
         return [t.trace for t in traced]
 
     @cached_property
-    def _binding(self) -> list[tuple[str, Launch]]:
-        """Arguments at another value of which programs bind each other, in which launch."""
-        binding = (varied for varied in self._varied if self._binds(*varied[1:]))
-        return [(name, launch) for names, launch, _ in binding for name in names]
+    def _binding(self) -> list[_Varied]:
+        """Arguments at other values of which programs bind each other, in which launch."""
+        return [varied for varied in self._varied if self._binds(*varied[1:])]
 
     @property
     def _held(self) -> list[str]:
         """Arguments at whose other values programs depend on each other, or may."""
-        return sorted({name for name, _ in self._binding} - {*self._fixed})
+        return sorted({name for names, *_ in self._binding for name in names} - {*self._fixed})
 
     @cached_property
     def _fixed(self) -> list[str]:
@@ -221,13 +224,14 @@ class SizeGuard:
         tiles = self._subject.traced[0].launch.tiles
         others = [other.traced for other in self._others]
         larger = [t for t in others if t.launch.tiles > tiles]
+        met = (varied for varied in self._binding if self._meet(*varied[1:]))
         return (
             not larger
             or any(trace.hands_over for trace in traces)
             or any(touched(t, *_PLAIN) & touched(t, records.Access.ATOMIC) for t in traces)
             or any(find_dependence(t.trace, t.launch) for t in others)
             or self._misses([*traces, *(t.trace for t in larger)])
-            or any(self._is_bound(name, launch) for name, launch in self._binding)
+            or any(self._is_bound(name, launch) for names, launch, _ in met for name in names)
         )
 
     def _is_bound(self, name: str, launch: Launch) -> bool:

@@ -204,9 +204,13 @@ class Kernel:
             return float(text) if "0x" not in text else int(text, 16)
         return None
 
+    def places(self, op: Op) -> list[tuple[str, int]]:
+        """Files and lines that an operation comes from, the innermost call first."""
+        return [(file, int(line)) for file, line in _FILE_LINE.findall(self._location(op.loc))]
+
     def place(self, op: Op) -> tuple[str, int] | None:
         """File and line that an operation comes from, in the user's code if any of it is."""
-        found = [(file, int(line)) for file, line in _FILE_LINE.findall(self._location(op.loc))]
+        found = self.places(op)
         users = (place for place in found if "/triton/language/" not in place[0])
         return next(users, found[0] if found else None)
 
