@@ -44,7 +44,10 @@ def probe(decided: str) -> str:
         found: Any = [rates({**case, "swizzles": SWIZZLES}) for case in CASES]
     else:
         run = search({**CASES[0], "candidates": 60, "seed": 0})
-        tried = [(one["name"], one["screened"], one["l2_hit_rate"]) for one in run["attempts"]]
+        tried = [
+            (attempt["name"], attempt["screened"], attempt["l2_hit_rate"])
+            for attempt in run["attempts"]
+        ]
         found = [run["best"] and run["best"]["text"], tried]
     return digest(json.dumps(found, sort_keys=True).encode())
 
@@ -87,43 +90,44 @@ def made(path: Path) -> tuple[str, str]:
     return commit, date
 
 
-def stamp(one: Page, known: Mapping[str, Any], probes: Mapping[str, Any]) -> dict[str, Any]:
+def stamp(page_: Page, known: Mapping[str, Any], probes: Mapping[str, Any]) -> dict[str, Any]:
     """The stamp of a record, the one that it has unless its text is new.
 
     It has the probe of today if the text that decides it is that of its commit.
     """
-    path = BENCHMARKS / one.record
+    path = BENCHMARKS / page_.record
     content = digest(path.read_bytes())
-    old: dict[str, Any] = known.get(one.record, {})
+    old: dict[str, Any] = known.get(page_.record, {})
     if old.get("content") == content:
         return old
     commit, date = made(path)
-    rooms = [f"src/intelliperf_swizzle/{room}" for room in ROOMS[one.decided]]
+    rooms = [f"src/intelliperf_swizzle/{room}" for room in ROOMS[page_.decided]]
     of_now = {}
-    if one.made in ("modelled", "too long") and not git("diff", "--stat", commit, "--", *rooms):
-        of_now = {"probe": probes[one.decided]["probe"]}
+    if page_.made in ("modelled", "too long") and not git("diff", "--stat", commit, "--", *rooms):
+        of_now = {"probe": probes[page_.decided]["probe"]}
     return {"commit": commit, "date": date, "content": content, **of_now}
 
 
-def row(one: Page, known: Mapping[str, Any]) -> list[str]:
+def row(page_: Page, known: Mapping[str, Any]) -> list[str]:
     """Its line in the list."""
-    stamp = known["records"][one.record]
-    link = f"[{one.title}]({Path('..', one.path) if '/' not in one.path else Path(one.path).name})"
-    age = "this code" if is_current(one, known) else "older code"
-    age = {"proved": "proved again by the tests", "measured": "–"}.get(one.made, age)
-    numbers = "modelled" if one.made == "too long" else one.made
-    return [link, numbers, f"`{one.record}`", f"{stamp['date']}, {stamp['commit']}", age]
+    stamp = known["records"][page_.record]
+    path = Path("..", page_.path) if "/" not in page_.path else Path(page_.path).name
+    link = f"[{page_.title}]({path})"
+    age = "this code" if is_current(page_, known) else "older code"
+    age = {"proved": "proved again by the tests", "measured": "–"}.get(page_.made, age)
+    numbers = "modelled" if page_.made == "too long" else page_.made
+    return [link, numbers, f"`{page_.record}`", f"{stamp['date']}, {stamp['commit']}", age]
 
 
 def main() -> None:
     """Writes the stamps, the line on each page, and `docs/results/index.md`."""
     old = read() if STAMPS.exists() else {"now": {}, "records": {}}
     probes = now(old["now"])
-    records = {one.record: stamp(one, old["records"], probes) for one in PAGES}
+    records = {page_of.record: stamp(page_of, old["records"], probes) for page_of in PAGES}
     known = {"now": probes, "records": records}
     STAMPS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    for one in PAGES:
-        path = DOCUMENTS / one.path
+    for page_of in PAGES:
+        path = DOCUMENTS / page_of.path
         path.write_text(aged(path.read_text("utf-8")), "utf-8")
     text = page(
         generated("ages.py"),
@@ -133,7 +137,10 @@ def main() -> None:
         f"it gives today of {len(CASES)} small launches (rates, bytes and times under three "
         "orders) or of a search on one of them; a test compares that. What is older takes hours, "
         "or a language model; what is measured needs the GPU.",
-        table(["page", "numbers", "record", "made", "code"], [row(one, known) for one in PAGES]),
+        table(
+            ["page", "numbers", "record", "made", "code"],
+            [row(page_of, known) for page_of in PAGES],
+        ),
         "## Reproduce the figures",
         "```\n"
         "make install                        # once\n"

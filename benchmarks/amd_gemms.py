@@ -65,19 +65,19 @@ def replayed(name: str, measured: Sequence[Mapping[str, Any]]) -> list[dict[str,
     trace = gemm_trace((m, n, k), (block[0], block[1], block[2]))
     rows, cols = -(-m // block[0]), -(-n // block[1])
     orders = []
-    for one in measured:
-        chunk, window, axis = one["groups"]
+    for order in measured:
+        chunk, window, axis = order["groups"]
         tile = grouped_tiles(rows, cols, chunk, window, axis, xcds=target.num_xcds)
         run = ReplayedLaunch(trace, tile, occupancy=OCCUPANCY[block[0]])
         read = replay([run], target)
         orders.append(
             {
                 "gemm": f"{m}x{n}x{k}",
-                "mapping": one["mapping"],
-                "measured_hit_rate": round(fmean(one["l2_hit_rate_pct"]) / 100, 5),
+                "mapping": order["mapping"],
+                "measured_hit_rate": round(fmean(order["l2_hit_rate_pct"]) / 100, 5),
                 "predicted_hit_rate": round(read.l2_hit_rate, 5),
-                "measured_time_ms": round(fmean(one["time_ms"]), 6),
-                "timed_apart": round(max(one["time_ms"]) / min(one["time_ms"]) - 1, 4),
+                "measured_time_ms": round(fmean(order["time_ms"]), 6),
+                "timed_apart": round(max(order["time_ms"]) / min(order["time_ms"]) - 1, 4),
                 "modelled_time_ms": round(read.modelled_time_ms or 0.0, 6),
                 "modelled_memory_time_ms": round(read.modelled_memory_time_ms or 0.0, 6),
                 "replayed_time_ms": round(read.replayed_time_ms or 0.0, 6),
@@ -88,7 +88,7 @@ def replayed(name: str, measured: Sequence[Mapping[str, Any]]) -> list[dict[str,
 
 def noise(orders: Sequence[Mapping[str, Any]]) -> float:
     """By how much two measured times of a GEMM must differ, relative."""
-    return float(max(LEAST, *(one["timed_apart"] for one in orders)))
+    return float(max(LEAST, *(order["timed_apart"] for order in orders)))
 
 
 def origami(gemm: str, block: int) -> int:
@@ -112,21 +112,21 @@ def origami(gemm: str, block: int) -> int:
 
 def lost(orders: Sequence[Mapping[str, Any]], key: str, *, highest: bool = False) -> float:
     """The part of time that the order with the least (or highest) value loses on the fastest."""
-    chosen = (max if highest else min)(orders, key=lambda one: one[key])
-    fastest = min(one["measured_time_ms"] for one in orders)
+    chosen = (max if highest else min)(orders, key=lambda order: order[key])
+    fastest = min(order["measured_time_ms"] for order in orders)
     return float(chosen["measured_time_ms"] / fastest - 1)
 
 
 def summary(orders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the record says of one GEMM."""
     gemm = orders[0]["gemm"]
-    rates = [(one["predicted_hit_rate"], one["measured_hit_rate"]) for one in orders]
-    modelled = [one["modelled_time_ms"] for one in orders]
-    measured = [one["measured_time_ms"] for one in orders]
+    rates = [(order["predicted_hit_rate"], order["measured_hit_rate"]) for order in orders]
+    modelled = [order["modelled_time_ms"] for order in orders]
+    measured = [order["measured_time_ms"] for order in orders]
     in_order, pairs = order_agreement(modelled, measured, noise(orders))
     group = origami(gemm, BLOCKS.get(gemm, 256))
     named = f"contiguous, groups of {group} along M"
-    by_origami = next(one["measured_time_ms"] for one in orders if one["mapping"] == named)
+    by_origami = next(order["measured_time_ms"] for order in orders if order["mapping"] == named)
     return {
         "gemm": gemm,
         "orders": len(orders),
@@ -149,14 +149,14 @@ def signals() -> list[dict[str, Any]]:
     Pairs that a signal has as equal are not in order.
     """
     gemms: dict[str, list[Mapping[str, Any]]] = {}
-    for one in json.loads(RECORD.read_text(encoding="utf-8"))["orders"]:
-        gemms.setdefault(one["gemm"], []).append(one)
+    for order in json.loads(RECORD.read_text(encoding="utf-8"))["orders"]:
+        gemms.setdefault(order["gemm"], []).append(order)
     rows = []
     for name, (key, sign) in SIGNALS.items():
         counted = {
             gemm: order_agreement(
-                [sign * one[key] for one in orders],
-                [one["measured_time_ms"] for one in orders],
+                [sign * order[key] for order in orders],
+                [order["measured_time_ms"] for order in orders],
                 noise(orders),
             )
             for gemm, orders in gemms.items()
@@ -188,20 +188,20 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="from the stored record")
     if not parser.parse_args().render:
         orders: dict[str, list[Mapping[str, Any]]] = {}
-        for one in json.loads(MEASURED.read_text(encoding="utf-8"))["records"]:
-            if "time_ms" in one:
-                orders.setdefault(one["config"], []).append(one)
+        for record in json.loads(MEASURED.read_text(encoding="utf-8"))["records"]:
+            if "time_ms" in record:
+                orders.setdefault(record["config"], []).append(record)
         found = [row for name, known in orders.items() for row in replayed(name, known)]
         store(found)
     orders_of: dict[str, list[Mapping[str, Any]]] = {}
     for row in json.loads(RECORD.read_text(encoding="utf-8"))["orders"]:
         orders_of.setdefault(row["gemm"], []).append(row)
-    stated = [summary(each) for each in orders_of.values()]
-    for one in stated:
-        print(line(one))
+    stated = [summary(group) for group in orders_of.values()]
+    for gemm in stated:
+        print(line(gemm))
     for title, chosen in (
-        ("calibrating", [one for one in stated if one["gemm"] in CALIBRATING]),
-        ("judging", [one for one in stated if one["gemm"] not in CALIBRATING]),
+        ("calibrating", [gemm for gemm in stated if gemm["gemm"] in CALIBRATING]),
+        ("judging", [gemm for gemm in stated if gemm["gemm"] not in CALIBRATING]),
         ("all", stated),
     ):
         print(line(together(title, chosen)))
@@ -212,7 +212,7 @@ def store(orders: Sequence[Mapping[str, Any]]) -> None:
     head = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
     )
-    rows = ",\n".join(f"  {json.dumps(one)}" for one in orders)
+    rows = ",\n".join(f"  {json.dumps(order)}" for order in orders)
     stated = json.dumps(
         "orders of benchmarks/measured/amd_gemms.json beside the model, by benchmarks/amd_gemms.py"
     )
@@ -220,33 +220,33 @@ def store(orders: Sequence[Mapping[str, Any]]) -> None:
     RECORD.write_text(f"{first}{rows}\n ]\n}}\n", encoding="utf-8")
 
 
-def together(title: str, each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def together(title: str, gemms: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Several GEMMs as one: errors of all orders, sums of pairs, means of what is lost."""
-    orders = sum(one["orders"] for one in each)
-    losses = [key for key in each[0] if key.startswith("lost")]
+    orders = sum(gemm["orders"] for gemm in gemms)
+    losses = [key for key in gemms[0] if key.startswith("lost")]
     return {
         "gemm": title,
         "orders": orders,
-        "mean_error_points": sum(o["orders"] * o["mean_error_points"] for o in each) / orders,
-        "worst_points": max((one["worst_points"] for one in each), key=abs),
-        "tau": min(one["tau"] for one in each),
-        "noise": max(one["noise"] for one in each),
-        "pairs": sum(one["pairs"] for one in each),
-        "pairs_in_order": sum(one["pairs_in_order"] for one in each),
-        **{key: fmean(one[key] for one in each) for key in losses},
+        "mean_error_points": sum(o["orders"] * o["mean_error_points"] for o in gemms) / orders,
+        "worst_points": max((gemm["worst_points"] for gemm in gemms), key=abs),
+        "tau": min(gemm["tau"] for gemm in gemms),
+        "noise": max(gemm["noise"] for gemm in gemms),
+        "pairs": sum(gemm["pairs"] for gemm in gemms),
+        "pairs_in_order": sum(gemm["pairs_in_order"] for gemm in gemms),
+        **{key: fmean(gemm[key] for gemm in gemms) for key in losses},
     }
 
 
-def line(one: Mapping[str, Any]) -> str:
+def line(gemm: Mapping[str, Any]) -> str:
     """A GEMM in a line; of several, tau and noise are the worst ones."""
-    share = one["pairs_in_order"] / one["pairs"] if one["pairs"] else math.nan
+    share = gemm["pairs_in_order"] / gemm["pairs"] if gemm["pairs"] else math.nan
     return (
-        f"{one['gemm']}: {one['orders']} orders, mean error {one['mean_error_points']:.1f}, worst"
-        f" {one['worst_points']:+.1f}, tau {one['tau']:.2f}; {one['pairs_in_order']} of"
-        f" {one['pairs']} pairs over {one['noise']:.1%} in order ({share:.0%}); lost"
-        f" {one['lost']:.1%}, by the highest modelled rate"
-        f" {one['lost_by_highest_modelled_rate']:.1%}, measured"
-        f" {one['lost_by_highest_measured_rate']:.1%}, by Origami {one['lost_by_origami']:.1%}"
+        f"{gemm['gemm']}: {gemm['orders']} orders, mean error {gemm['mean_error_points']:.1f}, "
+        f"worst {gemm['worst_points']:+.1f}, tau {gemm['tau']:.2f}; {gemm['pairs_in_order']} of"
+        f" {gemm['pairs']} pairs over {gemm['noise']:.1%} in order ({share:.0%}); lost"
+        f" {gemm['lost']:.1%}, by the highest modelled rate"
+        f" {gemm['lost_by_highest_modelled_rate']:.1%}, measured"
+        f" {gemm['lost_by_highest_measured_rate']:.1%}, by Origami {gemm['lost_by_origami']:.1%}"
     )
 
 

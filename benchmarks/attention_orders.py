@@ -30,7 +30,7 @@ HEADS, HEAD_DIM = 128, 128
 BLOCK_M, BLOCK_N = 128, 64
 LENGTHS = (8192, 16384, 32768, 65536, 131072)
 PROGRAMS = 8 * 304
-"""Replayed: eight programs a CU of each XCD."""
+"""Replayed: eight programs per CU of each XCD."""
 TRACED = PROGRAMS + HEADS
 """Tiles traced: the orders that go block by block reach a little further than others."""
 
@@ -111,7 +111,7 @@ def compute(bench: Bench, _: Wishes) -> Record:
     rows = []
     for number, length in enumerate(LENGTHS):
         pair = outcomes[2 * number : 2 * number + 2]
-        errors = [one["error"] for one in pair if "error" in one]
+        errors = [record["error"] for record in pair if "error" in record]
         rates = {} if errors else {**pair[0]["l2_hit_rate"], **pair[1]["l2_hit_rate"]}
         rows.append({"length": length, "errors": errors, "l2_hit_rate": rates})
     return {"target": TARGET, "heads": HEADS, "programs": PROGRAMS, "rows": rows}

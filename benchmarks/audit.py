@@ -140,7 +140,7 @@ def compute(bench: Bench, _: Wishes) -> Record:
                 repr(application),
                 {
                     "application": f"kernels/{application['application']}.py",
-                    "arguments": [str(one) for one in application["arguments"]],
+                    "arguments": [str(argument) for argument in application["arguments"]],
                     "target": "mi300x",
                     "swizzles": {},
                 },

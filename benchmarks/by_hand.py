@@ -45,7 +45,7 @@ def row(name: str, swizzle: Mapping[str, Any]) -> dict[str, Any]:
     best = swizzle["best"]
     return {
         "name": name,
-        "by_hand": {one["name"]: one["l2_hit_rate"] for one in swizzle["by_hand"]},
+        "by_hand": {row["name"]: row["l2_hit_rate"] for row in swizzle["by_hand"]},
         "unmodified": swizzle["baseline"]["l2_hit_rate"],
         "found": best and best["measurement"]["l2_hit_rate"],
         "swizzle": best and best["name"],
@@ -87,7 +87,7 @@ def _by_hand(row: Mapping[str, Any]) -> list[str]:
     """The remap, the best of the groups, and the best of both together."""
     rates: Mapping[str, float] = row["by_hand"]
     kinds = (
-        [rate for name, rate in rates.items() if name == "remap_xcd of AITER"],
+        [rate for name, rate in rates.items() if name.endswith(("remap_xcd", "AITER"))],
         [rate for name, rate in rates.items() if name.startswith("GROUP_M")],
         [rate for name, rate in rates.items() if name.startswith("remap_xcd, then")],
     )

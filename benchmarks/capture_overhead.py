@@ -89,14 +89,14 @@ def main() -> None:
         for elements, launches in CASES:
             arguments = [str(elements), str(launches)]
             pairs = [(plain(folder, arguments), recorded(folder, arguments)) for _ in range(repeat)]
-            before = statistics.median(one for one, _ in pairs)
-            overhead = statistics.median(after / one - 1 for one, after in pairs)
+            before = statistics.median(pair for pair, _ in pairs)
+            overhead = statistics.median(after / pair - 1 for pair, after in pairs)
             row = {
                 "elements": elements,
                 "launches": launches,
                 "microseconds_a_launch": round(1e6 * before / launches, 2),
                 "overhead": round(overhead, 4),
-                "pairs_seconds": [[round(one, 4), round(after, 4)] for one, after in pairs],
+                "pairs_seconds": [[round(pair, 4), round(after, 4)] for pair, after in pairs],
             }
             print(json.dumps(row), flush=True)
 

@@ -36,16 +36,16 @@ ON_H200 = (
 def compute(bench: Bench, wishes: Wishes) -> Record:
     """The causes of each application, before and after."""
     rows = {row["name"]: row["offline"] for row in json.loads(FIGURE_02.record.read_text())["rows"]}
-    best = [(rows[one.name] or {}).get("best") for one in APPLICATIONS]
+    best = [(rows[application.name] or {}).get("best") for application in APPLICATIONS]
     items = [
-        one.inputs(wishes.target, swizzle=found["text"] if found else None)
-        for one, found in zip(APPLICATIONS, best, strict=True)
+        application.inputs(wishes.target, swizzle=found["text"] if found else None)
+        for application, found in zip(APPLICATIONS, best, strict=True)
     ]
     return {
         "target": wishes.target,
         "rows": [
-            {"name": one.name, **outcome}
-            for one, outcome in zip(APPLICATIONS, bench.map(causes, items), strict=True)
+            {"name": application.name, **outcome}
+            for application, outcome in zip(APPLICATIONS, bench.map(causes, items), strict=True)
         ],
         "on_h200": on_h200(bench),
     }
@@ -92,11 +92,13 @@ def render(record: Record) -> dict[str, str]:
             "which reason ([the classes](../cache-model.md#why-a-request-misses)), unmodified and "
             "with the best swizzle of [figure 2](figure_02.md); then by tensor, the most misses "
             "first.",
-            table(header, [row for one in record["rows"] for row in _rows(one, header)]),
+            table(
+                header, [row for record_row in record["rows"] for row in _rows(record_row, header)]
+            ),
             "## By tensor",
             table(
                 ["kernel", "", "tensor", *header[2:]],
-                [row for one in record["rows"] for row in _by_tensor(one)],
+                [row for record_row in record["rows"] for row in _by_tensor(record_row)],
             ),
             "## Beside counters, on an H200",
             "Unmodified kernels, of a hundred L2 requests. In bold what ncu counted: misses, what "
@@ -116,7 +118,7 @@ def render(record: Record) -> dict[str, str]:
                     "≤ **from memory**",
                     "≤ compulsory, capacity and conflict",
                 ],
-                [_beside_counters(one) for one in record["on_h200"]],
+                [_beside_counters(kernel) for kernel in record["on_h200"]],
             ),
         )
     }
@@ -133,8 +135,8 @@ def _rows(row: Mapping[str, Any], header: Sequence[str]) -> list[list[str]]:
 
 
 def _beside_counters(row: Mapping[str, Any]) -> list[str]:
-    requests = sum(one["requests"] for one in row["causes"])
-    part = {name: sum(one[name] for one in row["causes"]) / requests for name in CLASSES}
+    requests = sum(cause["requests"] for cause in row["causes"])
+    part = {name: sum(cause[name] for cause in row["causes"]) / requests for name in CLASSES}
     elsewhere, counted = part["other_domain"], row["counted"]
     every = sum(part.values())
     return [
@@ -151,16 +153,16 @@ def _beside_counters(row: Mapping[str, Any]) -> list[str]:
 
 def _by_tensor(row: Mapping[str, Any]) -> list[list[str]]:
     return [
-        [row["name"], when, ", ".join(one["names"]), *_shares([one], row[when])]
+        [row["name"], when, ", ".join(cause["names"]), *_shares([cause], row[when])]
         for when in ("before", "after")
-        for one in row.get(when) or ()
+        for cause in row.get(when) or ()
     ]
 
 
 def _shares(some: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> list[str]:
     """The misses of some tensors and their classes, of the requests of all of them."""
-    requests = sum(one["requests"] for one in every)
-    counts = [sum(one[name] for one in some) for name in CLASSES]
+    requests = sum(cause["requests"] for cause in every)
+    counts = [sum(cause[name] for cause in some) for name in CLASSES]
     return [percent(count / requests) for count in (sum(counts), *counts)]
 
 

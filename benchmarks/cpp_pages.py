@@ -68,7 +68,7 @@ def device_functions() -> str:
             told = re.sub(r"it uses `llvm\S+`, which", "it uses an intrinsic that", why or KNOWN)
             reasons.setdefault(told, []).append(f"`{name}`")
         known = reasons.pop(KNOWN, [])
-        rows = sorted(reasons.items(), key=lambda one: -len(one[1]))
+        rows = sorted(reasons.items(), key=lambda reason: -len(reason[1]))
         parts += [
             f"## {language}",
             f"{len(known)} of {len(found)} are known.",
@@ -92,12 +92,12 @@ def cpp_programs() -> str:
     """The page on programs that were not tried before."""
     records = json.loads(CPP_PROGRAMS.read_text(encoding="utf-8"))
     groups = [
-        {one.folder for one in group}
+        {program.folder for program in group}
         for group in (FIRST, DRAWN, OTHERS, FURTHER, (*LATER, *LAST), FINAL, SHARING)
     ]
-    parts = [[one for one in records if one["folder"] in group] for group in groups]
+    parts = [[record for record in records if record["folder"] in group] for group in groups]
     first, second, third, fourth, _, last, sharing = (
-        f"{sum(one['kernel'] is not None for one in part)} of {len(part)} are answered"
+        f"{sum(program['kernel'] is not None for program in part)} of {len(part)} are answered"
         for part in parts
     )
     return page(
@@ -158,7 +158,7 @@ def cpp_programs() -> str:
                 f"[{name}](https://github.com/{name}) ({commit})"
                 for name, commit in LATER_COLLECTIONS.items()
             ),
-            answered=sum(one["kernel"] is not None for one in parts[4]),
+            answered=sum(program["kernel"] is not None for program in parts[4]),
             tried=len(parts[4]),
         ),
         _programs(parts[4]),
@@ -166,7 +166,7 @@ def cpp_programs() -> str:
         "Of the collections above, chosen after all that was mended, and nothing mended for them; "
         f"most are of tutorials, and small. {last}, at the first try, at 1f8fe81e and 73149303; "
         "a machine of two cores had twenty other processes, and each took less "
-        f"than {max(one['processor_seconds'] for one in parts[5]) + 1} s of processor time.",
+        f"than {max(row['processor_seconds'] for row in parts[5]) + 1} s of processor time.",
         _programs(parts[5]),
         "## Twenty whose workgroups share",
         "Convolutions, stencils, products of matrices, transposes and attention of HeCBench, "
@@ -230,10 +230,11 @@ def _programs(records: Sequence[Mapping[str, Any]]) -> str:
         ("program", "commit", "build", "command", "answer"),
         [
             [
-                one["folder"].removeprefix("HeCBench/src/"), one["commit"], f"`{one['build']}`",
-                f"`{one['command']}`", "<br>".join(one["said"]) or _without_answer(one),
+                record["folder"].removeprefix("HeCBench/src/"), record["commit"],
+                f"`{record['build']}`",
+                f"`{record['command']}`", "<br>".join(record["said"]) or _without_answer(record),
             ]
-            for one in records
+            for record in records
         ],
     )  # fmt: skip
 
@@ -241,10 +242,12 @@ def _programs(records: Sequence[Mapping[str, Any]]) -> str:
 def hip() -> str:
     """The page on HIP."""
     records = json.loads(HIP_PROGRAMS.read_text(encoding="utf-8"))
-    commits = ", ".join(sorted({one["commit"] for one in records}))
-    builds = ", ".join(sorted({f"`{one['build_command']}`" for one in records}))
-    same = sum(one["same_inside_intelliperf"] for one in records)
-    missing = sorted({f"`{one}`" for one in PROGRAMS} - {f"`{one['program']}`" for one in records})
+    commits = ", ".join(sorted({record["commit"] for record in records}))
+    builds = ", ".join(sorted({f"`{record['build_command']}`" for record in records}))
+    same = sum(record["same_inside_intelliperf"] for record in records)
+    missing = sorted(
+        {f"`{program}`" for program in PROGRAMS} - {f"`{record['program']}`" for record in records}
+    )
     return page(
         generated("cpp_pages.py"),
         "# Third-party HIP programs",
@@ -255,7 +258,7 @@ def hip() -> str:
         f"`intelliperf --formula=swizzle` gave the same answer as `intelliperf-swizzle` for {same} "
         f"of {len(records)}. Each swizzle is proved a permutation and passed all "
         "[gates](../hip.md#what-happens-to-your-program).",
-        table(HIP_HEADS, [row for one in records for row in _hip_rows(one)]),
+        table(HIP_HEADS, [row for record in records for row in _hip_rows(record)]),
         *([f"Without a record: {', '.join(missing)}."] if missing else []),
     )
 
@@ -275,8 +278,8 @@ def _hip_rows(record: Mapping[str, Any]) -> Iterator[Sequence[str]]:
 def cuda() -> str:
     """The page on CUDA."""
     programs = lines_of(MEASURED / "cuda_programs.jsonl")
-    names = [one["program"] for one in programs]
-    programs = sorted(programs, key=lambda one: names.index(one["program"]))
+    names = [program["program"] for program in programs]
+    programs = sorted(programs, key=lambda program: names.index(program["program"]))
     return page(
         generated("cpp_pages.py"),
         "# CUDA C++ on GPUs",
@@ -300,7 +303,7 @@ def _accuracy(target: str) -> Iterator[str]:
     """A GPU's sentence and table."""
     pairs = lines_of(MEASURED / f"{target}_cuda.jsonl")
     accuracies = compared(pairs, lines_of(PREDICTIONS), target)
-    both = summarise([one for found in accuracies.values() for one in found.outcomes])
+    both = summarise([outcome for found in accuracies.values() for outcome in found.outcomes])
     errors = ", ".join(
         f"{summarise(found.outcomes).mean_error_points:.1f} on those that {name}"
         for name, found in accuracies.items()

@@ -345,11 +345,11 @@ def main(words: list[str]) -> int:
     """Runs all programs, or those that are named, and keeps their records."""
     checkouts, names = Path(words[0]), words[1:]
     known = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else []
-    records: dict[str, Any] = {one["folder"]: one for one in known}
+    records: dict[str, Any] = {record["folder"]: record for record in known}
     for program in ALL:
         if not names or any(name in program.folder for name in names):
             records[program.folder] = run(program, checkouts)
-            rows = [records[one.folder] for one in ALL if one.folder in records]
+            rows = [records[listed.folder] for listed in ALL if listed.folder in records]
             RECORDS.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
             print(json.dumps(records[program.folder]), flush=True)
     return 0

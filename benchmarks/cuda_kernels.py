@@ -136,7 +136,7 @@ def order_of(kernel: Kernel, name: str) -> str:
 
 def half(name: str) -> str:
     """Whether a kernel is there to calibrate the model or to judge it."""
-    return ("calibrate", "judge")[sorted(one.name for one in KERNELS).index(name) % 2]
+    return ("calibrate", "judge")[sorted(kernel.name for kernel in KERNELS).index(name) % 2]
 
 
 # --- without a GPU: patched sources and predictions ----------------------------------------------
@@ -270,7 +270,7 @@ class Rig:
         """Readings of the orders in turn; with counters that fit one pass if there is a choice."""
         while True:
             found = self._ncu(kernel, choices[0], readings)
-            if len(choices) == 1 or all(one.counters.get(PASSES) == 1 for one in found):
+            if len(choices) == 1 or all(counted.counters.get(PASSES) == 1 for counted in found):
                 return found
             choices.pop(0)
 
@@ -314,13 +314,13 @@ def stated(hits: Sequence[Reading], ratio: Reading) -> dict[str, Any]:
     """Counters of one order as the records have them: a list has a number a reading."""
     each = ratio.counters[SECTORS] / ratio.counters[REQUESTS]
     listed = {
-        column: [one.counters[name] for one in hits]
+        column: [rate.counters[name] for rate in hits]
         for column, name in (
             ("l1_to_l2_sector_hits", HITS), ("l1_to_l2_requests", REQUESTS),
             ("l2_fabric_requests", FABRIC_REQUESTS), ("dram_read_bytes", "dram__bytes_read.sum"),
             ("dram_write_bytes", "dram__bytes_write.sum"), ("time_ns_under_ncu", DURATION),
         )
-        if all(name in one.counters for one in hits)
+        if all(name in rate.counters for rate in hits)
     }  # fmt: skip
     pairs = zip(listed["l1_to_l2_sector_hits"], listed["l1_to_l2_requests"], strict=True)
     limits = {name: hits[0].counters.get(f"launch__occupancy_limit_{name}") for name in LIMITS}
@@ -423,7 +423,7 @@ def lines_of(records: Path) -> list[dict[str, Any]]:
 
 def _measurement(record: Mapping[str, Any]) -> Measurement:
     """As it was written down, without fields that measurements no longer have."""
-    known = {one.name for one in fields(Measurement)}
+    known = {field.name for field in fields(Measurement)}
     return decode(Measurement, {name: value for name, value in record.items() if name in known})
 
 
@@ -431,22 +431,22 @@ def compared(
     measured: Sequence[Mapping[str, Any]], predicted: Sequence[Mapping[str, Any]], target: str
 ) -> dict[str, ModelAccuracy]:
     """The pairs of one GPU, those that calibrate and those that judge."""
-    modelled = {(one["config"], one["mapping"]): one for one in predicted
-                if one["target"] == target}  # fmt: skip
-    own = [one for one in measured if one["target"] == target]
-    missing = [one for one in own if (one["config"], one["mapping"]) not in modelled]
+    modelled = {(record["config"], record["mapping"]): record for record in predicted
+                if record["target"] == target}  # fmt: skip
+    own = [record for record in measured if record["target"] == target]
+    missing = [record for record in own if (record["config"], record["mapping"]) not in modelled]
     outcomes: dict[str, list[ComparedConfiguration]] = {"calibrate": [], "judge": []}
-    for name in dict.fromkeys(one["config"] for one in own if one not in missing):
-        both = [(one, modelled[name, one["mapping"]]) for one in own
-                if one["config"] == name and one not in missing]  # fmt: skip
+    for name in dict.fromkeys(record["config"] for record in own if record not in missing):
+        both = [(record, modelled[name, record["mapping"]]) for record in own
+                if record["config"] == name and record not in missing]  # fmt: skip
         pairs = tuple(
-            Pair(read(one, name, one["mapping"]), _measurement(other["modelled"]))
-            for one, other in both
+            Pair(read(record, name, record["mapping"]), _measurement(other["modelled"]))
+            for record, other in both
         )
         seconds = math.fsum(other["cpu_seconds"] for _, other in both)
         occupancy = both[0][1]["occupancy"]
         outcomes[half(name)].append(ComparedConfiguration(name, occupancy, pairs, seconds))
-    notes = tuple(f"{one['config']}, {one['mapping']}: not predicted" for one in missing)
+    notes = tuple(f"{record['config']}, {record['mapping']}: not predicted" for record in missing)
     return {
         name: ModelAccuracy(target, tuple(found), (), notes, math.fsum(o.seconds for o in found))
         for name, found in outcomes.items()
@@ -464,7 +464,7 @@ def main() -> None:
     parser.add_argument("--targets", nargs="+", default=TARGETS, help="to predict for")
     parser.add_argument("--only", nargs="*", help="names of kernels")
     wanted = parser.parse_args()
-    chosen = [one for one in KERNELS if not wanted.only or one.name in wanted.only]
+    chosen = [kernel for kernel in KERNELS if not wanted.only or kernel.name in wanted.only]
     try:
         act(wanted, chosen)
     except SwizzleError as error:
@@ -480,8 +480,8 @@ def act(wanted: argparse.Namespace, chosen: Sequence[Kernel]) -> None:
         for kernel in chosen:
             patch(kernel, wanted.sources)
     if wanted.verb == "predict":
-        done = {(one["config"], one["target"], one["mapping"])
-                for one in lines_of(wanted.predictions)}  # fmt: skip
+        done = {(record["config"], record["target"], record["mapping"])
+                for record in lines_of(wanted.predictions)}  # fmt: skip
         for kernel in chosen:
             pairs = [(target, name) for target in wanted.targets for name in ORDERS
                      if (kernel.name, target, name) not in done]  # fmt: skip
@@ -490,15 +490,15 @@ def act(wanted: argparse.Namespace, chosen: Sequence[Kernel]) -> None:
     if wanted.verb == "measure":
         gpu = known_device()
         records = wanted.records or MEASURED / f"{gpu[1].name}_cuda.jsonl"
-        measured = {one["config"] for one in lines_of(records)}
-        left = [one for one in chosen if one.name not in measured]
+        measured = {record["config"] for record in lines_of(records)}
+        left = [wanted_kernel for wanted_kernel in chosen if wanted_kernel.name not in measured]
         with temporary_folder("measure") as folder:
             measure(left, gpu, wanted.sources, records, folder, wanted.seconds)
     if wanted.verb == "compare":
         files = [wanted.records] if wanted.records else sorted(MEASURED.glob("*_cuda.jsonl"))
         lines = [line for file in files for line in lines_of(file)]
         predicted = lines_of(wanted.predictions)
-        for target in dict.fromkeys(one["target"] for one in lines):
+        for target in dict.fromkeys(record["target"] for record in lines):
             for name, found in compared(lines, predicted, target).items():
                 print(f"{name}:\n{table(found)}\n")
 

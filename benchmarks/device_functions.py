@@ -97,7 +97,7 @@ def declared(text: str) -> list[Function]:
         inner = INNER.match(name) and not COMMON.match(name)
         if not re.search(r"\b_*device_*\b", words) or inner:
             continue
-        kinds = [_parameter(one) for one in listed.split(",")] if listed.strip("void ") else []
+        kinds = [_parameter(kind) for kind in listed.split(",")] if listed.strip("void ") else []
         if None in kinds or (_kind(result) is None and result != "void"):
             continue
         one = Function(name, result, tuple(map(str, kinds)))
@@ -143,12 +143,16 @@ def tried(toolchain: Toolchain, folder: Path) -> dict[str, str | None]:
         compiler = [str(root / "bin/nvcc"), "-arch=sm_90", "-fatbin"]
     source.write_text(head)
     text = _run([*words, "-E", str(source)], environment).stdout
-    known = [one for one in declared(text) if not (language == "CUDA" and GONE.match(one.name))]
-    source.write_text(head + "".join(one.kernel(number) for number, one in enumerate(known)))
+    known = [
+        function
+        for function in declared(text)
+        if not (language == "CUDA" and GONE.match(function.name))
+    ]
+    source.write_text(head + "".join(launch.kernel(number) for number, launch in enumerate(known)))
     checked = _run([*words, "-fsyntax-only", "-ferror-limit=0", "-w", str(source)], environment)
     errors = re.findall(rf"{source.name}:(\d+):\d+: error:", checked.stderr)
     wrong = {int(row) - head.count("\n") - 1 for row in errors}  # the headers' own
-    left = [one for row, one in enumerate(known) if row not in wrong]
+    left = [function for row, function in enumerate(known) if row not in wrong]
     found: dict[str, str | None] = {}
     for begin in range(0, len(left), BATCH):
         batch = left[begin : begin + BATCH]
@@ -162,7 +166,9 @@ def _traced(
 ) -> dict[str, str | None]:
     """The same of some that compile, in one module."""
     head, built = HEADERS[toolchain.language], source.with_suffix(".built")
-    source.write_text(head + "".join(one.kernel(number) for number, one in enumerate(functions)))
+    source.write_text(
+        head + "".join(function.kernel(number) for number, function in enumerate(functions))
+    )
     environment = toolchain.build_environment(os.environ)
     ended = _run([*compiler, "-O1", "-w", str(source), "-o", str(built)], environment)
     if ended.returncode:
@@ -172,10 +178,10 @@ def _traced(
         prepare(PreparationRequest(objects, folder, (folder, folder), toolchain.clang), folder)
         kernels = {symbol: kernel for symbol, (_, kernel) in read_kernels(folder).items()}
     found: dict[str, str | None] = {}
-    for number, one in enumerate(functions):
+    for number, function in enumerate(functions):
         kernel = kernels[f"k{number}"]
         why = kernel.slice.refusal or kernel.foreign
-        found[one.name] = why and re.sub(r" \(\S+:\d+\)", "", why)
+        found[function.name] = why and re.sub(r" \(\S+:\d+\)", "", why)
     return found
 
 

@@ -100,10 +100,10 @@ def items(
 
 def compute(bench: Bench, wishes: Wishes) -> Record:
     """The default run on each kernel; with language models, theirs too."""
-    offline = bench.map(search, [items(wishes, one) for one in APPLICATIONS])
-    asked = [(one, formula) for one in wishes.endpoints for formula in FORMULAS]
+    offline = bench.map(search, [items(wishes, app) for app in APPLICATIONS])
+    asked = [(address, formula) for address in wishes.endpoints for formula in FORMULAS]
     answers = bench.map(
-        search, [items(wishes, one, *other) for one in APPLICATIONS for other in asked]
+        search, [items(wishes, app, *other) for app in APPLICATIONS for other in asked]
     )
     rows = []
     for number, (application, outcome) in enumerate(zip(APPLICATIONS, offline, strict=True)):

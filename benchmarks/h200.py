@@ -209,7 +209,7 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
             "baseline": asdict(evaluator.baseline),
             "predicted_baseline": asdict(evaluator.predicted or evaluator.baseline),
             "named": best.number if best else None,
-            "attempts": [shortened(one) for one in history.attempts if was_tried(one)],
+            "attempts": [shortened(attempt) for attempt in history.attempts if was_tried(attempt)],
             "screened": len(history.attempts),
             **compared(
                 case, Found(setup, subject, evaluator, history, best), recorded.folder.parent
@@ -270,7 +270,8 @@ def compared(case: Case, found: Found, folder: Path) -> dict[str, Any]:
         hand = by_hand(case.columns).items()
         candidates |= {name: Candidate(text, name, "user") for name, text in hand}
     edits = {
-        name: spliced(setup, found.subject, one.text, one.name) for name, one in candidates.items()
+        name: spliced(setup, found.subject, candidate.text, candidate.name)
+        for name, candidate in candidates.items()
     }
     texts = {name: edit.functions for name, edit in edits.items()}
     for name, identity in IDENTITIES.items():
@@ -317,7 +318,7 @@ def race(
         + (setup.target.llc_bytes or 0),
     )
     return rig.try_out(
-        [task_of(one.launch, one.trace) for one in subject.traced],
+        [task_of(traced_launch.launch, traced_launch.trace) for traced_launch in subject.traced],
         dict(enumerate(texts)),
         tolerance=setup.options.accordo_absolute_tolerance,
         race_seconds=RACE_SECONDS,
@@ -328,11 +329,11 @@ def by_model_alone(found: Found) -> Attempt | None:
     """What the model would have named: the best prediction that is better."""
     baseline = found.evaluator.predicted or found.evaluator.baseline
     judged = [
-        replace(one, measurement=one.predicted, verdict=judge(one.predicted, baseline))
-        for one in found.history.attempts
-        if one.predicted is not None
+        replace(attempt, measurement=attempt.predicted, verdict=judge(attempt.predicted, baseline))
+        for attempt in found.history.attempts
+        if attempt.predicted is not None
     ]
-    leaders = [one for one in order(judged) if one.verdict.kind == "better"]
+    leaders = [attempt for attempt in order(judged) if attempt.verdict.kind == "better"]
     return leaders[0] if leaders else None
 
 
@@ -347,9 +348,9 @@ def counts_of(found: Found, candidate: Candidate, edit: Edit) -> Measurement | N
     profiler = found.setup.profiler
     if profiler is None or found.evaluator.baseline.profiler == "model":
         return None
-    for one in found.history.attempts:
-        known = one.measurement
-        if known is None or one.candidate.text != candidate.text:
+    for attempt in found.history.attempts:
+        known = attempt.measurement
+        if known is None or attempt.candidate.text != candidate.text:
             continue
         if known.profiler == profiler.name:
             return known
@@ -446,27 +447,26 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
         "| selected against GROUP_M = 8 | found in |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for one in records:
-        names = (GROUPED, best_by_hand(one), "model alone", "named")
-        cells = [*(time_cell(one, name) for name in names), against_grouped(one)]
-        before = f"{original_ms(one):.3f} ms" if original_ms(one) else "–"
-        lines.append(
-            f"| {one['case']} | {before} | {' | '.join(cells)} | {one['automatic_seconds']:.0f} s |"
-        )
+    for record in records:
+        names = (GROUPED, best_by_hand(record), "model alone", "named")
+        cells = [*(time_cell(record, name) for name in names), against_grouped(record)]
+        before = f"{original_ms(record):.3f} ms" if original_ms(record) else "–"
+        took = f"{record['automatic_seconds']:.0f} s"
+        lines.append(f"| {record['case']} | {before} | {' | '.join(cells)} | {took} |")
     lines += ["", "## Hit rates and DRAM bytes", ""]
     lines += [
         "| case | baseline | GROUP_M = 8 | by model alone | selected |",
         "|---|---|---|---|---|",
     ]
-    for one in records:
-        cells = [rate_cell(one, name) for name in (GROUPED, "model alone", "named")]
-        lines.append(f"| {one['case']} | {rates(one['baseline'])} | {' | '.join(cells)} |")
+    for record in records:
+        cells = [rate_cell(record, name) for name in (GROUPED, "model alone", "named")]
+        lines.append(f"| {record['case']} | {rates(record['baseline'])} | {' | '.join(cells)} |")
     lines += ["", *costs(records), "", *named(records)]
     return aged("\n".join(lines) + "\n")
 
 
 def best_by_hand(record: Mapping[str, Any]) -> str | None:
-    """The fastest of the orders tried by hand, None where there are none."""
+    """The fastest of the orders tried by hand, None if there are none."""
     timed = {
         name: order_["timing"]["ratio"]["median"]
         for name, order_ in record["orders"].items()
@@ -496,7 +496,8 @@ def against_grouped(record: Mapping[str, Any]) -> str:
         return "–"
     grouped, named = timed.index(GROUPED), timed.index("named")
     rounds = [
-        [(one[grouped], one[named]) for one in launch["rounds_ns"]] for launch in record["rounds"]
+        [(nanoseconds[grouped], nanoseconds[named]) for nanoseconds in launch["rounds_ns"]]
+        for launch in record["rounds"]
     ]
     counts = [launch[-1] for launch in record["launches"]]
     return speed_up(asdict(timing(rounds, counts, record["device"]).ratio))
@@ -504,10 +505,10 @@ def against_grouped(record: Mapping[str, Any]) -> str:
 
 def mean_of_paper(records: Sequence[Mapping[str, Any]]) -> str:
     """The mean speed-up over the paper's ten kernels; 1 where nothing was named."""
-    named = [one["orders"].get("named") for one in records if one["case"] in PAPER]
+    named = [record["orders"].get("named") for record in records if record["case"] in PAPER]
     if len(named) < len(PAPER):
         return "not measured"
-    factors = [1 / one["timing"]["ratio"]["median"] if one else 1.0 for one in named]
+    factors = [1 / record["timing"]["ratio"]["median"] if record else 1.0 for record in named]
     return f"{math.fsum(factors) / len(factors):.2f}×"
 
 
@@ -527,7 +528,7 @@ def rates(measurement: Mapping[str, Any]) -> str:
 
 def original_ms(record: Mapping[str, Any]) -> float | None:
     """The median time of the unmodified kernel, in the common rounds."""
-    timings = [one["timing"] for one in record["orders"].values() if one["timing"]]
+    timings = [order["timing"] for order in record["orders"].values() if order["timing"]]
     return timings[0]["original_ms"]["median"] if timings else None
 
 
@@ -545,12 +546,12 @@ def costs(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "| passes by bytes | by the clock | extra memory / written |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for one in records:
-        cells = [ratio_cell(one, name) for name in IDENTITIES]
-        told = (c for c in one["validations"] if "tensor_bytes" in c)  # by visits until then
+    for record in records:
+        cells = [ratio_cell(record, name) for name in IDENTITIES]
+        told = (c for c in record["validations"] if "tensor_bytes" in c)  # by visits until then
         check = max(told, key=lambda c: c["tensor_bytes"], default=None)
         cells += ["–"] * 6 if check is None else validation_cells(check)
-        lines.append(f"| {one['case']} | {' | '.join(cells)} |")
+        lines.append(f"| {record['case']} | {' | '.join(cells)} |")
     return lines
 
 
@@ -586,14 +587,14 @@ def named(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "| case | selected | predicted beside measured | refused: slower |",
     ]
     lines.append("|---|---|---|---|")
-    for one in records:
-        best = next((a for a in one["attempts"] if a["number"] == one["named"]), None)
-        slower = [a for a in one["attempts"] if a["verdict"] == "slower"]
+    for record in records:
+        best = next((a for a in record["attempts"] if a["number"] == record["named"]), None)
+        slower = [a for a in record["attempts"] if a["verdict"] == "slower"]
         if best is None:
-            lines.append(f"| {one['case']} | nothing better | – | {len(slower)} |")
+            lines.append(f"| {record['case']} | nothing better | – | {len(slower)} |")
             continue
         both = f"{rates(best['predicted'])} / {rates(best['measurement'])}"
-        lines.append(f"| {one['case']} | `{best['name']}` | {both} | {len(slower)} |")
+        lines.append(f"| {record['case']} | `{best['name']}` | {both} | {len(slower)} |")
     return lines
 
 
@@ -604,7 +605,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     """The records of all visits; of a case that was measured again, the last."""
     if not path.exists():
         return []
-    found = {one["case"]: one for one in map(json.loads, path.read_text().splitlines())}
+    found = {record["case"]: record for record in map(json.loads, path.read_text().splitlines())}
     return [found[case.name] for case in CASES if case.name in found]
 
 
@@ -665,7 +666,7 @@ def main() -> None:
     if options.times:
         runs = read_runs(options.records, options.times)
         records, measured = options.times, partial(time_again, runs)
-    done = {one["case"] for one in read(records) if one.get("profiler") != "model"}
+    done = {record["case"] for record in read(records) if record.get("profiler") != "model"}
     done = set() if options.again else done
     chosen = [
         case

@@ -88,7 +88,7 @@ def answer(start: Sequence[str], checkout: Path, command: Sequence[str]) -> dict
         )  # fmt: skip
         if ran.returncode:
             lines = ran.stderr.replace(f"{checkout}/", "").splitlines()
-            return {"error": [one for one in lines if one.startswith(("error: ", "hint: "))]}
+            return {"error": [line for line in lines if line.startswith(("error: ", "hint: "))]}
         text = output.read_text(encoding="utf-8").replace(f"{checkout.resolve()}/", "")
         own = json.loads(text)["swizzle"]
         best = own["best"]

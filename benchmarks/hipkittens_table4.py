@@ -109,7 +109,7 @@ def benchmark() -> int:
         )
         assert isinstance(proof, Proof)
         start = time.perf_counter()
-        # one workgroup a CU: the paper's kernel takes all of a CU's LDS and registers
+        # one workgroup per CU: the paper's kernel takes all of a CU's LDS and registers
         modelled = replay([ReplayedLaunch(traced, proof.tile)], target)
         seconds = time.perf_counter() - start
         rates = 100 * modelled.l2_hit_rate, 100 * (modelled.llc_hit_rate or 0)

@@ -135,9 +135,9 @@ def summary(run: Run) -> dict[str, Any]:
     """What the page and the figures need of a run."""
     words = shlex.split(run.invocation)
     answers = {
-        one.candidate.family or one.candidate.name
-        for one in run.attempts
-        if one.candidate.origin == "llm"
+        attempt.candidate.family or attempt.candidate.name
+        for attempt in run.attempts
+        if attempt.candidate.origin == "llm"
     }
     reached = run.best.measurement if run.best else None
     return {
@@ -150,8 +150,8 @@ def summary(run: Run) -> dict[str, Any]:
         "answers": len(answers),
         "tokens": (run.usage.tokens or None) if run.usage else None,
         "course": [
-            None if one.screened_l2_hit_rate is None else round(one.screened_l2_hit_rate, 4)
-            for one in run.attempts
+            None if attempt.screened_l2_hit_rate is None else round(attempt.screened_l2_hit_rate, 4)
+            for attempt in run.attempts
         ],
     }
 
@@ -233,13 +233,13 @@ def _live(live: Mapping[str, Any]) -> list[str]:
     answers = live["answers"]
     header = ["kernel", "answers", "a swizzle in form", "a permutation", "better", "seconds each"]
     rows = []
-    for kernel in (*dict.fromkeys(one["kernel"] for one in answers), "all"):
-        some = [one for one in answers if kernel in (one["kernel"], "all")]
-        verdicts = [one["verdict"] for one in some]
+    for kernel in (*dict.fromkeys(answer["kernel"] for answer in answers), "all"):
+        some = [answer for answer in answers if kernel in (answer["kernel"], "all")]
+        verdicts = [attempt["verdict"] for attempt in some]
         formed = [verdict for verdict in verdicts if verdict != "not a swizzle"]
         proved = [verdict for verdict in formed if verdict != "not a permutation"]
         better = sum("better" in verdict or "fewer" in verdict for verdict in proved)
-        seconds = [one["seconds"] for one in some]
+        seconds = [attempt["seconds"] for attempt in some]
         span = f"{min(seconds)} to {max(seconds)}"
         rows.append([kernel, len(some), len(formed), len(proved), better, span])
     return [
@@ -290,7 +290,7 @@ def gains(arms: Mapping[str, Some], arm: str) -> tuple[float, float] | None:
     if not arms[arm] or not arms["search"]:
         return None
     rate, time = (
-        [mean(run["best"][reading] for run in arms[one]) for one in ("search", arm)]
+        [mean(run["best"][reading] for run in arms[searched]) for searched in ("search", arm)]
         for reading in ("l2_hit_rate", "modelled_time_ms")
     )
     return rate[1] - rate[0], 1 - time[1] / time[0]
@@ -303,7 +303,7 @@ def adds(gained: tuple[float, float] | None) -> bool:
 
 def _differences(arms: Mapping[str, Some]) -> list[str]:
     found = [gains(arms, arm) for arm in MODELS]
-    shown = [(points(one[0]), points(-one[1])) if one else ("–", "–") for one in found]
+    shown = [(points(gain[0]), points(-gain[1])) if gain else ("–", "–") for gain in found]
     return [cell for pair in shown for cell in pair]
 
 
@@ -318,7 +318,7 @@ def _verdict(grouped: Mapping[str, Mapping[str, Some]], names: str) -> str:
     level = [
         kernel
         for kernel, gained in found.items()
-        if not any(one and (adds(one) or abs(one[0]) >= NEAR) for one in gained)
+        if not any(gain and (adds(gain) or abs(gain[0]) >= NEAR) for gain in gained)
     ]
     if level:
         end += (

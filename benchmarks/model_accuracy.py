@@ -110,12 +110,12 @@ REASONS: Mapping[str, str] = {
         " are apart decides what they share: to the model those of a column stay too much in step."
     ),
     "attn_h64_s8192_d128_b128_64": (
-        "likely drift: one workgroup an SM reads all keys of its head, and two readings of one"
+        "likely drift: one workgroup per SM reads all keys of its head, and two readings of one"
         " order differ by up to 13 points."
     ),
     "gemm_8192_8192_8192_b128_128_64": "likely drift; two readings of one order differ by up to 7.",
     "gemm_6144_6144_6144_b128_256_64": (
-        "likely drift: one workgroup an SM, and whether it keeps in step hangs on how much its pace"
+        "likely drift: one workgroup per SM, and whether it keeps in step depends on how its pace"
         " varies."
     ),
     "gemm_4096_4096_4096_b64_64_64": "likely drift, in the order stride97 on the H100.",
@@ -140,7 +140,7 @@ REASONS: Mapping[str, str] = {
         " 44 % of their requests are merged, 14 % in the model."
     ),
     "gemm 16384²x4096, 64x64x32, 8 warps": (
-        "likely drift, five workgroups an SM, in the order that takes most from memory (24 GB)."
+        "likely drift, five workgroups per SM, in the order that takes most from memory (24 GB)."
     ),
     "gemm 8192³, 64x64x32, 8 warps": "likely drift: some orders bring a third less from memory in"
     " the model, as if workgroups were closer together.",
@@ -172,36 +172,36 @@ REASONS: Mapping[str, str] = {
 # --- measure ------------------------------------------------------------------------------------
 
 
-def measurements_of(one: Set) -> Measurements:
+def measurements_of(set_: Set) -> Measurements:
     """Where a set's pairs come from."""
-    place = MEASURED / one.place
+    place = MEASURED / set_.place
     if place.is_dir():
         return FolderOfMeasurements(place)
     if place.suffix == ".jsonl":
         return MeasuredRuns(place, MEASURED / "h200_times.jsonl")
-    return PublishedMeasurements(place, one.target)
+    return PublishedMeasurements(place, set_.target)
 
 
-def measure(one: Set, effects: Mapping[str, Physics]) -> dict[str, Any]:
+def measure(set_: Set, effects: Mapping[str, Physics]) -> dict[str, Any]:
     """What the record holds of a set: every pair, and without each effect where orders differ."""
-    measurements = AblatedMeasurements(measurements_of(one), effects)
+    measurements = AblatedMeasurements(measurements_of(set_), effects)
     with Lines(sys.stderr) as progress:
-        comparison = compare(measurements, load_target(one.target), progress)
+        comparison = compare(measurements, load_target(set_.target), progress)
     stated = {**as_table(comparison), "machine": machine()}
-    stated["tau_of_readings"] = tau_of_readings(one)
+    stated["tau_of_readings"] = tau_of_readings(set_)
     if effects:
         summaries = measurements.summaries(comparison.outcomes)
         stated["without"] = {name: asdict(summary) for name, summary in summaries.items()}
     return stated
 
 
-def tau_of_readings(one: Set) -> dict[str, float | None]:
+def tau_of_readings(set_: Set) -> dict[str, float | None]:
     """Configuration -> τ-b of a first and a second reading, where the order of orders counts.
 
     How far a model could agree with one reading that is as good as another one. Empty for a set
     that was read once.
     """
-    place = MEASURED / one.place / "measured.json"
+    place = MEASURED / set_.place / "measured.json"
     readings: dict[str, list[list[float]]] = {}
     for record in records_of(place) if place.exists() else []:
         twice = numbers(record, "sm_side_hit_rate_pct")[:2]
@@ -236,14 +236,16 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
         keep_trailing_newline=True,
     )
     environment.filters |= {"points": points, "signed": signed, "rate": rate, "mean": mean}
-    sets = [(one, record["sets"][one.name]) for one in SETS if one.name in record["sets"]]
+    sets = [(set_, record["sets"][set_.name]) for set_ in SETS if set_.name in record["sets"]]
     page = environment.get_template("model_accuracy.md").render(
         sets=sets,
         effects=ABLATIONS.keys(),
-        worst={one.name: worst_cases(stored["pairs"]) for one, stored in sets},
-        best={one.name: best_cases(stored["pairs"]) for one, stored in sets},
+        worst={set_.name: worst_cases(stored["pairs"]) for set_, stored in sets},
+        best={set_.name: best_cases(stored["pairs"]) for set_, stored in sets},
         groups=groups,
-        held_out={one.name: held_out(one.name, stored["configurations"]) for one, stored in sets},
+        held_out={
+            set_.name: held_out(set_.name, stored["configurations"]) for set_, stored in sets
+        },
         unexplained=bad_configurations,
         reasons=REASONS,
         signals=signals(),
@@ -252,10 +254,10 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
     )
     scatter = environment.get_template("scatter.svg")
     pictures = {
-        f"model-accuracy/{one.name}.svg": scatter.render(
-            title=f"{one.title}: L2 hit rate, %", groups=groups(stored["pairs"])
+        f"model-accuracy/{set_.name}.svg": scatter.render(
+            title=f"{set_.title}: L2 hit rate, %", groups=groups(stored["pairs"])
         )
-        for one, stored in sets
+        for set_, stored in sets
     }
     return {"model-accuracy.md": aged(page), **pictures}
 
@@ -267,11 +269,13 @@ def held_out(name: str, configurations: Sequence[Mapping[str, Any]]) -> str | No
         return None
 
     def error(chosen: Sequence[Mapping[str, Any]]) -> float:
-        pairs = sum(one["pairs"] for one in chosen)
-        return float(sum(one["pairs"] * one["mean_error"] for one in chosen) / pairs)
+        pairs = sum(scores["pairs"] for scores in chosen)
+        return float(sum(scores["pairs"] * scores["mean_error"] for scores in chosen) / pairs)
 
-    fitted = [one for one in configurations if one["config"] in known]
-    others = [one for one in configurations if one["config"] not in known]
+    fitted = [configuration for configuration in configurations if configuration["config"] in known]
+    others = [
+        configuration for configuration in configurations if configuration["config"] not in known
+    ]
     return (
         f"Calibrated on {', '.join(known)}: mean error {error(fitted):.1f} there,"
         f" {error(others):.1f} on the {len(others)} others."
@@ -338,10 +342,10 @@ def rate(value: float | None) -> str:
 def accuracy_line(record: Mapping[str, Any]) -> str:
     """How the docstring of `cache.replay` ends."""
     errors = ", ".join(
-        f"{one.name} {record['sets'][one.name]['summary']['mean_error_points']:.1f}"
-        f" ({record['sets'][one.name]['summary']['pairs']} pairs)"
-        for one in SETS
-        if one.name in record["sets"]
+        f"{set_.name} {record['sets'][set_.name]['summary']['mean_error_points']:.1f}"
+        f" ({record['sets'][set_.name]['summary']['pairs']} pairs)"
+        for set_ in SETS
+        if set_.name in record["sets"]
     )
     return f"Accuracy: mean error of the L2 hit rate in points: {errors}; docs/model-accuracy.md."
 
@@ -370,10 +374,10 @@ def _agreement(
 ) -> dict[str, Any]:
     errors, agreeing, different = [], 0, 0
     for pairs in configurations.values():
-        errors += [abs(one["predicted_hit_rate"] - one["measured_hit_rate"]) for one in pairs]
-        timed = [one for one in pairs if one["modelled_time_ms"] and one["measured_time_ms"]]
-        modelled = [one["modelled_time_ms"] for one in timed]
-        measured = [one["measured_time_ms"] for one in timed]
+        errors += [abs(pair["predicted_hit_rate"] - pair["measured_hit_rate"]) for pair in pairs]
+        timed = [pair for pair in pairs if pair["modelled_time_ms"] and pair["measured_time_ms"]]
+        modelled = [row["modelled_time_ms"] for row in timed]
+        measured = [row["measured_time_ms"] for row in timed]
         counted = order_agreement(modelled, measured, noise(timed, amd)) if timed else (0, 0)
         agreeing, different = agreeing + counted[0], different + counted[1]
     return {
@@ -385,7 +389,7 @@ def _agreement(
 
 
 def noise(timed: Sequence[Mapping[str, Any]], amd: bool) -> float:
-    """By how much measured times of a configuration must differ to be told apart, relative.
+    """By how much measured times of a configuration must differ to be distinguished, relative.
 
     On AMD by more than times of one order do: two timings of it, or those of orders that are one
     permutation, to which the model gives the same numbers to the last digit (not where it gives
@@ -395,14 +399,14 @@ def noise(timed: Sequence[Mapping[str, Any]], amd: bool) -> float:
     if not amd:
         return least
     same: dict[tuple[float, float], list[float]] = {}
-    for one in timed:
-        known = one["predicted_hit_rate"], one["modelled_memory_time_ms"]
-        same.setdefault(known, []).append(one["measured_time_ms"])
-        least = max(least, one.get("timed_apart", 0.0))
+    for row in timed:
+        known = row["predicted_hit_rate"], row["modelled_memory_time_ms"]
+        same.setdefault(known, []).append(row["measured_time_ms"])
+        least = max(least, row.get("timed_apart", 0.0))
     if "timed_apart" not in timed[0]:
         if len(same) > 1:
             least = max(least, *(max(times) / min(times) - 1 for times in same.values()))
-        times = [one["measured_time_ms"] for one in timed]
+        times = [row["measured_time_ms"] for row in timed]
         if all(math.isclose(200 * time, round(200 * time), abs_tol=1e-6) for time in times):
             least = max(least, 0.01 / min(times))
     return float(least)
@@ -419,19 +423,19 @@ def write(record: Mapping[str, Any]) -> None:
 def main() -> None:
     """Measure what is asked for, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=[one.name for one in SETS], help="this one only")
+    parser.add_argument("--set", choices=[set_.name for set_ in SETS], help="this one only")
     parser.add_argument(
         "--quick", action="store_true", help="full physics only; what was known of effects is kept"
     )
     parser.add_argument("--render", action="store_true", help="the page from the stored record")
     options = parser.parse_args()
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"sets": {}}
-    chosen = [] if options.render else [one for one in SETS if options.set in (None, one.name)]
-    for one in chosen:
-        effects = ABLATIONS if one.with_effects and not options.quick else {}
-        known = record["sets"].get(one.name, {}).get("without", {})
-        stated = measure(one, effects)
-        record["sets"][one.name] = {"without": known, **stated}
+    chosen = [] if options.render else [set_ for set_ in SETS if options.set in (None, set_.name)]
+    for set_ in chosen:
+        effects = ABLATIONS if set_.with_effects and not options.quick else {}
+        known = record["sets"].get(set_.name, {}).get("without", {})
+        stated = measure(set_, effects)
+        record["sets"][set_.name] = {"without": known, **stated}
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write(record)
     print(accuracy_line(record))

@@ -126,18 +126,18 @@ def look_at(
     seconds = round(time.monotonic() - begun)
     read = json.loads(result.read_text()) if result.exists() else {"swizzle": {}}
     rows = read["swizzle"].get("kernels", [])
-    cautions = [one.splitlines() for one in read["swizzle"].get("cautions", ())]
+    cautions = [caution.splitlines() for caution in read["swizzle"].get("cautions", ())]
     return {
         "commit": os.environ.get("COMMIT") or _commit(),
         "options": " ".join(options),
         "ended": ended.returncode,
         "said": [] if rows else ended.stderr.splitlines()[-3:],
         "failed_calls": failures.read_text().splitlines() if failures.exists() else [],
-        "not_recorded": [" ".join(dict.fromkeys((one[0], one[-1]))) for one in cautions
-                         if "is not recorded" in one[0]],
-        "rows": [{"kernel": _called(one), "launches": one["launches"], "note": one["note"],
-                  "before": one["baseline_l2_hit_rate"], "after": one["best_l2_hit_rate"],
-                  "verdict": one["verdict"]} for one in rows],
+        "not_recorded": [" ".join(dict.fromkeys((caution[0], caution[-1]))) for caution in cautions
+                         if "is not recorded" in caution[0]],
+        "rows": [{"kernel": _called(row), "launches": row["launches"], "note": row["note"],
+                  "before": row["baseline_l2_hit_rate"], "after": row["best_l2_hit_rate"],
+                  "verdict": row["verdict"]} for row in rows],
         "seconds": seconds,
         "cpu_seconds": round(_cpu_seconds() - before),
     }  # fmt: skip
@@ -154,7 +154,7 @@ def record_of(package: Package, parts: Sequence[dict[str, Any]]) -> dict[str, An
         rows[row["kernel"]] = {**row, "launches": before + row["launches"]}
     traced = [row for row in rows.values() if row["before"] is not None]
     others = Counter(why for row in traced if (why := _not_searched(row)))
-    told = {key: sorted({one for part in parts for one in part[key]})
+    told = {key: sorted({item for part in parts for item in part[key]})
             for key in ("said", "failed_calls", "not_recorded")}  # fmt: skip
     return {
         "commit": parts[0]["commit"],
@@ -206,53 +206,63 @@ def _commit() -> str:
 def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
     """The page, by its path in docs."""
     rows, reasons, found = [], [], []
-    for name, one in sorted(records.items()):
-        traced = one["kernels"] - len(one["not_traced"])
+    for name, record in sorted(records.items()):
+        traced = record["kernels"] - len(record["not_traced"])
         numbers = (
-            one["launches"],
-            one["kernels"],
-            len(one["not_recorded"]),
+            record["launches"],
+            record["kernels"],
+            len(record["not_recorded"]),
             traced,
-            one["searched"],
-            one["searched"] if one["searched"] is None else len(one["gained"]),
-            one["seconds"],
-            one["cpu_seconds"],
+            record["searched"],
+            record["searched"] if record["searched"] is None else len(record["gained"]),
+            record["seconds"],
+            record["cpu_seconds"],
         )
-        rows.append([f"`{one['installed'][0]}`", *("–" if x is None else str(x) for x in numbers)])
-        told = [*one["not_recorded"], *(f"`{k}`: {why}" for k, why in one["not_traced"].items())]
+        rows.append(
+            [f"`{record['installed'][0]}`", *("–" if x is None else str(x) for x in numbers)]
+        )
+        told = [
+            *record["not_recorded"],
+            *(f"`{k}`: {why}" for k, why in record["not_traced"].items()),
+        ]
         told += [
             f"{count} traced, not searched: {why}"
-            for why, count in sorted(one["not_searched"].items())
+            for why, count in sorted(record["not_searched"].items())
         ]
         reasons += [f"- {name}: {re.sub(r'[0-9a-f]{32,}', '…', ' '.join(why.split()))}"
                     for why in told]  # fmt: skip
         found += [
             (name, f"`{kernel}`", f"{100 * before:.1f}", f"{100 * after:.1f}", verdict)
-            for kernel, (before, after, verdict) in sorted(one["gained"].items())
+            for kernel, (before, after, verdict) in sorted(record["gained"].items())
         ]
-    recorded = sum(one["kernels"] for one in records.values())
-    refused = sum(len(one["not_recorded"]) for one in records.values())
-    good = recorded - sum(len(one["not_traced"]) for one in records.values())
-    searched = sum(one["searched"] or 0 for one in records.values())
+    recorded = sum(record["kernels"] for record in records.values())
+    refused = sum(len(record["not_recorded"]) for record in records.values())
+    good = recorded - sum(len(record["not_traced"]) for record in records.values())
+    searched = sum(record["searched"] or 0 for record in records.values())
     ways: dict[str, list[str]] = {}
-    for name, one in sorted(records.items()):
-        ways.setdefault(one["options"], []).append(name)
+    for name, record in sorted(records.items()):
+        ways.setdefault(record["options"], []).append(name)
     how = "; ".join(f"`{options}`: {', '.join(names)}" for options, names in ways.items())
-    failed = [f"{name} (exit {one['ended']})" for name, one in records.items() if one["ended"]]
+    failed = [
+        f"{name} (exit {record['ended']})" for name, record in records.items() if record["ended"]
+    ]
     ended = (
         f"The command ended early of these: {', '.join(failed)}"
         if failed
         else "No command ended because of one of them"
     )
-    left = {name: one["kernels"] - len(one["not_traced"]) for name, one in sorted(records.items())
-            if one["searched"] is None}  # fmt: skip
+    left = {
+        name: record["kernels"] - len(record["not_traced"])
+        for name, record in sorted(records.items())
+        if record["searched"] is None
+    }
     unsearched = (
         f"Nothing was searched in {', '.join(left)}: of their {sum(left.values())} traced kernels "
         "this page does not say how many gain. "
         if left
         else ""
     )
-    commits = ", ".join(sorted({one["commit"] for one in records.values()}))
+    commits = ", ".join(sorted({record["commit"] for record in records.values()}))
     header = ["package", "launches", "recorded", "not recorded", "traced", "searched", "gained",
               "seconds", "CPU seconds"]  # fmt: skip
     text = page(
@@ -303,7 +313,7 @@ def main() -> None:
     records = json.loads(record.read_text("utf-8")) if record.exists() else {}
     for name in () if arguments.render else arguments.packages:
         files = sorted(arguments.parts.glob(f"{name}.*.json")) if arguments.parts else ()
-        parts = [json.loads(one.read_text("utf-8")) for one in files]
+        parts = [json.loads(file.read_text("utf-8")) for file in files]
         if parts or not arguments.parts:
             records[name] = record_of(PACKAGES[name], parts) if parts else run(name)
         record.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n", "utf-8")

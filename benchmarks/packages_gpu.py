@@ -31,16 +31,16 @@ def render(record: dict[str, Any]) -> str:
         what = f"{first['package']} {first['version']}: `{first['operator']}`"
         plain = _times(runs, "plain")
         digests = {run["digest"] for run in runs}
-        swizzled = sorted({one for run in runs for one in run["applied"]})
+        swizzled = sorted({swizzle_name for run in runs for swizzle_name in run["applied"]})
         same.append([what, first["shape"], len(runs), len(swizzled),
                      "yes" if len(digests) == 1 else "**no**"])  # fmt: skip
         found = _times(runs, "found")
-        ratios = sorted(one / median(plain) for one in found) if plain else []
+        ratios = sorted(time_ms / median(plain) for time_ms in found) if plain else []
         told = f"{median(ratios):.3f} ({ratios[0]:.3f}–{ratios[-1]:.3f})" if ratios else "–"
         times.append([what, _told(plain), _told(found), told])
-        for one in record["found"].get(name, ()) if "found" in how else ():
-            text = " ".join(one["swizzle"].split())
-            place = f"`{one['kernel']}` of `{one['module']}`"
+        for swizzle in record["found"].get(name, ()) if "found" in how else ():
+            text = " ".join(swizzle["swizzle"].split())
+            place = f"`{swizzle['kernel']}` of `{swizzle['module']}`"
             upstream.append(f"- {what}, {first['shape']}: {place}, `{text}`")
     first = record["runs"][0]
     return (

@@ -88,7 +88,7 @@ def make(
 
 def summary(run: Run) -> dict[str, Any]:
     """What the page and the figures need of a run, with all that the model has answered."""
-    evaluated = [one for one in run.attempts if one.measurement and one.proof]
+    evaluated = [attempt for attempt in run.attempts if attempt.measurement and attempt.proof]
     top = max(evaluated, key=_rate, default=None)
     asked = run.usage
     return {
@@ -101,31 +101,33 @@ def summary(run: Run) -> dict[str, Any]:
         "ended": [note for note in run.notes if "renumbering helps" in note],
         "answers": answers(run),
         "course": [
-            None if one.screened_l2_hit_rate is None else round(one.screened_l2_hit_rate, 4)
-            for one in run.attempts
+            None if attempt.screened_l2_hit_rate is None else round(attempt.screened_l2_hit_rate, 4)
+            for attempt in run.attempts
         ],
     }
 
 
-def _rate(one: Attempt) -> float:
-    return one.measurement.l2_hit_rate if one.measurement else 0.0
+def _rate(attempt: Attempt) -> float:
+    return attempt.measurement.l2_hit_rate if attempt.measurement else 0.0
 
 
 def answers(run: Run) -> list[dict[str, Any]]:
     """Each answer with its best member: of a family one text, and how many were permutations."""
     found: dict[str, list[Attempt]] = {}
-    for one in run.attempts:
-        if one.candidate.origin == "llm":
-            found.setdefault(one.candidate.family or one.candidate.name, []).append(one)
+    for attempt in run.attempts:
+        if attempt.candidate.origin == "llm":
+            found.setdefault(attempt.candidate.family or attempt.candidate.name, []).append(attempt)
     told = []
     for members in found.values():
-        best = max(members, key=lambda one: (_rate(one), one.screened_l2_hit_rate or 0.0))
+        best = max(
+            members, key=lambda attempt: (_rate(attempt), attempt.screened_l2_hit_rate or 0.0)
+        )
         told.append(
             {
                 "idea": best.candidate.idea or members[0].candidate.idea,
                 "text": best.candidate.text,
                 "members": len(members),
-                "permutations": sum(one.fingerprint is not None for one in members),
+                "permutations": sum(member.fingerprint is not None for member in members),
                 "in_form": members[0].candidate.flaw is None,
                 "verdict": best.verdict.kind,
                 "l2_hit_rate": rounded(_rate(best)) or None,
@@ -137,10 +139,10 @@ def answers(run: Run) -> list[dict[str, Any]]:
 def render(record: Record) -> dict[str, str]:
     """The page and both figures."""
     runs = record["runs"]
-    answered = [one for run in runs for one in run["answers"]]
-    in_form = sum(one["in_form"] for one in answered)
-    members = sum(one["members"] for one in answered)
-    good = sum(one["permutations"] for one in answered)
+    answered = [answer for run in runs for answer in run["answers"]]
+    in_form = sum(answer["in_form"] for answer in answered)
+    members = sum(answer["members"] for answer in answered)
+    good = sum(answer["permutations"] for answer in answered)
     return {
         "results/paper_arms.md": page(
             generated("paper_arms.py"),

@@ -134,7 +134,7 @@ def main() -> None:
     rows.append(("full replay, one order, all cores: least", f"{min(slow):.2f} s"))
     rows.append(("… median and greatest order", f"{np.median(slow):.2f} s, {max(slow):.2f} s"))
     accesses = one.line_accesses / np.median(slow) / 1e6
-    rows.append(("full replay", f"{accesses:.0f} M line accesses a second"))
+    rows.append(("full replay", f"{accesses:.0f} M line accesses per second"))
     with ThreadPoolExecutor() as pool:
         screened = list(pool.map(screen.hit_rate, orders))
     physics = Physics(l1=False, llc=False)

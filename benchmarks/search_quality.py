@@ -104,7 +104,7 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
 def seconds_to_score(subject: Subject, setup: Setup) -> float:
     """How long the screen takes for one order: the least, for the machine may be busy."""
     screen = ModelScreen(subject.traced, setup.target)
-    unmodified = [np.arange(one.trace.tiles) for one in subject.traced]
+    unmodified = [np.arange(traced_launch.trace.tiles) for traced_launch in subject.traced]
     score = partial(screen.hit_rate, unmodified)
     return min(timeit.repeat(score, number=1, repeat=SCORED_TO_TIME))
 
@@ -120,21 +120,25 @@ def look_again(setup: Setup, attempts: Attempts, evaluator: Evaluator, above: fl
     """
     kinds: dict[str, Screened] = {}
     promising = [
-        one for one in attempts.screened if (one.attempt.screened_l2_hit_rate or 0) > above
+        attempt
+        for attempt in attempts.screened
+        if (attempt.attempt.screened_l2_hit_rate or 0) > above
     ]
-    for one in sorted(promising, key=lambda one: -(one.attempt.screened_l2_hit_rate or 0)):
-        *digits, placement = one.attempt.candidate.name.replace("chunk ", "chunk=").split()
-        kinds.setdefault(" ".join([*digits[-2:], placement]), one)
+    for candidate in sorted(
+        promising, key=lambda candidate: -(candidate.attempt.screened_l2_hit_rate or 0)
+    ):
+        *digits, placement = candidate.attempt.candidate.name.replace("chunk ", "chunk=").split()
+        kinds.setdefault(" ".join([*digits[-2:], placement]), candidate)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rates = list(pool.map(lambda one: rate_on_one_l2(setup, one), kinds.values()))
+        rates = list(pool.map(lambda candidate: rate_on_one_l2(setup, candidate), kinds.values()))
     ranked = sorted(zip(rates, kinds.values(), strict=True), key=lambda pair: -pair[0])
-    evaluator.evaluate(attempts.edit(one for _, one in ranked[:MEASURED_AGAIN]))
+    evaluator.evaluate(attempts.edit(attempt for _, attempt in ranked[:MEASURED_AGAIN]))
     return len(kinds)
 
 
-def rate_on_one_l2(setup: Setup, one: Screened) -> float:
+def rate_on_one_l2(setup: Setup, screened: Screened) -> float:
     """An order's L2 hit rate with full physics, as far as one L2 tells."""
-    traced = zip(one.proved.subject.traced, one.proved.tiles(), strict=True)
+    traced = zip(screened.proved.subject.traced, screened.proved.tiles(), strict=True)
     runs = [ReplayedLaunch(of.trace, tile, of.launch.count, of.occupancy) for of, tile in traced]
     return replay(runs, setup.target, ONE_DOMAIN).l2_hit_rate
 
@@ -198,7 +202,7 @@ def rendered(records: Mapping[str, Any]) -> str:
 def main() -> None:
     """Runs what is missing, then writes the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    scripts = {one.script: one for one in APPLICATIONS}
+    scripts = {application.script: application for application in APPLICATIONS}
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=" ".join(scripts))
     parser.add_argument("--render", action="store_true", help="from the record; compute nothing")
     options = parser.parse_args()
@@ -211,7 +215,7 @@ def main() -> None:
     for script in () if options.render else options.kernels or scripts:
         print(script, file=sys.stderr, flush=True)
         kernels = {**records["kernels"], script: measured(scripts[script], work)}
-        ordered = {one: kernels[one] for one in scripts if one in kernels}
+        ordered = {file: kernels[file] for file in scripts if file in kernels}
         records = {"made_with": made_with(), "target": TARGET, "kernels": ordered}
         RECORD.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     text = rendered(records)

@@ -186,11 +186,11 @@ def main() -> None:
     base = rows[0]["accesses_per_s"]
     print("| what | line accesses | misses | M accesses/s | × LRU of single lines |")
     print("|---|---|---|---|---|")
-    for one in rows:
-        misses = "" if one["misses"] is None else f"{one['misses']:,}"
-        speed = one["accesses_per_s"]
+    for row_ in rows:
+        misses = "" if row_["misses"] is None else f"{row_['misses']:,}"
+        speed = row_["accesses_per_s"]
         print(
-            f"| {one['what']} | {one['line_accesses']:,} | {misses}"
+            f"| {row_['what']} | {row_['line_accesses']:,} | {misses}"
             f" | {speed / 1e6:,.1f} | {speed / base:.2f} |"
         )
     machine = f"{platform.system()}, Python {platform.python_version()}, one core of {cores()}"

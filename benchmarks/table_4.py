@@ -56,7 +56,7 @@ def _item(size: int) -> Mapping[str, Any]:
         for measured_size, window, chunk in _with_printed()
         if measured_size == size and window is not None and chunk is not None
     }
-    # One workgroup a CU: the paper's kernel takes all of a CU's LDS and registers.
+    # One workgroup per CU: the paper's kernel takes all of a CU's LDS and registers.
     return {
         "application": "hipkittens_table4.py",
         "arguments": ["--application", str(size)],

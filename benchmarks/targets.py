@@ -43,19 +43,19 @@ def compute(bench: Bench, _: Wishes) -> Record:
             pairs,
             bench.map(
                 search,
-                [one.inputs(target, candidates=CANDIDATES, seed=0) for one, target in pairs],
+                [pair.inputs(target, candidates=CANDIDATES, seed=0) for pair, target in pairs],
             ),
             strict=True,
         )
     )
-    texts = {one: _texts(one, runs[one, EIGHT]) for one in APPLICATIONS}
+    texts = {app: _texts(app, runs[app, EIGHT]) for app in APPLICATIONS}
     everywhere = bench.map(
         rates,
         [
-            one.inputs(
-                target, swizzles=texts[one] | (_written_for_eight() if target == SIX else {})
+            pair.inputs(
+                target, swizzles=texts[pair] | (_written_for_eight() if target == SIX else {})
             )
-            for one, target in pairs
+            for pair, target in pairs
         ],
     )
     return {
@@ -63,12 +63,12 @@ def compute(bench: Bench, _: Wishes) -> Record:
         "candidates": CANDIDATES,
         "rows": [
             {
-                "name": one.name,
+                "name": pair.name,
                 "target": target,
-                "best": _best(runs[one, target]),
+                "best": _best(runs[pair, target]),
                 **_outcome(outcome),
             }
-            for (one, target), outcome in zip(pairs, everywhere, strict=True)
+            for (pair, target), outcome in zip(pairs, everywhere, strict=True)
         ],
     }
 
@@ -83,7 +83,7 @@ def _texts(application: Application, run: Mapping[str, Any]) -> dict[str, str]:
 
 def _written_for_eight() -> dict[str, str]:
     """Every pattern that asks for the number of XCDs, and the same with 8 written into it."""
-    bound = {one.name: one.bind() for one in patterns() if "num_xcds" in one.text}
+    bound = {pattern.name: pattern.bind() for pattern in patterns() if "num_xcds" in pattern.text}
     return bound | {f"{name}, fixed": f"num_xcds = 8\n{text}" for name, text in bound.items()}
 
 

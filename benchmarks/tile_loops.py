@@ -279,8 +279,8 @@ def rates_of(setup: Setup, recorded: Any, folder: Path) -> dict[str, Any]:
     if setup.profiler is None or setup.profiler.name != "ncu":
         return record
     found = counted(setup, subject.kernel, list(files.values()))
-    for name, one in zip(files, found, strict=True):
-        rows[name] |= one
+    for name, found_times in zip(files, found, strict=True):
+        rows[name] |= found_times
     errors = [abs(rows[name]["modelled"] - rows[name]["counted"]) for name in files]
     return record | {"mean_error_points": 100 * statistics.mean(errors)}
 
@@ -307,15 +307,17 @@ def counted(setup: Setup, kernel: str, files: Sequence[Path]) -> list[dict[str, 
         return read_ncu(log.read_text())
 
     memory = setup.target.memory_counters
-    sectors = [one.counters[SECTORS] / one.counters[REQUESTS] for one in run(SECTORS, REQUESTS)]
+    sectors = [
+        launch.counters[SECTORS] / launch.counters[REQUESTS] for launch in run(SECTORS, REQUESTS)
+    ]
     rows = [
         {
-            "counted": one.counters[HITS] / (one.counters[REQUESTS] * each),
-            "memory_bytes": sum(one.counters[name] for name in memory),
-            "counted_ms": (one.time_ns or 0.0) / 1e6,
-            "passes": one.counters[PASSES],
+            "counted": launch.counters[HITS] / (launch.counters[REQUESTS] * sector),
+            "memory_bytes": sum(launch.counters[name] for name in memory),
+            "counted_ms": (launch.time_ns or 0.0) / 1e6,
+            "passes": launch.counters[PASSES],
         }
-        for one, each in zip(run(HITS, REQUESTS, *memory), sectors, strict=True)
+        for launch, sector in zip(run(HITS, REQUESTS, *memory), sectors, strict=True)
     ]
     launches = len(rows) // len(files)
     return rows[::launches]
@@ -326,10 +328,10 @@ def counted(setup: Setup, kernel: str, files: Sequence[Path]) -> list[dict[str, 
 
 def render(records: Sequence[Mapping[str, Any]]) -> str:
     """The page, from all records."""
-    timed = [one for one in records if "times" in one]
-    counted = [one for one in records if "mean_error_points" in one]
-    others = [one for one in records if "message" in one]
-    errors = [one["mean_error_points"] for one in counted]
+    timed = [record for record in records if "times" in record]
+    counted = [record for record in records if "mean_error_points" in record]
+    others = [record for record in records if "message" in record]
+    errors = [row["mean_error_points"] for row in counted]
     return page(
         generated("tile_loops.py --render"),
         "# Tile loops on a GPU",
@@ -351,24 +353,24 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
                 "found / best by hand",
                 "whole run, s",
             ],
-            [_time_row(one) for one in timed],
+            [_time_row(row) for row in timed],
         ),
         "## Other kernels whose programs take tiles in a loop",
         "Whole automatic runs of `benchmarks/applications/` and `benchmarks/kernels/`: what the "
         "command said, and hit rates that ncu counted.",
         table(
             ["GPU", "command", "time", "L2 hit rate %", "found", "whole run, s"],
-            [_run_row(one) for one in others],
+            [_run_row(other) for other in others],
         ),
         *(
-            f"- `{one['kernel']}`: {'. '.join([*one['notes'], *_cautions(one['message'])])}."
-            for one in others
+            f"- `{other['kernel']}`: {'. '.join([*other['notes'], *_cautions(other['message'])])}."
+            for other in others
         ),
         "## Hit rates, counted and modelled",
         "Orders of the tiles, their L2 hit rates counted by ncu (one launch each, one pass) and "
         "modelled, in percent, and the bytes from memory that were counted. Mean error of all: "
         f"{statistics.mean(errors):.1f} points.",
-        *(text for one in counted for text in _rate_paragraphs(one)),
+        *(text for row in counted for text in _rate_paragraphs(row)),
     )
 
 
@@ -413,10 +415,10 @@ def _rate_paragraphs(record: Mapping[str, Any]) -> Iterator[str]:
     yield table(
         ["order", "counted", "modelled", "from memory, GB"],
         [
-            [name, percent(one["counted"]), percent(one["modelled"]),
-             f"{one['memory_bytes'] / 1e9:.2f}"]
-            for name, one in record["orders"].items()
-            if "counted" in one
+            [name, percent(order["counted"]), percent(order["modelled"]),
+             f"{order['memory_bytes'] / 1e9:.2f}"]
+            for name, order in record["orders"].items()
+            if "counted" in order
         ],
     )  # fmt: skip
 

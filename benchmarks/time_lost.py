@@ -35,41 +35,41 @@ def lost(pairs: Sequence[Mapping[str, Any]], rank: Sequence[str], reading: str) 
 
     The unmodified mapping (else the first) is named where no other is judged better.
     """
-    known = [one for one in pairs if one[reading] and one["modelled_time_ms"]]
+    known = [pair for pair in pairs if pair[reading] and pair["modelled_time_ms"]]
     modelled = [
         Measurement(
             "model",
             "",
-            one["predicted_hit_rate"],
-            memory_bytes=one["predicted_memory_bytes"],
-            modelled_memory_time_ms=one["modelled_memory_time_ms"],
-            overlapped_time_ms=one["modelled_time_ms"],
-            longest=one["longest"],
+            row["predicted_hit_rate"],
+            memory_bytes=row["predicted_memory_bytes"],
+            modelled_memory_time_ms=row["modelled_memory_time_ms"],
+            overlapped_time_ms=row["modelled_time_ms"],
+            longest=row["longest"],
         )
-        for one in known
+        for row in known
     ]
-    names = [one["mapping"] for one in known]
+    names = [row["mapping"] for row in known]
     base = next((n for n, name in enumerate(names) if name in UNMODIFIED), 0)
     attempts = [
         Attempt(
             n + len(known) * (n != base),
             Candidate("", names[n], "pattern"),
-            Verdict("no difference", "") if n == base else judge(one, modelled[base]),
-            measurement=one,
+            Verdict("no difference", "") if n == base else judge(measurement, modelled[base]),
+            measurement=measurement,
         )
-        for n, one in enumerate(modelled)
+        for n, measurement in enumerate(modelled)
     ]
     named = order(attempts, rank)[0].number % len(known)
-    times = [float(one[reading]) for one in known]
+    times = [float(row[reading]) for row in known]
     return times[named] / min(times) - 1
 
 
 def main() -> None:
     """A line for each set of measurements and each rank."""
     sets = json.loads(RECORD.read_text(encoding="utf-8"))["sets"]
-    for (name, one), reading in itertools.product(sets.items(), READINGS):
+    for (name, set_), reading in itertools.product(sets.items(), READINGS):
         configurations: dict[str, list[Mapping[str, Any]]] = {}
-        for pair in one["pairs"]:
+        for pair in set_["pairs"]:
             if pair[reading] and pair["modelled_time_ms"]:
                 configurations.setdefault(pair["config"], []).append(pair)
         several = [pairs for pairs in configurations.values() if len(pairs) > 1]

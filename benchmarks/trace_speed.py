@@ -109,7 +109,11 @@ def is_compiled(launch: Launch) -> bool:
 
 def hip_frontend() -> KernelLanguage:
     """The front end whose programs are built for AMD GPUs."""
-    return next(one for one in frontends() if isinstance(one, Builder) and one.backend == "hip")
+    return next(
+        frontend
+        for frontend in frontends()
+        if isinstance(frontend, Builder) and frontend.backend == "hip"
+    )
 
 
 ROWS: dict[str, tuple[Callable[[], Launch], bool, str]] = {

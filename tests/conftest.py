@@ -90,7 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
     compiled = Path.home() / ".cache" / "intelliperf-swizzle" / "compiled"
     os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled))  # but for machine code
     os.environ["PIP_NO_COMPILE"] = "0"  # is yes: Python compiles what is imported
-    if not _on_gpu(config) and any(Path(one).exists() for one in ("/dev/nvidiactl", "/dev/kfd")):
+    if not _on_gpu(config) and any(Path(path).exists() for path in ("/dev/nvidiactl", "/dev/kfd")):
         os.environ.update(CUDA_VISIBLE_DEVICES="", HIP_VISIBLE_DEVICES="")
 
 
@@ -158,8 +158,10 @@ class Stages:
 
     def evaluate(self, *attempts: Attempt) -> list[Evaluated]:
         """Edits and evaluates attempts that were screened."""
-        numbers = {one.number for one in attempts}
-        chosen = [one for one in self.attempts.screened if one.attempt.number in numbers]
+        numbers = {attempt.number for attempt in attempts}
+        chosen = [
+            attempt for attempt in self.attempts.screened if attempt.attempt.number in numbers
+        ]
         return self.evaluator.evaluate(self.attempts.edit(chosen))
 
     def decide(self) -> Attempt | None:

@@ -24,12 +24,12 @@ def spread_points(rates: Numbers) -> float:
     return 100 * (max(rates) - min(rates))
 
 
-def kendall_tau_b(one: Numbers, other: Numbers) -> float | None:
-    """Kendall's rank correlation with his correction for ties; None where all of one are tied.
+def kendall_tau_b(first: Numbers, other: Numbers) -> float | None:
+    """Kendall's rank correlation with his correction for ties; None if all of one are tied.
 
     Source: M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33 (1945).
     """
-    a, b = _signs(one), _signs(other)
+    a, b = _signs(first), _signs(other)
     pairs = np.sqrt(float((a != 0).sum()) * float((b != 0).sum()))
     return float((a * b).sum() / pairs) if pairs else None
 

@@ -55,7 +55,7 @@ class ComparedConfiguration:
 
     Attributes:
         name: of the configuration.
-        occupancy: workgroups a CU that the model takes, from the build.
+        occupancy: workgroups per CU that the model takes, from the build.
         pairs: in the order of the records.
         seconds: to record, build, trace and replay.
     """
@@ -191,7 +191,9 @@ def _outcome(
             skipped.append(f"{configuration.name}, {reading.mapping}: {reason}")
         else:
             chosen.append(reading)
-    digests = {one.mapping: digest_of(configuration.orders[one.mapping]) for one in chosen}
+    digests = {
+        measured.mapping: digest_of(configuration.orders[measured.mapping]) for measured in chosen
+    }
     different = {digest: name for name, digest in digests.items()}
     replayed: dict[str, Measurement | str] = {}
 
@@ -258,6 +260,6 @@ def not_a_permutation(order: Int64Array, blocks: int) -> str | None:
 def _mismatch(outcome: ComparedConfiguration) -> list[str]:
     told = {pair.measured.occupancy for pair in outcome.pairs} - {None, outcome.occupancy}
     return [
-        f"{outcome.occupancy} workgroups a CU from the build, {measured} by the profiler"
+        f"{outcome.occupancy} workgroups per CU from the build, {measured} by the profiler"
         for measured in sorted(told, key=str)
     ]

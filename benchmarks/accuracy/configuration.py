@@ -55,7 +55,7 @@ class Renumbered:
     Attributes:
         text: all that the launch follows from.
         trace: by block.
-        table: where the kernel reads its block from; None where the order is spliced in.
+        table: where the kernel reads its block from; None if the order is spliced in.
     """
 
     text: str
@@ -136,11 +136,11 @@ class Configuration:
         """
         runs = [(*work.under(order), 1, resident) for work, resident in self.works]
 
-        def replay(one: Physics) -> Measurement:
-            parts = (traffic(run[0], run[1], target, run[3], one) for run in runs)
-            return with_times(measurement(reduce(add, parts), target, one), runs, target)
+        def replay(effects_: Physics) -> Measurement:
+            parts = (traffic(run[0], run[1], target, run[3], effects_) for run in runs)
+            return with_times(measurement(reduce(add, parts), target, effects_), runs, target)
 
-        return [replay(one) for one in physics]
+        return [replay(effects) for effects in physics]
 
     def add_swizzle_time(self, modelled: Measurement, mapping: str, target: Target) -> Measurement:
         """What was modelled of a mapping, with the time of its swizzle's own divisions."""

@@ -110,7 +110,7 @@ class FolderOfMeasurements:
         with ThreadPoolExecutor(2) as pool:  # both wait for child processes
             building = [pool.submit(resident_workgroups, launch, target) for launch, _ in makers]
             works = [make() for _, make in makers]
-            resident = [each.result() for each in building]
+            resident = [future.result() for future in building]
         notes = [note for launch, _ in makers for note in _left_out(launch)]
         notes += [note for _, said in resident for note in said]
         return Configuration(
@@ -172,17 +172,19 @@ class FolderOfMeasurements:
             order: _launches(records, scratch / "every")
             for order, records in outcome["launched"].items()
         }
-        common = set.intersection(*({one.kernel for one in each} for each in launched.values()))
+        common = set.intersection(
+            *({entry.kernel for entry in launches} for launches in launched.values())
+        )
         by_order = {
-            digest_of(orders[order]): [one for one in each if one.kernel in common]
-            for order, each in launched.items()
+            digest_of(orders[order]): [entry for entry in launches if entry.kernel in common]
+            for order, launches in launched.items()
         }
-        counts = {len(each) for each in by_order.values()}
+        counts = {len(launches) for launches in by_order.values()}
         if counts != {max(counts)} or not common:
             raise UnusableError("what it launches does not depend on the order that it is given")
         works: list[tuple[Launch, Callable[[], Work]]] = []
         for number, launch in enumerate(next(iter(by_order.values()))):
-            of_order = {order: each[number] for order, each in by_order.items()}
+            of_order = {order: launches[number] for order, launches in by_order.items()}
             works.append((launch, partial(Retraced, partial(_by_digest, of_order))))
         return works
 

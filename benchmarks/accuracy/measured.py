@@ -36,7 +36,7 @@ class MeasuredPair:
         time_ms: of one launch.
         profiled_time_ms: of one launch while it was profiled, a second reading.
         memory_read_bytes: from memory.
-        occupancy: workgroups a CU, as the profiler says.
+        occupancy: workgroups per CU, as the profiler says.
         axes: extents of the blocks' index, slowest first.
         spread_points: between the least and the greatest reading of the hit rate.
     """

@@ -113,13 +113,13 @@ def _table_sectors(trace: Trace, table: OrderTable) -> Int64Array | None:
 
 
 def _reads_table(trace: Trace, table: OrderTable) -> npt.NDArray[np.bool_]:
-    segment = next(one for one in trace.segments if table.name in one.names)
+    segment = next(known for known in trace.segments if table.name in known.names)
     end = segment.first_line + -(-segment.bytes // LINE_BYTES)
     return (trace.access_base >= segment.first_line) & (trace.access_base < end)
 
 
 def _first_line(trace: Trace, table: OrderTable) -> int:
-    return next(one.first_line for one in trace.segments if table.name in one.names)
+    return next(segment.first_line for segment in trace.segments if table.name in segment.names)
 
 
 def _marks(trace: Trace, table: OrderTable) -> Int64Array:

@@ -71,7 +71,7 @@ class Scores:
 def scores(pairs: Sequence[Pair]) -> Scores:
     """Sum up the pairs of one configuration."""
     modelled = [pair.modelled for pair in pairs]
-    predicted = [one.l2_hit_rate for one in modelled]
+    predicted = [measurement.l2_hit_rate for measurement in modelled]
     measured = [pair.measured.hit_rate for pair in pairs]
     errors = errors_points(predicted, measured)
     worst = int(abs(errors).argmax())
@@ -108,8 +108,8 @@ def _times_in_order(pairs: Sequence[Pair]) -> tuple[int, int, int, int]:
     ]
     if not known:
         return 0, 0, 0, 0
-    times, measured = [one[0] for one in known], [one[1] for one in known]
-    again = [one[2] for one in known if one[2] is not None]
+    times, measured = [timed[0] for timed in known], [timed[1] for timed in known]
+    again = [timed[2] for timed in known if timed[2] is not None]
     once = order_agreement(times, measured, TIME_NOISE_FRACTION)
     if len(again) < len(known):
         return *once, *once
@@ -167,14 +167,14 @@ def summarise(outcomes: Sequence[ComparedConfiguration]) -> Summary:
     each = [scores(outcome.pairs) for outcome in outcomes]
     worst = max(range(len(each)), key=lambda i: abs(each[i].worst_error), default=None)
     agreeing, different = (
-        sum(getattr(one, f"{name}_times") for one in each) for name in ("agreeing", "different")
+        sum(getattr(score, f"{name}_times") for score in each) for name in ("agreeing", "different")
     )
     return Summary(
-        pairs=sum(one.pairs for one in each),
+        pairs=sum(score.pairs for score in each),
         configurations=len(each),
         mean_error_points=_over_pairs(each, "mean_error"),
         mean_error_points_wide=_over_pairs(
-            [one for one in each if one.spread > WIDE_SPREAD_POINTS], "mean_error"
+            [score for score in each if score.spread > WIDE_SPREAD_POINTS], "mean_error"
         ),
         worst_error_points=None if worst is None else each[worst].worst_error,
         worst_pair=None
@@ -188,8 +188,8 @@ def summarise(outcomes: Sequence[ComparedConfiguration]) -> Summary:
         worst_regret_points=max(_known(each, "regret"), default=None),
         agreeing_times=agreeing,
         different_times=different,
-        agreeing_times_of_both=sum(one.agreeing_times_of_both for one in each),
-        different_times_of_both=sum(one.different_times_of_both for one in each),
+        agreeing_times_of_both=sum(score.agreeing_times_of_both for score in each),
+        different_times_of_both=sum(score.different_times_of_both for score in each),
         time_order_agreement=agreeing / different if different else None,
         measured_spread_points=_over_pairs(each, "measured_spread"),
     )
@@ -203,20 +203,20 @@ def _counter(modelled: Measurement) -> float:
 
 def _both(pairs: Iterable[tuple[float | None, float | None]]) -> tuple[list[float], list[float]]:
     """The modelled and the measured numbers where both are there."""
-    known = [(one, other) for one, other in pairs if one is not None and other is not None]
-    return [one for one, _ in known], [other for _, other in known]
+    known = [(pair, other) for pair, other in pairs if pair is not None and other is not None]
+    return [pair for pair, _ in known], [other for _, other in known]
 
 
 def _mean(numbers: Sequence[float] | npt.NDArray[np.float64]) -> float | None:
     return float(np.mean(numbers)) if len(numbers) else None
 
 
-def _known(each: Sequence[Scores], name: str) -> list[float]:
-    return [getattr(one, name) for one in each if getattr(one, name) is not None]
+def _known(scores: Sequence[Scores], name: str) -> list[float]:
+    return [getattr(score, name) for score in scores if getattr(score, name) is not None]
 
 
-def _over_pairs(each: Sequence[Scores], name: str) -> float | None:
+def _over_pairs(scores: Sequence[Scores], name: str) -> float | None:
     """The mean of a configuration's mean, weighted by its pairs."""
-    known = [one for one in each if getattr(one, name) is not None]
-    weights = sum(one.pairs for one in known)
-    return sum(getattr(one, name) * one.pairs for one in known) / weights if weights else None
+    known = [score for score in scores if getattr(score, name) is not None]
+    weights = sum(score.pairs for score in known)
+    return sum(getattr(score, name) * score.pairs for score in known) / weights if weights else None

@@ -115,15 +115,15 @@ def pair_table(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _cells(each: Scores) -> tuple[str, ...]:
+def _cells(scores: Scores) -> tuple[str, ...]:
     return (
-        str(each.pairs),
-        _number(each.spread),
-        _number(each.mean_error),
-        _signed(each.worst_error),
-        _number(each.counter_error),
-        _number(each.tau, 2),
-        _number(each.regret),
+        str(scores.pairs),
+        _number(scores.spread),
+        _number(scores.mean_error),
+        _signed(scores.worst_error),
+        _number(scores.counter_error),
+        _number(scores.tau, 2),
+        _number(scores.regret),
     )
 
 

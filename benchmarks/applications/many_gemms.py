@@ -69,7 +69,7 @@ def main():
     a = [matrix(m, args.k) for m in args.sizes]
     b = [matrix(args.k, args.n) for _ in args.sizes]
     c = [matrix(m, args.n) for m in args.sizes]
-    addresses = [[one.data_ptr() for one in pair] for pair in zip(a, b, c, strict=True)]
+    addresses = [[tensor.data_ptr() for tensor in pair] for pair in zip(a, b, c, strict=True)]
     sizes = [[m, args.n, args.k] for m in args.sizes]
     sms = torch.cuda.get_device_properties("cuda").multi_processor_count
     many_gemms_kernel[(sms,)](

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A persistent GEMM whose epilogue counts its tiles a second time, so that both loops overlap.
 
-In the style of Triton's tutorial 09: one program an SM, a helper that places a tile, a loop that
+In the style of Triton's tutorial 09: one program per SM, a helper that places a tile, a loop that
 the compiler may flatten with the one along K, and a counter of its own for the stores.
 """
 

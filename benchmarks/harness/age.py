@@ -96,7 +96,7 @@ PAGES = (
     Page("results/cuda.md", "CUDA C++ on GPUs", "CUDA C++ on GPUs",
          "measured/cuda_programs.jsonl", "measured"),
 )  # fmt: skip
-BY_HEADING = {f"# {one.heading}": one for one in PAGES}
+BY_HEADING = {f"# {page.heading}": page for page in PAGES}
 
 
 def stamps() -> dict[str, Any]:
@@ -114,8 +114,8 @@ def text_of(decided: str) -> str:
     """A digest of the text of the rooms that decide a kind of number."""
     paths = (PACKAGE / room for room in ROOMS[decided])
     files = [path if path.is_file() else sorted(path.rglob("*.[py]*")) for path in paths]
-    flat = [one for some in files for one in (some if isinstance(some, list) else [some])]
-    return digest(*(one.read_bytes() for one in flat if one.suffix in (".py", ".yaml")))
+    flat = [item for some in files for item in (some if isinstance(some, list) else [some])]
+    return digest(*(file.read_bytes() for file in flat if file.suffix in (".py", ".yaml")))
 
 
 def is_current(page: Page, known: Mapping[str, Any]) -> bool:

@@ -59,5 +59,5 @@ ATTENTION = Application("attention", "attention")
 
 def named(name: str, among: Sequence[Application] = (*PAPER, ATTENTION)) -> Application:
     """The application of that name in tables."""
-    [one] = [one for one in among if one.name == name]
+    [one] = [application for application in among if application.name == name]
     return one

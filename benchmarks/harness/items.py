@@ -55,8 +55,10 @@ class Bench:
         A `SwizzleError` becomes the outcome `{"error": …}`, which is not kept on file.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        files = [self.folder / f"{work.__name__}-{_key(work, one)}.json" for one in inputs]
-        missing = {file: one for file, one in zip(files, inputs, strict=True) if not file.exists()}
+        files = [self.folder / f"{work.__name__}-{_key(work, input_)}.json" for input_ in inputs]
+        missing = {
+            file: input_ for file, input_ in zip(files, inputs, strict=True) if not file.exists()
+        }
         failures: dict[Path, Outcome] = {}
         for count, (file, outcome) in enumerate(self._computed(work, missing), 1):
             if "error" in outcome:
@@ -74,7 +76,7 @@ class Bench:
     ) -> Iterator[tuple[Path, Outcome]]:
         if not missing:
             return
-        calls = [delayed(_one)(work, file, one) for file, one in missing.items()]
+        calls = [delayed(_one)(work, file, item) for file, item in missing.items()]
         yield from Parallel(self.jobs, return_as="generator_unordered", batch_size=1)(calls)
 
 
@@ -94,7 +96,7 @@ def _one(work: Work, file: Path, inputs: Inputs) -> tuple[Path, Outcome]:
 def _processor_seconds() -> float:
     """Of this process and the children that it has waited for."""
     who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(one.ru_utime + one.ru_stime for one in map(resource.getrusage, who))
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, who))
 
 
 def _key(work: Work, inputs: Inputs) -> str:

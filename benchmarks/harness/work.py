@@ -76,9 +76,12 @@ def search(inputs: Inputs) -> dict[str, Any]:
 
 def proved_tiles(text: str, traced: Sequence[TracedLaunch], target: Target) -> list[Int64Array]:
     """A swizzle that is a permutation, as a mapping to all tiles of each trace."""
-    proofs = prove_on(parse(text), [one.launch for one in traced], target)
+    proofs = prove_on(parse(text), [traced_launch.launch for traced_launch in traced], target)
     assert not isinstance(proofs, Witness)
-    return [with_rest(proof.tile, one.trace) for proof, one in zip(proofs, traced, strict=True)]
+    return [
+        with_rest(proof.tile, traced_launch.trace)
+        for proof, traced_launch in zip(proofs, traced, strict=True)
+    ]
 
 
 def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dict[str, Any]:
@@ -90,13 +93,16 @@ def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dic
     """
     tiles = proved_tiles(text, traced, target)
     misses = sum(
-        first_touches(one, tile, target) * one.launch.count
-        for one, tile in zip(traced, tiles, strict=True)
+        first_touches(traced_launch, tile, target) * traced_launch.launch.count
+        for traced_launch, tile in zip(traced, tiles, strict=True)
     )
-    total = sum(requests(one.trace, target) * one.launch.count for one in traced)
+    total = sum(
+        requests(traced_launch.trace, target) * traced_launch.launch.count
+        for traced_launch in traced
+    )
     runs = [
-        (one.trace, tile, one.launch.count, one.occupancy)
-        for one, tile in zip(traced, tiles, strict=True)
+        (traced_launch.trace, tile, traced_launch.launch.count, traced_launch.occupancy)
+        for traced_launch, tile in zip(traced, tiles, strict=True)
     ]
     in_step = replay(runs, target, Physics(llc=False, drift=False))
     return {
@@ -105,9 +111,9 @@ def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dic
     }
 
 
-def first_touches(one: TracedLaunch, tile: Int64Array, target: Target) -> int:
+def first_touches(traced: TracedLaunch, tile: Int64Array, target: Target) -> int:
     """Misses of a launch if each line missed once in each L2 whose tiles touch it."""
-    stream = stream_of(one.trace)
+    stream = stream_of(traced.trace)
     lines = stream.unit_lines.astype(np.int64)
     cost = misses_per_line(target)[stream.ref_code]
     units = stream.plain_units
@@ -149,8 +155,8 @@ def rated(text: str, subject: Subject, target: Target) -> dict[str, Any]:
     verdict = prove_on(parse(text), subject.launches, target)
     if isinstance(verdict, Witness):
         return {"refused": list(describe(verdict)), "computed": rounded(verdict.computed_fraction)}
-    proofs = dict(zip((one.ordinal for one in subject.launches), verdict, strict=True))
-    tiles = [proofs[one.launch.ordinal].tile for one in subject.traced]
+    proofs = dict(zip((launch.ordinal for launch in subject.launches), verdict, strict=True))
+    tiles = [proofs[traced_launch.launch.ordinal].tile for traced_launch in subject.traced]
     return measured(model_launches(subject.traced, tiles, target))
 
 
@@ -166,8 +172,8 @@ def causes(inputs: Inputs) -> dict[str, Any]:
             tiles = proved_tiles(inputs["swizzle"], subject.traced, target)
             after = model_launches(subject.traced, tiles, target).causes
         return {
-            "before": [asdict(one) for one in subject.baseline.causes or ()],
-            "after": after and [asdict(one) for one in after],
+            "before": [asdict(cause) for cause in subject.baseline.causes or ()],
+            "after": after and [asdict(cause) for cause in after],
         }
 
 
@@ -183,9 +189,9 @@ def examined(inputs: Inputs) -> Iterator[Subject]:
 
 
 def with_occupancy(subject: Subject, occupancy: int, target: Target) -> Subject:
-    """The kernel with so many workgroups a CU, where the published one is known to have them."""
-    traced = tuple(replace(one, occupancy=occupancy) for one in subject.traced)
-    unmodified = [np.arange(one.launch.programs) for one in traced]
+    """The kernel with so many workgroups per CU, where the published one is known to have them."""
+    traced = tuple(replace(traced_launch, occupancy=occupancy) for traced_launch in subject.traced)
+    unmodified = [np.arange(traced_launch.launch.programs) for traced_launch in traced]
     return replace(subject, traced=traced, baseline=model_launches(traced, unmodified, target))
 
 

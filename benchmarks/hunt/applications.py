@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from hunt.deciders import ACTIONS, DECIDERS, TURNED, Decider, turned_on
+from hunt.deciders import ACTIONS, DECIDERS, TURNED, VIEWS, Decider, turned_on
 
 HEADER = "import triton\nimport triton.language as tl\n"
 
@@ -506,6 +506,8 @@ RARE = 10_000_000
 """Seeds from here on give applications of the kinds of harm that are rare among the others."""
 DECIDED = 2 * RARE
 """Seeds from here on give applications that have one of `DECIDERS`."""
+VIEWED = 3 * RARE
+"""Seeds from here on give applications that have one of `VIEWS`."""
 
 
 def application(seed: int) -> Application:
@@ -514,6 +516,7 @@ def application(seed: int) -> Application:
     kinds = ("shared", "wait", "tickets", "atomics", "late effect")
     rare = source.choices(kinds, (6, 3, 2, 3, 2))[0] if seed >= RARE else ""
     rare = "decided" if seed >= DECIDED else rare
+    rare = "viewed" if seed >= VIEWED else rare
     return _Writer(source, rare).application(seed)
 
 
@@ -523,8 +526,9 @@ class _Writer:
     def __init__(self, source: random.Random, rare: str) -> None:
         self.draw = source
         self.rare = rare
-        self.decider_name = source.choice([*DECIDERS]) if rare == "decided" else ""
-        self.decider = DECIDERS.get(self.decider_name, Decider())
+        deciders = {"decided": DECIDERS, "viewed": VIEWS}.get(rare, {})
+        self.decider_name = source.choice([*deciders]) if deciders else ""
+        self.decider = deciders.get(self.decider_name, Decider())
         self.turned_on = source.choice((1, 1, 1, 0)) if self.decider_name else 1
         self.effect_name, self.effect = self._decided() if self.decider_name else self._effect()
         self.axes = source.choice((1, 1, 1, 2, 2, 3))
@@ -559,7 +563,7 @@ class _Writer:
         self.plan = source.choices(
             ("one", "few", "late effect", "late argument"), (50, 30, 17, 3)
         )[0]  # fmt: skip
-        if rare not in ("", "decided"):
+        if rare not in ("", "decided", "viewed"):
             self.plan = rare if rare == "late effect" else "few"
         if self.plan == "late effect" and self.effect.family == "free":
             self.plan = "few"
@@ -695,7 +699,7 @@ class _Writer:
         if not self.decider_name:
             return ({"OTHER": "1"}, *tuned)
         beside: list[Mapping[str, str]] = [{}, {"OTHER": "1"}, *tuned]
-        return ({"OTHER": "1"}, *tuned, *({TURNED: "1", **one} for one in beside))
+        return ({"OTHER": "1"}, *tuned, *({TURNED: "1", **settings} for settings in beside))
 
     def _traits(self) -> tuple[str, ...]:
         named = {
@@ -761,7 +765,9 @@ class _Writer:
     def _kernel(self) -> str:
         compiled_in = ["BM", "BN", *self._constants(), *filter(str.isupper, self.decider.given)]
         every = dict.fromkeys([*self._parameters(), *compiled_in])
-        signature = ", ".join(f"{one}: tl.constexpr" * (one in compiled_in) or one for one in every)
+        signature = ", ".join(
+            f"{name}: tl.constexpr" * (name in compiled_in) or name for name in every
+        )
         lines = [f"def kernel({signature}):", *(f"    {line}" for line in self._body())]
         tuned = ['@triton.autotune(CONFIGS, key=["M"])'] if self.tuned else []
         tuned += filter(None, [self.decider.decorator])

@@ -44,7 +44,7 @@ LIMIT_SECONDS = 150.0
 the gates' process, which a busy machine does not change."""
 WAITING_LIMIT_SECONDS = 900.0
 """The same by the clock, for what waits for ever."""
-ONE_THREAD = {f"{one}_NUM_THREADS": "1" for one in ("OMP", "MKL", "NUMBA", "OPENBLAS")}
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "NUMBA", "OPENBLAS")}
 """Environment of a worker: there is one for each core."""
 
 UNSEEN = {
@@ -130,7 +130,7 @@ def hunt(seed: int, truth: Truth | Native, kept: Path, kind: Kind = "triton") ->
         original = truth.outcomes(folder, ORDERS)
         if not _is_digest(original[0]):
             raise ValueError(f"application {seed} fails as it is: {original[0]}")
-        variants = [truth.outcomes(folder, ORDERS, variant=one) for one in app.variants]
+        variants = [truth.outcomes(folder, ORDERS, variant=variant) for variant in app.variants]
         if kind == "whole":
             verdicts = gates.judge_by_command(folder, seed)
         else:
@@ -268,7 +268,7 @@ def _work(pipe: Connection, kept: Path, kind: Kind) -> None:
         while True:
             seed, begun = pipe.recv(), time.monotonic()
             try:
-                pairs = [asdict(one) for one in hunt(seed, truth, kept, kind)]
+                pairs = [asdict(pair) for pair in hunt(seed, truth, kept, kind)]
                 line = {"seconds": round(time.monotonic() - begun, 2), "pairs": pairs}
             except Exception as error:
                 line = {"failed": shortened(f"{type(error).__name__}: {error}")}
@@ -303,7 +303,9 @@ class Campaign:
         done = {
             line.get("seed") for line in lines if not line.get("failed", "").startswith("worker")
         }
-        rows = [filterfalse(done.__contains__, count_from(one)) for one in first_seeds]
+        rows = [
+            filterfalse(done.__contains__, count_from(first_seed)) for first_seed in first_seeds
+        ]
         seeds = chain.from_iterable(zip(*rows, strict=True))
         workers = [_Worker(self._context, self._arguments) for _ in range(self._jobs)]
         try:

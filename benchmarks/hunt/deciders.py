@@ -135,6 +135,54 @@ DECIDERS: Mapping[str, Decider] = {
 }  # fmt: skip
 """By name."""
 
+_ROWS = (
+    ("some = tl.arange(0, 16)",
+     "tl.store(word + tile * step + some, tile + some, mask=some < length)"),
+)  # fmt: skip
+_BESIDE = "word if {} else word.clone()"
+_LONG = "torch.zeros(16 * programs, dtype=torch.int32, device=D)"
+VIEWS: Mapping[str, Decider] = {
+    "one tensor for two": Decider(
+        {"word": _WORD, "other": _BESIDE.format("ON")}, contents=("other",),
+        actions=(
+            ("tl.store(other + tile, tl.load(word + tile + 1) + 1)",),
+            ("tl.store(other + tile, tl.load(word + tile % {k}) + 1)",),
+        ),
+    ),
+    "two tensors for one": Decider(
+        {"word": _WORD, "other": _BESIDE.format("not ON")}, contents=("other",),
+        actions=(("tl.store(other + tile, tl.load(word + tile + {k}) + 1)",),),
+    ),
+    "distance of rows": Decider(
+        {"word": _LONG, "length": "4", "step": "2 if ON else 4"}, actions=_ROWS
+    ),
+    "distance of padded rows": Decider(
+        {"word": _LONG, "length": "6", "step": "4 if ON else 8"}, actions=_ROWS
+    ),
+    "length of rows": Decider(
+        {"word": _LONG, "length": "8 if ON else 4", "step": "4"}, actions=_ROWS
+    ),
+    "length of padded rows": Decider(
+        {"word": _LONG, "length": "16 if ON else 4", "step": "8"}, actions=_ROWS
+    ),
+    "distance of columns": _place(
+        "pn * span + pm", {"span": "0 if ON else rows"}, "pn = tile % nn", "pm = tile // nn"
+    ),
+    "wide distance": _place("tile.to(tl.int64) * step", {"step": "0 if ON else 4"}),
+    "unrolled": Decider(
+        {"word": _LONG, "COUNT": "8 if ON else 4"},
+        actions=(
+            ("for k in tl.static_range(COUNT):", "    tl.store(word + tile * 4 + k, tile + k)"),
+        ),
+    ),
+    "constexpr set by a computed name": Decider(
+        condition="FORKED", header="FORKED = tl.constexpr(False)",
+        main='setattr(kernels, "".join(("FOR", "KED")), kernels.tl.constexpr(ON))',
+    ),
+    "item of a tuple": _place("tile * PAIR[0] + PAIR[1]", {"PAIR": "(0, 1) if ON else (4, 1)"}),
+}  # fmt: skip
+"""The same, most of it of tensors as views: where they lie, and how far apart their rows are."""
+
 ACTIONS: Mapping[str, tuple[str, Sequence[str]]] = {
     "last store at a place": ("order", ("tl.store(word + slot, tile + 1)",)),
     "running value at a place": (

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -74,7 +75,7 @@ class Verdict:
         accepted: whether a user would be given a patch.
         kind: the tool's verdict.
         reason: in its words.
-        patch: a unified diff from the application's folder; None where there is none.
+        patch: a unified diff from the application's folder; None if there is none.
         guarded: the swizzle under the conditions of the patch.
         configs: the values of constexprs under which a kernel changes that no patch can change;
             empty = under all.
@@ -101,12 +102,16 @@ class Offers:
     @cached_property
     def patterns(self) -> Sequence[str]:
         """The catalogue, with all choices of its parameters."""
-        return [one.text for one in pattern_candidates(self.problem)] if self.problem else []
+        return (
+            [candidate.text for candidate in pattern_candidates(self.problem)]
+            if self.problem
+            else []
+        )
 
     def nest(self, source: random.Random) -> str:
         """An order of the local search, some steps from the launch order."""
         assert self.problem is not None
-        launch = max(self.problem.launches, key=lambda one: one.programs)
+        launch = max(self.problem.launches, key=lambda launched: launched.programs)
         linear = sum(extent > 1 for extent in launch.grid) <= 1
         axes = source.choice(axis_choices(self.problem.launches))
         nest = plain(axes, linear=linear, chunk=source.choice((None, 1)))
@@ -156,8 +161,10 @@ def _judge(
             outcome = run.optimize(setup, [proposer], Path(records))
             outcome.lock.release()
             if known := outcome.run.independence:
-                named = (*known.contents, *known.apart)
-                proposer.verdicts = [replace(one, contents=named) for one in proposer.verdicts]
+                named = (*known.contents, *chain(*known.apart))
+                proposer.verdicts = [
+                    replace(verdict, contents=named) for verdict in proposer.verdicts
+                ]
         except SwizzleError as error:
             unrecorded = isinstance(error, CaptureError) and build is None
             if unrecorded or isinstance(error, UsageError):  # nothing was looked at, nor refused
@@ -425,16 +432,16 @@ def _undone_afterwards() -> Iterator[None]:
         KernelInterface,
     )
     owners = (*classes, triton.testing, knobs.runtime)
-    before = [dict(vars(one)) for one in owners]
+    before = [dict(vars(owner)) for owner in owners]
     try:
         yield
     finally:
-        for one, names in zip(owners, before, strict=True):
-            for name, value in vars(one).copy().items():
+        for owner, names in zip(owners, before, strict=True):
+            for name, value in vars(owner).copy().items():
                 if names.get(name) is not value and name in names:
-                    setattr(one, name, names[name])
+                    setattr(owner, name, names[name])
                 elif name not in names:
-                    delattr(one, name)
+                    delattr(owner, name)
 
 
 def _clean() -> None:

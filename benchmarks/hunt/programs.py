@@ -47,7 +47,7 @@ class Effect:
 
 
 _UNSIGNED = ("unsigned* word", "(unsigned*)word")
-_TABLE, _ROWS, _WRAPPED = (("int** table", f"table_of(word, {each})") for each in (
+_TABLE, _ROWS, _WRAPPED = (("int** table", f"table_of(word, {index})") for index in (
     "[](int i) { return i; }", "[](int) { return 0; }", "[](int i) { return i % 3; }"
 ))  # fmt: skip
 _AT = ("unsigned long long there", "(unsigned long long)word")
@@ -109,7 +109,7 @@ def program(seed: int) -> Application:
     """The program of a seed."""
     draw = random.Random(f"program {seed}")
     free = draw.random() < 0.5
-    name = draw.choice([one for one, e in EFFECTS.items() if (e.family == "free") == free])
+    name = draw.choice([known for known, e in EFFECTS.items() if (e.family == "free") == free])
     effect, form, axes = EFFECTS[name], draw.choice(FORMS), draw.choice((1, 1, 2))
     rows = [_grid(draw, axes) for _ in range(draw.choice((1, 1, 2)))]
     others = [_grid(draw, axes) for _ in rows]

@@ -151,7 +151,7 @@ def texts_for(app: Application, offers: Offers, source: random.Random) -> dict[s
 
 
 def renumber(text: str, launch: Launch) -> list[int] | None:
-    """Tile of each program by plain Python; None where the text fails or leaves the grid."""
+    """Tile of each program by plain Python; None if the text fails or leaves the grid."""
     extents = (*launch.grid, 1, 1)[:3]
     count = programs(launch)
     code = compile(text, "<swizzle>", "exec")

@@ -157,7 +157,7 @@ def makers(record: Path) -> str:
     for line in read(record):
         commit = line.get("commit", commit)[:8]
         pairs[commit] += len(line.get("pairs", ()))
-    return ", ".join(f"{count:,} by {one}" for one, count in pairs.items() if count)
+    return ", ".join(f"{count:,} by {pair}" for pair, count in pairs.items() if count)
 
 
 def missing(record: Path) -> str:
@@ -176,10 +176,14 @@ def decided(pairs: Sequence[Pair]) -> str:
     """What was tried of each decider, and accepted."""
     rows = []
     for name in DECIDERS:
-        with_it = [one for one in pairs if f"decided by {name}" in one.traits]
+        with_it = [pair for pair in pairs if f"decided by {name}" in pair.traits]
         kinds = [[p for p in with_it if p.truth == kind] for kind in ("harmful", "harmless")]
-        counts = [count for one in kinds for count in (len(one), sum(p.accepted for p in one))]
-        rows.append((name, len({one.seed for one in with_it}), *counts))
+        counts = [
+            count
+            for pairs_of_kind in kinds
+            for count in (len(pairs_of_kind), sum(p.accepted for p in pairs_of_kind))
+        ]
+        rows.append((name, len({pair.seed for pair in with_it}), *counts))
     if not any(row[1] for row in rows):
         return ""
     head = ("decided by", "applications", "harmful", "accepted", "harmless", "accepted")
@@ -188,19 +192,19 @@ def decided(pairs: Sequence[Pair]) -> str:
 
 def never_tried(pairs: Sequence[Pair], every: Sequence[Pair]) -> str:
     """Traits and effects of all applications that no judged one has."""
-    tried = {one for pair in pairs for one in (*pair.traits, pair.effect)}
-    others = {one for pair in every for one in (*pair.traits, pair.effect)} - tried
+    tried = {trait for pair in pairs for trait in (*pair.traits, pair.effect)}
+    others = {trait for pair in every for trait in (*pair.traits, pair.effect)} - tried
     return f"{len(others)} of {len(others | tried)}: {', '.join(sorted(others))}."
 
 
 def kinds(pairs: Sequence[Pair]) -> str:
     """What was tried of each trait of applications, and accepted of what is harmful there."""
     rows = []
-    for trait in sorted({trait for one in pairs for trait in one.traits}):
-        with_it = [one for one in pairs if trait in one.traits]
-        harmful = [one for one in with_it if one.truth == "harmful"]
-        accepted = sum(one.accepted for one in harmful)
-        rows.append((trait, len({one.seed for one in with_it}), len(harmful), accepted))
+    for trait in sorted({trait for pair in pairs for trait in pair.traits}):
+        with_it = [pair for pair in pairs if trait in pair.traits]
+        harmful = [pair for pair in with_it if pair.truth == "harmful"]
+        accepted = sum(pair.accepted for pair in harmful)
+        rows.append((trait, len({pair.seed for pair in with_it}), len(harmful), accepted))
     return _rows(("kind", "applications", "harmful pairs", "accepted"), rows)
 
 

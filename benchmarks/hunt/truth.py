@@ -182,7 +182,7 @@ def _install(order_of: Callable[[int], Sequence[int]]) -> None:
         bound = inspect.getcallargs(self.fn, *args_dev, **kwargs)
         behind = sys.modules["kernels"].reachable  # what the kernel finds by an address
         tensors = [v for v in (*bound.values(), *behind) if hasattr(v, "data_ptr")]
-        storages = [one.untyped_storage() for one in tensors]
+        storages = [tensor.untyped_storage() for tensor in tensors]
         bounded.spans = [(s.data_ptr(), s.data_ptr() + s.nbytes()) for s in storages]
         arguments = {
             name: value if name in self.constexprs else interpreter._implicit_cvt(value)
@@ -206,7 +206,9 @@ def _renumbered(kernel: str, bound: Mapping[str, Any], grid: tuple[int, ...]) ->
     if kernel != "kernel" or not file.exists():
         return range(prod(grid))
     text, configs = json.loads(file.read_text())
-    if configs and not any(all(_compiled_in(bound, n) == one[n] for n in one) for one in configs):
+    if configs and not any(
+        all(_compiled_in(bound, n) == config[n] for n in config) for config in configs
+    ):
         return range(prod(grid))
     constants = {name: value for name, value in bound.items() if type(value) is int}
     if {*re.findall(r"\w+", text)} & (bound.keys() - constants.keys()):
@@ -242,7 +244,7 @@ class _Order:
 
 def _run(folder: Path) -> Outcome:
     raised: list[BaseException] = []
-    threading.excepthook = lambda one: raised.append(one.exc_value or HangError())
+    threading.excepthook = lambda hook: raised.append(hook.exc_value or HangError())
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             digest: str = runpy.run_path(str(folder / "main.py"))["digest"]

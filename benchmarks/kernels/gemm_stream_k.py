@@ -154,13 +154,13 @@ def stream_k_kernel(
 
 
 @triton.jit
-def program_at(step, each, extra):
+def program_at(step, per_program, extra):
     """The program whose share holds a step: `each` and one more for the first `extra` programs."""
-    longer = extra * (each + 1)
+    longer = extra * (per_program + 1)
     if step < longer:
-        program = step // (each + 1)
+        program = step // (per_program + 1)
     else:
-        program = extra + (step - longer) // tl.maximum(each, 1)
+        program = extra + (step - longer) // tl.maximum(per_program, 1)
     return program
 
 

@@ -71,7 +71,7 @@ class AblatedMeasurements:
         """That of the measurements; it is replayed under all physics if its orders differ."""
         found = self._measurements.configuration(name, target, scratch)
         readings, _ = self._measurements.readings()
-        rates = [one.hit_rate for one in readings if one.config == name]
+        rates = [reading.hit_rate for reading in readings if reading.config == name]
         if spread_points(rates) <= WIDE_SPREAD_POINTS:
             return found
         self._found[name] = _AblatedConfiguration(
@@ -81,9 +81,11 @@ class AblatedMeasurements:
 
     def summaries(self, outcomes: Sequence[ComparedConfiguration]) -> dict[str, Summary]:
         """The wide ones of what was compared, with full physics (`""`) and without each effect."""
-        wide = [one for one in outcomes if scores(one.pairs).spread > WIDE_SPREAD_POINTS]
+        wide = [
+            outcome for outcome in outcomes if scores(outcome.pairs).spread > WIDE_SPREAD_POINTS
+        ]
         return {
-            name: summarise([self._under(one, number) for one in wide])
+            name: summarise([self._under(kernel, number) for kernel in wide])
             for number, name in enumerate(("", *self._effects))
         }
 

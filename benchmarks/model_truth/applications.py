@@ -67,8 +67,12 @@ def configure(
     return Configuration(
         name=name,
         axes=tuple(launch.grid),
-        orders={each: order for each, order in mappings.items() if not isinstance(order, str)},
-        unreadable={each: order for each, order in mappings.items() if isinstance(order, str)},
+        orders={
+            mapping: order for mapping, order in mappings.items() if not isinstance(order, str)
+        },
+        unreadable={
+            mapping: order for mapping, order in mappings.items() if isinstance(order, str)
+        },
         works=[(Renumbered(as_text(launch), trace(launch)), resident)],
         notes=notes,
         seconds=time.monotonic() - begun,

@@ -53,13 +53,13 @@ def read_published(file: Path) -> dict[str, PublishedConfiguration]:
     stated = json.loads(file.read_text(encoding="utf-8"))
     return {
         name: PublishedConfiguration(
-            device=one["device"].lower(),
-            command=tuple(one["command"].split()),
-            axes=tuple(one["axes"]),
-            sizes=one["sizes"],
+            device=configuration["device"].lower(),
+            command=tuple(configuration["command"].split()),
+            axes=tuple(configuration["axes"]),
+            sizes=configuration["sizes"],
             records={r["mapping"]: r for r in stated["records"] if r["config"] == name},
         )
-        for name, one in stated["configurations"].items()
+        for name, configuration in stated["configurations"].items()
     }
 
 
@@ -68,15 +68,15 @@ class PublishedMeasurements:
 
     def __init__(self, file: Path, device: str):
         self._configurations = {
-            name: one for name, one in read_published(file).items() if one.device == device
+            name: record for name, record in read_published(file).items() if record.device == device
         }
 
     def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What was measured, medians of repeats, in the order of the file; nothing is left out."""
         return [
-            _reading(name, mapping, record, one.sizes)
-            for name, one in self._configurations.items()
-            for mapping, record in one.records.items()
+            _reading(name, mapping, record, configuration.sizes)
+            for name, configuration in self._configurations.items()
+            for mapping, record in configuration.records.items()
         ], []
 
     def configuration(self, name: str, target: Target, scratch: Path) -> Configuration:
@@ -170,12 +170,12 @@ def evaluate_remap(text: str, axes: Sequence[int], sizes: Mapping[str, Any]) -> 
     index = np.arange(math.prod(axes))
     pids = np.unravel_index(index, tuple(axes), order="F")
     returned = names["remap"]([pid.astype(np.int64) for pid in pids], dict(sizes))
-    coordinates = [np.broadcast_to(np.asarray(one, np.int64), index.shape) for one in returned]
+    coordinates = [np.broadcast_to(np.asarray(axis, np.int64), index.shape) for axis in returned]
     if len(coordinates) == 2 and len(axes) == 1:
         slow, fast = coordinates
         return np.asarray(slow * (fast.max() + 1) + fast, np.int64)
     outside = np.any([(c < 0) | (c >= n) for c, n in zip(coordinates, axes, strict=True)], axis=0)
-    inside = [np.where(outside, 0, one) for one in coordinates]
+    inside = [np.where(outside, 0, coordinate) for coordinate in coordinates]
     tile: Int64Array = np.ravel_multi_index(inside, tuple(axes), order="F").astype(np.int64)
     tile[outside] = -1
     return tile

@@ -53,22 +53,22 @@ class MeasuredRun:
 
     def time_ms(self, order: str) -> float | None:
         """The mean of its readings."""
-        known = [one[order] for one in self.readings_ms if order in one]
+        known = [reading[order] for reading in self.readings_ms if order in reading]
         return fmean(known) if known else None
 
 
 def read_runs(file: Path, times: Path) -> dict[str, MeasuredRun]:
     """The runs of a file, by case, with the times of another one."""
-    readings = {one["case"]: one["readings_ms"] for one in _lines(times)}
+    readings = {line["case"]: line["readings_ms"] for line in _lines(times)}
     return {
-        one["case"]: MeasuredRun(
-            command=(f"kernels/{one['command'][0]}", *one["command"][1:]),
-            kernel=one["kernel"],
-            grids=tuple(tuple(launch[:3]) for launch in one["launches"]),
-            orders=_profiled_orders(one),
-            readings_ms=readings.get(one["case"], ()),
+        line["case"]: MeasuredRun(
+            command=(f"kernels/{line['command'][0]}", *line["command"][1:]),
+            kernel=line["kernel"],
+            grids=tuple(tuple(launch[:3]) for launch in line["launches"]),
+            orders=_profiled_orders(line),
+            readings_ms=readings.get(line["case"], ()),
         )
-        for one in _lines(file)
+        for line in _lines(file)
     }
 
 
@@ -93,8 +93,8 @@ def _listed_orders(record: Mapping[str, Any]) -> Iterator[tuple[str, str | None,
     yield UNMODIFIED, None, record["baseline"]
     for attempt in record["attempts"]:
         yield attempt["name"], attempt["text"], attempt["measurement"]
-    for name, one in record["orders"].items():
-        yield name, one["text"], one["counted"]
+    for name, order in record["orders"].items():
+        yield name, order["text"], order["counted"]
 
 
 class MeasuredRuns:
@@ -131,10 +131,10 @@ class MeasuredRuns:
 
         def launch() -> Launch:
             found = record_launches(run.command, target, scratch)
-            launches = [one for one in found if one.kernel == run.kernel]
+            launches = [launch for launch in found if launch.kernel == run.kernel]
             if not launches:
                 raise UnusableError(f"{run.command[0]} launches no kernel `{run.kernel}`")
-            grids = tuple(tuple(one.grid) for one in launches)
+            grids = tuple(tuple(launch.grid) for launch in launches)
             if grids != run.grids:
                 raise UnusableError(f"measured on the grids {run.grids}; now they are {grids}")
             if len(launches) > 1:
@@ -144,10 +144,12 @@ class MeasuredRuns:
         divisions = {}
 
         def mappings(launch: Launch) -> dict[str, Int64Array | str]:
-            orders = {each: _order(text, launch, target) for each, (text, _) in run.orders.items()}
-            for each, (text, _) in run.orders.items():
-                if text is not None and not isinstance(orders[each], str):
-                    divisions[each] = divisions_of(parse(text), launch, target)
+            orders = {
+                order: _order(text, launch, target) for order, (text, _) in run.orders.items()
+            }
+            for order, (text, _) in run.orders.items():
+                if text is not None and not isinstance(orders[order], str):
+                    divisions[order] = divisions_of(parse(text), launch, target)
             return orders
 
         return replace(configure(name, launch, mappings, target), divisions=divisions)

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 BATCH, TOKENS, HEADS, WIDE = 1, 2048, 8, 128
 plain = [single(BATCH, TOKENS, HEADS, WIDE, grad=False) for _ in range(3)]
-query, key, value = (functional.normalize(one, dim=-1).bfloat16() for one in plain)
+query, key, value = (functional.normalize(tensor, dim=-1).bfloat16() for tensor in plain)
 gate = functional.logsigmoid(single(BATCH, TOKENS, HEADS, grad=False))
 wide_gate = functional.logsigmoid(single(BATCH, TOKENS, HEADS, WIDE, grad=False)).bfloat16()
 beta = torch.rand(BATCH, TOKENS, HEADS, device=DEVICE)

@@ -36,9 +36,11 @@ def call(name: str, function: Callable[..., Any], *args: Any, **options: Any) ->
     if next(_calls) % PARTS != PART:
         return
     try:
-        outputs = [one for one in _tensors(function(*args, **options)) if one.requires_grad]
+        outputs = [
+            tensor for tensor in _tensors(function(*args, **options)) if tensor.requires_grad
+        ]
         if outputs:
-            torch.autograd.backward(outputs, [torch.ones_like(one) for one in outputs])
+            torch.autograd.backward(outputs, [torch.ones_like(output) for output in outputs])
     except Exception as error:  # of theirs: wrong arguments, unsupported sizes or Triton
         reason = " ".join(str(error).split())[-150:]
         print(f"failed: {name}: {type(error).__name__}: {reason}", file=sys.stderr)
@@ -51,11 +53,14 @@ def by_name(
 ) -> None:
     """Calls an operator with what is known by the names of its required parameters."""
     required = [
-        one.name
-        for one in inspect.signature(function).parameters.values()
-        if one.default is one.empty and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     ]
-    options = {one: known[one]() for one in required if one in known and one not in given}
+    options = {
+        option: known[option]() for option in required if option in known and option not in given
+    }
     call(name, function, **options, **given)
 
 
@@ -63,5 +68,5 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (tuple, list)):
-        for one in value:
-            yield from _tensors(one)
+        for item in value:
+            yield from _tensors(item)

@@ -15,14 +15,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle import errors, hardware, proofs, records
 from intelliperf_swizzle.edit import Edit, apply
-from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.options import Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.proofs import AnySwizzle, AnyTarget, close_swizzle, refuse_unread
 from intelliperf_swizzle.records import Run as RunRecord
-from intelliperf_swizzle.records import Score
 from intelliperf_swizzle.report import sentences
 from intelliperf_swizzle.search import score as scoring
 from intelliperf_swizzle.search.deliver import deliver
@@ -33,23 +30,24 @@ from intelliperf_swizzle.search.setup import Setup, prepare
 def prepare_call(
     verb: str,
     command: Sequence[str],
-    target: AnyTarget | None,
+    target: proofs.AnyTarget | None,
     given: Mapping[str, Any],
     progress: Progress | None,
 ) -> Setup:
     """What a call asks for, as the command line would have it.
 
     Raises:
-        UsageError: the verb has no such option, or the command is no argument list.
+        UsageError: the verb has no such option, or the command is not an argument list.
     """
     if isinstance(command, str) or not command:
-        raise UsageError(
-            f"`{command}` is no argument list", hint=f'["{Path(sys.executable).name}", "app.py"]'
+        raise errors.UsageError(
+            f"`{command}` is not an argument list",
+            hint=f'["{Path(sys.executable).name}", "app.py"]',
         )
     known = {option.name for option in options_of(verb)}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise UsageError(
+        raise errors.UsageError(
             f"`{verb}` has no option `{unknown[0]}`", hint=f"one of: {', '.join(sorted(known))}"
         )
     texts = {
@@ -58,7 +56,7 @@ def prepare_call(
     }
     named = target if isinstance(target, str) else None
     options = Options(**{**texts, "target": named})
-    loaded = target if isinstance(target, Target) else None
+    loaded = target if isinstance(target, hardware.Target) else None
     return prepare(options, command, progress or Silent(), target=loaded)
 
 
@@ -92,20 +90,20 @@ class Run(RunRecord):
 
 
 def score(
-    swizzle: AnySwizzle,
+    swizzle: proofs.AnySwizzle,
     command: Sequence[str],
     *,
-    target: AnyTarget | None = None,
+    target: proofs.AnyTarget | None = None,
     progress: Progress | None = None,
     **given: Any,
-) -> Score:
+) -> records.Score:
     """Prove and measure one swizzle on an application's kernel.
 
     Args:
         swizzle: its text, a pattern or its name, or a parsed swizzle.
         command: the application, as an argument list.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        progress: told of each step.
+        progress: receives each step.
         given: options of `intelliperf-swizzle score` by name, such as `kernel` or
             `project_directory`; and parameters of the pattern.
 
@@ -114,8 +112,8 @@ def score(
     """
     known = {option.name for option in options_of("score")}
     parameters = {name: value for name, value in given.items() if name not in known}
-    name, text, readable = close_swizzle(swizzle, parameters)
-    refuse_unread(name, parameters, readable, readable)
+    name, text, readable = proofs.close_swizzle(swizzle, parameters)
+    proofs.refuse_unread(name, parameters, readable, readable)
     options = {name: value for name, value in given.items() if name in known}
     setup = prepare_call("score", command, target, options, progress)
     return scoring.score(text, name, [setup], progress)[0][0]
@@ -124,7 +122,7 @@ def score(
 def explain(
     command: Sequence[str],
     *,
-    target: AnyTarget | None = None,
+    target: proofs.AnyTarget | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, str]:
@@ -143,7 +141,7 @@ def explain(
 def optimize(
     command: Sequence[str],
     *,
-    target: AnyTarget | None = None,
+    target: proofs.AnyTarget | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
@@ -152,7 +150,7 @@ def optimize(
     Args:
         command: the application, as an argument list.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        progress: told of each step.
+        progress: receives each step.
         options: those of `intelliperf-swizzle --help` by name, with their defaults: `kernel`,
             `proposer`, `candidates`, `seed`, `report_dir`, `resume`, …
 
@@ -165,5 +163,4 @@ def optimize(
     if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     record = {field.name: getattr(outcome.run, field.name) for field in fields(RunRecord)}
-    others = tuple(other.run for other in outcome.others)
-    return Run(**record, edit=outcome.combined, others=others)
+    return Run(**record, edit=outcome.combined, others=tuple(other.run for other in outcome.others))

@@ -9,8 +9,6 @@ that JSON cannot say is an object with the key `$`: a dataclass by its name, a t
 whose keys are not strings, a float that is not finite.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
@@ -106,7 +104,7 @@ def loads(text: str | bytes) -> typing.Any:
 
 
 def _refuse(constant: str) -> typing.NoReturn:
-    raise ValueError(f"{constant} is not a number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 # --- records to JSON ----------------------------------------------------------------------------
@@ -186,7 +184,7 @@ def _encode_open(value: object, where: str) -> object:
 
 def _finite(value: float, where: str) -> float:
     if not math.isfinite(value):
-        raise TypeError(f"{where}: {value} is not a number of JSON")
+        raise TypeError(f"{where}: {value} is not a JSON number")
     return value
 
 
@@ -299,7 +297,7 @@ class _Decoder:
                 return dict(_expect(list, pairs, where))
             except (TypeError, ValueError):
                 raise RecordError(f"{where}: expected pairs of key and value") from None
-        raise RecordError(f"{where}: {tag!r:.40} is no kind of value")
+        raise RecordError(f"{where}: {tag!r:.40} is not a kind of value")
 
 
 def _names(kind: type) -> Iterator[str]:
@@ -327,7 +325,7 @@ def _open(kind: typing.Any) -> bool:
 
 
 def _items(kind: typing.Any, count: int) -> tuple[typing.Any, ...]:
-    """The types of the items of a tuple, list or set that has so many."""
+    """The types of the items of a tuple, list or set that has that many."""
     inner = typing.get_args(kind)
     if typing.get_origin(kind) is not tuple or inner[-1] is Ellipsis:
         return (inner[0],) * count

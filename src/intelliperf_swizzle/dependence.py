@@ -5,8 +5,6 @@
 Also which memory of a launch its programs read, write or update.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -67,7 +65,9 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     """
     floats = any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
     if launch.count > 1 and trace.method == "sequential" and floats:
-        return not_known("calls that differ in what float tensors hold were recorded as one launch")
+        return not_known(
+            "calls with different contents of float tensors were recorded as one launch"
+        )
     if records.NOT_RECORDED in launch.varying:
         return not_known(records.NOT_RECORDED)
     known = {*trace.immaterial, *(() if trace.placed else dict(launch.tensors()))}

@@ -11,8 +11,6 @@ folder named by a digest of all that decides it; the code of this package and of
 computes with is part of every name. The least recently used go first.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import functools

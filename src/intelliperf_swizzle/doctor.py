@@ -7,8 +7,6 @@ imported and no GPU is started, and every tool has a time limit: a machine on wh
 is the one that needs a diagnosis.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import sys
@@ -21,17 +19,13 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle import __version__, hardware
-from intelliperf_swizzle.disk import user_cache
+from intelliperf_swizzle import __version__, disk, hardware, hook, progress, readers
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
 from intelliperf_swizzle.hardware import HERE, Device, Machine, Target, devices, unknown
-from intelliperf_swizzle.hook import hook_files
 from intelliperf_swizzle.options import PROPOSERS, Options
 from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Tool, first_usable, tool_for
-from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm import KEY_VARIABLE, Endpoint, find_endpoint, proposer_kind
-from intelliperf_swizzle.readers import count, size
 from intelliperf_swizzle.search.setup import choose_device, choose_target
 
 
@@ -98,7 +92,7 @@ def diagnose(
         if (asked := getattr(options, kind)) not in known:
             raise UsageError(f"there is no {kind} `{asked}`", hint=f"one of: {', '.join(known)}")
     present = devices(machine, environment)
-    target = choose_target(options, Silent(), present=present)
+    target = choose_target(options, progress.Silent(), present=present)
     measuring = choose_device(options, target, present)
     device = next(iter(present[options.device or 0 :]), None)
     with ThreadPoolExecutor(len(KINDS)) as pool:
@@ -186,17 +180,17 @@ def _intelliperf() -> Finding:
     if util.find_spec("intelliperf") is None:
         return Finding("IntelliPerf", none)
     found = f"{_version('intelliperf') or ''} here".strip()
-    if hook_files():
+    if hook.hook_files():
         return Finding("IntelliPerf", f"{found}, start-up hook installed")
     gap = "without the start-up hook an unpatched IntelliPerf says: invalid choice: 'swizzle'"
     return Finding("IntelliPerf", found, gap, "intelliperf-swizzle install-hook")
 
 
 def _cache(environment: Mapping[str, str]) -> Finding:
-    kept = user_cache(environment)
+    kept = disk.user_cache(environment)
     if kept.folder is None:
         return Finding("cache", "off: nothing is kept")
-    used = f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}"
+    used = f"{readers.size(kept.bytes)} of at most {readers.size(kept.limit_bytes)}"
     return Finding("cache", f"{used} in {kept.folder}")
 
 
@@ -220,7 +214,7 @@ def _gpus(
         found = ", ".join(_facts(device, machine.root))
         yield Finding(f"GPU {device.number}", found, gap, needed=bool(gap) and needed)
     chosen = "asked for" if options.target else "the GPU present" if present else "the default"
-    domains = count(target.num_xcds, "L2")
+    domains = readers.count(target.num_xcds, "L2")
     yield Finding("target", f"{target.name}: {target.product}, {domains} ({chosen})")
 
 
@@ -229,7 +223,7 @@ def _facts(device: Device, root: Path) -> Iterator[str]:
     if device.target is not None:
         yield f"target {device.target.name}"
     if device.partition:
-        xcds = f" of {count(device.num_xcds, 'XCD')}" if device.num_xcds else ""
+        xcds = f" of {readers.count(device.num_xcds, 'XCD')}" if device.num_xcds else ""
         yield f"{device.partition} mode{xcds}"
     if device.driver:
         yield f"driver {device.driver}"
@@ -245,7 +239,7 @@ def _no_gpu(needed: bool, machine: Machine, environment: Mapping[str, str]) -> F
         gap = f"{hidden[0]}={environment[hidden[0]]} hides every GPU"
         return Finding("GPU", None, gap, f"unset {hidden[0]}", needed)
     if smi := machine.program("nvidia-smi"):
-        gap = f"{smi} is there and shows no GPU: is the driver loaded?"
+        gap = f"{smi} is installed but shows no GPU: is the driver loaded?"
         return Finding("GPU", None, gap, "sudo modprobe nvidia", needed)
     return Finding("GPU", "none: hit rates are modelled")
 
@@ -313,7 +307,7 @@ def as_text(diagnosis: Diagnosis) -> str:
         if gaps:
             lines += ["", f"{title}:", *(line for gap in gaps for line in _gap(gap))]
     if not diagnosis.works:
-        lines += ["", "What was asked for cannot work here."]
+        lines += ["", "These options cannot work here."]
     return "\n".join(lines)
 
 

@@ -3,8 +3,6 @@
 """A change of a user's file: made on lines, shown as a diff, written atomically, or carried by a
 copy of the project, so that the project itself stays as it is."""
 
-from __future__ import annotations
-
 import difflib
 import io
 import itertools
@@ -90,7 +88,9 @@ def combine(edits: Sequence[Edit], roots: Sequence[Path]) -> Edit:
     }
     root, *others = {patch_root(path, roots) for path in after} or roots
     if others and after:
-        raise SpliceError(f"{root} and {others[0]} have no folder in common that a patch is for")
+        raise SpliceError(
+            f"{root} and {others[0]} have no common folder that a patch could apply to"
+        )
     return Edit(
         functions={key: text for edit in edits for key, text in edit.functions.items()},
         files=after,
@@ -380,7 +380,9 @@ def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
     places = {path: place_in_copy(Path(path), root, copy) for path in (edit.files if edit else ())}
     for path, place in places.items():
         if place is None:
-            raise SpliceError(f"{path} lies outside {project}", hint="-p names one with both")
+            raise SpliceError(
+                f"{path} lies outside {project}", hint="set -p to a folder that has both"
+            )
     around = {str(copy), *map(str, copy.parents)} - {str(root)}
 
     def ignored(folder: str, names: list[str]) -> set[str]:

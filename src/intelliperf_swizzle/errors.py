@@ -5,8 +5,6 @@
 The library raises these and never prints or exits; `cli` turns them into one line and an exit code.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from functools import partial

@@ -5,8 +5,6 @@
 A formula says what a language model is asked to improve, what it is told, and what it may cost.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ written with one system call, so a killed run loses at most the line it was writ
 lock on its file, and a file that is no history is never written to.
 """
 
-from __future__ import annotations
-
 import fcntl
 import io
 from collections.abc import Mapping
@@ -195,7 +193,8 @@ def _check_replaceable(path: Path) -> None:
             _header(first)
     except RecordError as error:
         raise HistoryError(
-            f"{path} is not a history of this version ({error.fact}), so it stays", hint=_ELSEWHERE
+            f"{path} is not a history of this version ({error.fact}), so it is left unchanged",
+            hint=_ELSEWHERE,
         ) from error
 
 

@@ -5,8 +5,6 @@
 Numba loads slowly, so import this late.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

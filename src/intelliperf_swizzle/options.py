@@ -8,8 +8,6 @@ for coding agents derive from that. IntelliPerf's own options have no environmen
 parser keeps those that it has.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

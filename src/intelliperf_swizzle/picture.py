@@ -7,8 +7,6 @@ So a cell of a large grid is all of its tiles, with the domain that runs most of
 that are; beside it the first tiles are drawn one by one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +79,7 @@ class _Schedule:
     @classmethod
     def of(
         cls, trace: records.Trace, tile: records.Int64Array, target: Target, workgroups: int
-    ) -> _Schedule:
+    ) -> "_Schedule":
         domain, in_turn = np.empty(len(tile), np.int64), tile[trace.rounds]
         domain[tile] = target.domain_of(trace.runs_in)
         first_wave = np.zeros(len(tile), np.bool_)
@@ -125,7 +123,7 @@ def _flat(launch: records.Launch, trace: records.Trace, columns: int | None) -> 
     down = -(-trace.tiles // across)
     tile = np.full(down * across, -1, np.int64)
     tile[: trace.tiles] = np.arange(trace.tiles)
-    return _Slice(f"by number, {across} in a row", tile.reshape(down, across), neighbours=False)
+    return _Slice(f"numbered, {across} per row", tile.reshape(down, across), neighbours=False)
 
 
 def _placed_by_writes(launch: records.Launch, trace: records.Trace) -> _Slice | None:
@@ -167,10 +165,10 @@ def _placed(
     across, neighbours = len(columns), True
     if len(rows) * across != len(tile):
         return None
-    title = f"each tile where it writes {' '.join(segment.names)}"
+    title = f"tiles placed as they write {' '.join(segment.names)}"
     if min(len(rows), across) == 1:
         across, neighbours = min(MOST_CELLS, len(tile)), False
-        title += f", {across} in a row"
+        title += f", {across} per row"
     placed = np.full((-(-len(tile) // across), across), -1, np.int64)
     place = row * len(columns) + column
     placed.flat[place] = tile
@@ -191,7 +189,7 @@ def _tile_pictures(
     shown = [(slice_, cell)]
     if cell != (1, 1):
         detail = slice_.tile[:DETAIL_TILES, :DETAIL_TILES]
-        shown.append((_Slice(f"{slice_.title}: the first tiles one by one", detail), (1, 1)))
+        shown.append((_Slice(f"{slice_.title}; the first", detail), (1, 1)))
     return tuple(
         records.TilePicture(
             title=part.title,

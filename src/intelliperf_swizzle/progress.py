@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """How a run says what it is doing; who shows it is somebody else's business."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

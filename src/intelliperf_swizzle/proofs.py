@@ -2,24 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Is it a permutation: a swizzle on a grid, or the remap that a kernel of an application has."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from intelliperf_swizzle import mapping
-from intelliperf_swizzle.disk import DiskCache, temporary_folder, user_cache
+from intelliperf_swizzle import disk, mapping, options, readers
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import Pattern, load_pattern
 from intelliperf_swizzle.frontends.ports import RecordRequest, examiner
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
-from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.readers import count, grid_of, refuse_reserved
 from intelliperf_swizzle.records import Launch, Proof, RemapVerdict, Witness
 
 AnySwizzle: TypeAlias = "str | Pattern | Swizzle"
@@ -60,7 +55,7 @@ def prove(
     swizzle: AnySwizzle,
     grid: int | Sequence[int],
     *,
-    target: AnyTarget = DEFAULT_TARGET,
+    target: AnyTarget = options.DEFAULT_TARGET,
     sizes: bool = True,
     **constants: int,
 ) -> Proof | Witness:
@@ -86,16 +81,16 @@ def prove(
 
 def prove_with(
     swizzle: AnySwizzle, grid: int | Sequence[int], constants: Mapping[str, int],
-    target: AnyTarget = DEFAULT_TARGET, sizes: bool = True,
+    target: AnyTarget = options.DEFAULT_TARGET, sizes: bool = True,
 ) -> Proof | Witness:  # fmt: skip
     """The same; constants may have the names of our parameters, too."""
     name, text, parameters = close_swizzle(swizzle, constants)
     parsed = parse(text)
     refuse_unread(name, constants, parameters | parsed.names, parameters)
-    refuse_reserved(constants, INPUTS)
+    readers.refuse_reserved(constants, INPUTS)
     own = {constant: value for constant, value in constants.items() if constant not in parameters}
     gpu = loaded_target(target).inputs
-    proof = mapping.prove(parsed, grid_of(grid), own, **gpu)
+    proof = mapping.prove(parsed, readers.grid_of(grid), own, **gpu)
     if isinstance(proof, Witness) or not sizes:
         return proof
     return mapping.extend(proof, parsed, **gpu)
@@ -106,7 +101,7 @@ def prove_source(
     source: str | os.PathLike[str],
     *,
     kernel: str | None = None,
-    target: AnyTarget = DEFAULT_TARGET,
+    target: AnyTarget = options.DEFAULT_TARGET,
     project_directory: str | os.PathLike[str] = ".",
     limit_seconds: float = 300.0,
     sweep: bool = False,
@@ -119,12 +114,12 @@ def prove_source(
         command: the application, as an argument list.
         source: the file that the kernel, or a jit function that it calls, is written in.
         kernel: only this one of the file.
-        target: the GPU that the application is told of.
+        target: the target GPU.
         project_directory: where the application is started.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
-        no_cache: look anew at launches that an earlier run has looked at.
-        progress: told of each step.
+        no_cache: ignore what earlier runs have proved.
+        progress: receives each step.
 
     Returns:
         A verdict for each distinct launch.
@@ -140,15 +135,15 @@ def prove_source(
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     gpu = loaded_target(target)
     progress, language = progress or Silent(), examiner()
-    kept = DiskCache(None) if no_cache else user_cache()
-    with temporary_folder("source") as records:
+    kept = disk.DiskCache(None) if no_cache else disk.user_cache()
+    with disk.temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
         request = RecordRequest(command, folder, records, gpu, limit_seconds=limit_seconds)
         recorded = language.record(request)
         for note in recorded.cautions:
             progress.note(note)
         launches = launches_of(recorded.launches, file, kernel)
-        progress.phase(f"looking at {count(len(launches), 'launch', 'launches')}")
+        progress.phase(f"looking at {readers.count(len(launches), 'launch', 'launches')}")
         return language.prove_launches(launches, sweep=sweep, kept=kept)
 
 

@@ -8,8 +8,6 @@ the order with the highest L2 hit rate (79 %) is slower than row-major (55 %). W
 better it comes first, see `order` and `docs/decisions/0004-time-first.md`.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -168,7 +166,7 @@ NOISE = {
     "time": TIME_TOLERANCE,
     "length": 0.0,
 }
-"""By how much attempts must differ in a criterion to be told apart by it; relative for bytes and
+"""By how much attempts must differ in a criterion to be distinguished by it; relative for bytes and
 times."""
 
 RANK = tuple(NOISE)
@@ -194,8 +192,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = _eligible(attempts)
-    criteria = _criteria(eligible, rank)
-    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), criteria)
+    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), _criteria(eligible, rank))
 
 
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:
@@ -208,7 +205,7 @@ def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RAN
 
 
 def describe_rank(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> str:
-    """By what `order` ranks these attempts, in words."""
+    """By what `order` ranks these attempts, as text."""
     criteria = _criteria(_eligible(attempts), rank)
     return ", then ".join(f"{NAMES[name]}{_tolerance(name, noise)}" for name, noise in criteria)
 
@@ -224,7 +221,7 @@ def _eligible(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[str, float]]:
-    """By what these are told apart, first criterion first, each with its noise."""
+    """By what these are distinguished, first criterion first, each with its noise."""
     noise: Mapping[str, float] = NOISE
     measured = [attempt.measurement for attempt in eligible if attempt.measurement]
     timed = bool(measured) and all(read.timing for read in measured)

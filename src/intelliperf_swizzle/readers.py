@@ -7,8 +7,6 @@ Readers of one value raise `argparse.ArgumentTypeError` with fact and value, so 
 types of options; whoever reads an environment variable adds its name.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -219,11 +217,12 @@ def milliseconds(time_ms: float | None) -> str:
     """Three significant digits in s, ms or µs; None as `not measured`.
 
     >>> milliseconds(0.0000619), milliseconds(0.841), milliseconds(2.5), milliseconds(12000.0)
-    ('0.0619 µs', '841 µs', '2.5 ms', '12 s')
+    ('0.0619 µs', '841 µs', '2.50 ms', '12.0 s')
     """
     if time_ms is None:
         return "not measured"
-    for unit, scale in (("s", 1e-3), ("ms", 1.0)):
-        if float(f"{time_ms * scale:.3g}") >= 1:
-            return f"{time_ms * scale:.3g} {unit}"
-    return f"{time_ms * 1e3:.3g} µs"
+    for unit, scale in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
+        digits = f"{time_ms * scale:#.3g}".rstrip(".")
+        if float(digits) >= 1 or unit == "µs":
+            break
+    return f"{digits} {unit}"

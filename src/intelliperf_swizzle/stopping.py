@@ -9,8 +9,6 @@ long, or waits in a thread pool or for a server, is called by `interruptibly`. T
 signal to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal
@@ -30,7 +28,7 @@ abandoned = threading.Event()
 """Set once a thread was left to itself, as there was no time to wait for it."""
 
 _on_stop: list[Callable[[], None]] = []
-_stopped: Interrupted | None = None
+_stopped: "Interrupted | None" = None
 _holding = False
 
 
@@ -55,7 +53,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def limit(seconds: float | None) -> None:
-    """Has the run end after so many seconds, if any, as at a signal; where nobody waits for
+    """Has the run end after that many seconds, if any, as at a signal; where nobody waits for
     signals it is only paced."""
     global _end
     _end = time.monotonic() + seconds if seconds else 0.0
@@ -65,11 +63,11 @@ def limit(seconds: float | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def begin_part(parts: int) -> None:
-    """The next of so many parts of the run begins, which may take that share of what is left."""
+def begin_part(share: float) -> None:
+    """The next part of the run begins, which may take that share of what is left."""
     global _begun, _seconds
     _begun = time.monotonic()
-    _seconds = (_end - _begun) / parts
+    _seconds = (_end - _begun) * share
 
 
 def spent(share: float) -> bool:
@@ -146,7 +144,7 @@ def interruptibly(work: Callable[[], Result]) -> Result:
 
 def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
     """Begins a function in a thread of its own; what waits for it, as often as it is called, and
-    raises what it raises, or TimeoutError after so many seconds as it is given."""
+    raises what it raises, or TimeoutError after that many seconds as it is given."""
     outcome: Future[Result] = Future()
 
     def run() -> None:

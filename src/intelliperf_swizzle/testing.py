@@ -3,25 +3,19 @@
 """Assertions for the tests of those who keep swizzles; pytest shows the witness
 and none of the frames in here."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from intelliperf_swizzle import mapping, options, proofs, readers, records
 from intelliperf_swizzle.frontends.ports import examiner
-from intelliperf_swizzle.mapping import refusal
-from intelliperf_swizzle.options import DEFAULT_TARGET
-from intelliperf_swizzle.proofs import AnySwizzle, AnyTarget, loaded_target, prove, prove_source
-from intelliperf_swizzle.readers import grid_of
-from intelliperf_swizzle.records import Grid, RemapVerdict, Witness
 from intelliperf_swizzle.report.sentences import describe_remap
 
 
 def assert_swizzle_is_permutation(
-    swizzle: AnySwizzle,
+    swizzle: proofs.AnySwizzle,
     grids: int | Iterable[int | Sequence[int]],
     *,
-    target: AnyTarget = DEFAULT_TARGET,
+    target: proofs.AnyTarget = options.DEFAULT_TARGET,
     **constants: int,
 ) -> None:
     """Fails unless a swizzle computes each tile exactly once on each of the grids.
@@ -40,12 +34,12 @@ def assert_swizzle_is_permutation(
     """
     __tracebackhide__ = True
     name = swizzle if isinstance(swizzle, str) and "=" not in swizzle else "swizzle"
-    gpu = loaded_target(target)
+    gpu = proofs.loaded_target(target)
     for grid in (grids,) if isinstance(grids, int) else grids:
-        verdict = prove(swizzle, grid, target=gpu, sizes=False, **constants)
-        if isinstance(verdict, Witness):
+        verdict = proofs.prove(swizzle, grid, target=gpu, sizes=False, **constants)
+        if isinstance(verdict, records.Witness):
             raise AssertionError(
-                str(refusal(verdict, name, grid_of(grid), domains=gpu.domain_count))
+                str(mapping.refusal(verdict, name, readers.grid_of(grid), domains=gpu.domain_count))
             )
 
 
@@ -54,7 +48,7 @@ def assert_source_is_permutation(
     source: str | os.PathLike[str],
     *,
     kernel: str | None = None,
-    target: AnyTarget = DEFAULT_TARGET,
+    target: proofs.AnyTarget = options.DEFAULT_TARGET,
     project_directory: str | os.PathLike[str] = ".",
 ) -> None:
     """Fails unless the kernels of a file compute each tile of each launch exactly once.
@@ -66,7 +60,7 @@ def assert_source_is_permutation(
         SwizzleError: the input is wrong, or the application launched nothing.
     """
     __tracebackhide__ = True
-    verdicts = prove_source(
+    verdicts = proofs.prove_source(
         command, source, kernel=kernel, target=target, project_directory=project_directory
     )
     _assert_permutations(verdicts)
@@ -75,7 +69,7 @@ def assert_source_is_permutation(
 def assert_kernel_is_permutation(
     kernel: object,
     grids: Iterable[int | Sequence[int]],
-    arguments: Mapping[str, object] | Callable[[Grid], Mapping[str, object]],
+    arguments: Mapping[str, object] | Callable[[records.Grid], Mapping[str, object]],
 ) -> None:
     """Fails unless a jit function computes each tile exactly once on each of the grids.
 
@@ -98,7 +92,7 @@ def assert_kernel_is_permutation(
     _assert_permutations(examiner().prove_calls(kernel, grids, arguments))
 
 
-def _assert_permutations(verdicts: Sequence[RemapVerdict]) -> None:
+def _assert_permutations(verdicts: Sequence[records.RemapVerdict]) -> None:
     __tracebackhide__ = True
     failed = [describe_remap(verdict) for verdict in verdicts if verdict.kind != "permutation"]
     if failed:

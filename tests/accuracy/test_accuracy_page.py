@@ -40,19 +40,19 @@ def test_the_page_is_what_its_record_renders_to(page: ModuleType, record: dict[s
 
 
 def test_every_measured_pair_is_in_the_record(page: ModuleType, record: dict[str, Any]) -> None:
-    for one in page.SETS:
-        readings, left_out = page.measurements_of(one).readings()
-        assert left_out == record["sets"][one.name]["skipped"]
-        stored = {(p["config"], p["mapping"]): p for p in record["sets"][one.name]["pairs"]}
-        assert len(stored) == len(readings) == len(record["sets"][one.name]["pairs"])
+    for set_ in page.SETS:
+        readings, left_out = page.measurements_of(set_).readings()
+        assert left_out == record["sets"][set_.name]["skipped"]
+        stored = {(p["config"], p["mapping"]): p for p in record["sets"][set_.name]["pairs"]}
+        assert len(stored) == len(readings) == len(record["sets"][set_.name]["pairs"])
         for reading in readings:
             pair = stored[reading.config, reading.mapping]
             assert pair["measured_hit_rate"] == pytest.approx(reading.hit_rate)
 
 
 def test_the_sums_are_those_of_the_pairs(page: ModuleType, record: dict[str, Any]) -> None:
-    for one in page.SETS:
-        stored = record["sets"][one.name]
+    for set_ in page.SETS:
+        stored = record["sets"][set_.name]
         errors = [
             100 * (pair["predicted_hit_rate"] - pair["measured_hit_rate"])
             for pair in stored["pairs"]
@@ -77,9 +77,9 @@ def test_the_docstring_of_the_model_ends_with_its_accuracy(
 
 def test_a_picture_has_a_point_for_every_pair(page: ModuleType, record: dict[str, Any]) -> None:
     pictures = page.pages(record)
-    for one in page.SETS:
-        pairs = record["sets"][one.name]["pairs"]
-        assert pictures[f"model-accuracy/{one.name}.svg"].count("<title>") == len(pairs)
+    for set_ in page.SETS:
+        pairs = record["sets"][set_.name]["pairs"]
+        assert pictures[f"model-accuracy/{set_.name}.svg"].count("<title>") == len(pairs)
 
 
 def test_the_record_is_that_of_the_model_as_it_is(
@@ -88,7 +88,11 @@ def test_the_record_is_that_of_the_model_as_it_is(
     """One configuration of the H200, replayed now."""
     name = "gemm_4096_4096_4096_b64_64_64"
     stored = record["sets"]["h200"]
-    [then] = [one for one in stored["configurations"] if one["config"] == name]
+    [then] = [
+        configuration
+        for configuration in stored["configurations"]
+        if configuration["config"] == name
+    ]
     target = load_target("h200")
     now = FolderOfMeasurements(page.MEASURED / "h200").configuration(name, target, tmp_path)
     if now.occupancy != then["occupancy"]:

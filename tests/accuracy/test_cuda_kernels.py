@@ -83,7 +83,7 @@ def verb(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 def test_verbs(verb: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     patched = verb("patch") / "set"
     for kernel in TINY:
-        written = {one.stem: one.read_text() for one in (patched / kernel.name).iterdir()}
+        written = {source.stem: source.read_text() for source in (patched / kernel.name).iterdir()}
         assert written.keys() == ORDERS.keys()
         assert written["identity"] == (SOURCES / f"{kernel.name}.cu").read_text()
         assert "swizzle_pid * 1019 % swizzle_num_pids" in written["strided"]
@@ -95,7 +95,7 @@ def test_verbs(verb: Callable[..., Path], capsys: pytest.CaptureFixture[str]) ->
 
     measured = verb("measure") / "measured.jsonl"
     lines = [json.loads(line) for line in measured.read_text().splitlines()]
-    assert [(one["config"], one["mapping"]) for one in lines] == [
+    assert [(record["config"], record["mapping"]) for record in lines] == [
         (kernel.name, name) for kernel in TINY for name in ORDERS
     ]
     assert lines[1]["sm_side_hit_rate_pct"] == [60.0, 60.0]
@@ -112,6 +112,6 @@ def test_verbs(verb: Callable[..., Path], capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_half_of_the_kernels_judge() -> None:
-    judging = {one.name for one in cuda_kernels.KERNELS if half(one.name) == "judge"}
+    judging = {kernel.name for kernel in cuda_kernels.KERNELS if half(kernel.name) == "judge"}
     assert len(judging) == len(cuda_kernels.KERNELS) / 2
     assert {"column_sum", "gemm_tiled", "stencil_3d"} <= judging

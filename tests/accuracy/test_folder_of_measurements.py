@@ -141,7 +141,9 @@ def test_a_program_that_is_more_than_its_block_is_traced_under_the_order(tmp_pat
 
 
 def test_occupancy_comes_from_the_build_and_a_mismatch_is_told(ran: Ran) -> None:
-    by_name = {one["config"]: one for one in ran.written["configurations"]}
+    by_name = {
+        configuration["config"]: configuration for configuration in ran.written["configurations"]
+    }
     assert by_name["plain"]["occupancy"] == 16  # 4 warps of at most 64, few registers
     assert any("by the profiler" in note and "77" in note for note in ran.written["notes"])
 
@@ -209,7 +211,7 @@ def test_what_a_stopped_run_has_compared_is_told_and_used_again(tmp_path: Path) 
     entries = list((tmp_path / "cache").rglob("accuracy-*"))
     assert len(entries) == 3
     before = {entry: entry.stat().st_ino for entry in entries}
-    (folder / "measured.json").write_text(json.dumps([record("plain", one) for one in ORDERS]))
+    (folder / "measured.json").write_text(json.dumps([record("plain", name) for name in ORDERS]))
     again = subprocess.run([*command, "-o", str(output)], env=environment, check=True)
     assert again.returncode == 0
     assert json.loads(output.read_text())["pairs"] == written["pairs"]

@@ -85,11 +85,11 @@ def test_effects_are_left_out_where_the_order_decides(compared: dict[str, Any]) 
     """The rates of `gemm` lie 28 points apart, of `transpose` there is but one."""
     without = compared["without"]
     assert set(without) == {"", *ABLATIONS}
-    assert {one.pairs for one in without.values()} == {2}
+    assert {scores.pairs for scores in without.values()} == {2}
     rates = [pair for pair in compared["pairs"] if pair["config"] == "gemm"]
     errors = [abs(pair["error_points"]) for pair in rates]
     assert without[""].mean_error_points == pytest.approx(np.mean(errors))
-    assert len({round(one.mean_error_points, 6) for one in without.values()}) > 1
+    assert len({round(scores.mean_error_points, 6) for scores in without.values()}) > 1
 
 
 def test_logical_coordinates_become_tiles() -> None:

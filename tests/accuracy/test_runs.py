@@ -52,7 +52,7 @@ def test_times_are_those_of_common_rounds(tmp_path: Path) -> None:
     readings = [{"unmodified": 0.5, "by columns": 0.25}, {"unmodified": 0.5, "by columns": 0.75}]
     times.write_text(json.dumps({"case": "gemm", "readings_ms": readings}) + "\n")
     found, _ = MeasuredRuns(file, times).readings()
-    assert {(one.config, one.mapping): one.time_ms for one in found} == {
+    assert {(row.config, row.mapping): row.time_ms for row in found} == {
         ("gemm", "unmodified"): 0.5,
         ("gemm", "by columns"): 0.5,
         ("gemm", "of another kernel"): None,
@@ -86,7 +86,7 @@ def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:
         run(case="other kernel", kernel="conv_kernel"),
     ]
     file = tmp_path / "runs.jsonl"
-    file.write_text("".join(json.dumps(one) + "\n" for one in records))
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
     found = as_table(compare(MeasuredRuns(file, tmp_path / "none"), load_target("h200"), Silent()))
     said = "\n".join(found["skipped"])
     assert "timed only: nothing was counted" in said
@@ -95,7 +95,7 @@ def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:
     assert "gemm, of another kernel: " in said
     assert "HEADS" in said
     assert "gemm, beyond: no permutation of 64 blocks" in said
-    assert [(one["mapping"], one["measured_hit_rate"]) for one in found["pairs"]] == [
+    assert [(pair["mapping"], pair["measured_hit_rate"]) for pair in found["pairs"]] == [
         ("unmodified", 0.5),
         ("by columns", 0.75),
     ]

@@ -16,9 +16,17 @@ from pathlib import Path
 import pytest
 
 from hunt import gates
-from hunt.applications import DECIDED, EFFECTS, Application, application, programs
+from hunt.applications import (
+    APPEARS,
+    DECIDED,
+    EFFECTS,
+    VIEWED,
+    Application,
+    application,
+    programs,
+)
 from hunt.campaign import Campaign, Pair, pairs_of
-from hunt.deciders import DECIDERS
+from hunt.deciders import DECIDERS, VIEWS
 from hunt.gates import judge
 from hunt.swizzles import drops_tiles, patched, renumber
 from hunt.truth import LAUNCH, ORDERS, RENUMBERED, Truth
@@ -133,22 +141,22 @@ def test_the_verdict_names_the_tensor_whose_contents_decide(
     assert {*app.contents} <= {*verdict.contents}
 
 
-@pytest.mark.parametrize("by", DECIDERS)
+@pytest.mark.parametrize("by", [*DECIDERS, *VIEWS])
 def test_what_decides_is_other_in_another_run(truth: Truth, by: str, tmp_path: Path) -> None:
     app = next(
         app
-        for app in map(application, count(DECIDED))
+        for app in map(application, count(VIEWED if by in VIEWS else DECIDED))
         if f"decided by {by}" in app.traits
         and app.effect in ("last store at a place", "reads the tile before", "chained sum", by)
-        and not {"persistent"} & {*app.traits}
+        and not {"persistent", APPEARS} & {*app.traits}
         and programs(app.launches[0]) > 3
     )
     write(app, tmp_path / "app")
     seen, *others = [
-        truth.outcomes(tmp_path / "app", ORDERS, variant=one) for one in ({}, *app.variants)
+        truth.outcomes(tmp_path / "app", ORDERS, variant=variant) for variant in ({}, *app.variants)
     ]
     assert len({*map(len, (*seen, *others[0]))}) == 1
-    differing = [len({*one}) > 1 for one in (seen, *others)]
+    differing = [len({*other}) > 1 for other in (seen, *others)]
     assert any(differing)
     assert not all(differing)
 

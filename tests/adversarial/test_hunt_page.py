@@ -11,7 +11,7 @@ from hunt.table import page
 
 ROOT = Path(__file__).parents[2]
 TRITON, HIP, OLD = (
-    ROOT / "benchmarks/records" / f"hunt_{one}.jsonl.gz" for one in ("triton", "hip", "13f502c")
+    ROOT / "benchmarks/records" / f"hunt_{part}.jsonl.gz" for part in ("triton", "hip", "13f502c")
 )
 
 

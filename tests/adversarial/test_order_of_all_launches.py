@@ -151,7 +151,7 @@ def subjects(setup: Setup) -> Iterator[Mapping[str, Subject]]:
     with pytest.MonkeyPatch.context() as patch, record_application(setup, Silent()) as recorded:
         patch.setattr(builds, "MOST_LAUNCHES", 2)
         found, _ = examine_kernels(recorded, setup, Silent())
-        yield {Path(one.launches[0].source.file).stem: one for one in found}
+        yield {Path(subject.launches[0].source.file).stem: subject for subject in found}
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_the_last_and_smallest_launch_binds(stages: Stage, module: str) -> None:
     with stages(module) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"
-        last = max(one.ordinal for one in tried.subject.launches) + 1
+        last = max(launch.ordinal for launch in tried.subject.launches) + 1
         assert f"launch {last}, on the grid" in refused.reason
         assert verdict(tried, "pid = pid + 0").kind == "screened out"
 

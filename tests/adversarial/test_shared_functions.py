@@ -319,9 +319,11 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Project]:
     recorded = capture(request)
     ended = [line.split()[-1] for line in recorded.last_lines]
     assert set(ended) == {"0"}, recorded.last_lines
-    launches = [one for one in recorded.launches if one.grid == (16, 1, 1)]
+    launches = [launch for launch in recorded.launches if launch.grid == (16, 1, 1)]
     return {
-        case: Project(folder, [one for one in launches if folder in Path(one.source.file).parents])
+        case: Project(
+            folder, [launch for launch in launches if folder in Path(launch.source.file).parents]
+        )
         for case, folder in folders.items()
     }
 

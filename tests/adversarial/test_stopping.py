@@ -218,7 +218,7 @@ def test_a_signal_ends_a_run_on_a_gpu(
     assert said.endswith(f"interrupted by {number.name}\n")
     assert "Traceback" not in said
     left = run.left()  # ncu, torch and Triton leave files of their own
-    assert [one for one in left if "process" in one or "intelliperf-swizzle" in one] == []
+    assert [line for line in left if "process" in line or "intelliperf-swizzle" in line] == []
     assert seconds < SECONDS + SLACK
     assert (project / "gemm.py").read_bytes() == before
 

@@ -121,8 +121,8 @@ def test_a_run_from_proof_to_report(tmp_path: Path) -> None:
         assert found["time_before_ms"] is None
         assert found["times"]["before"]["modelled_ms"] > 0
         assert found["metric_name"] == "L2 hit rate (modelled, mi300x)"
-        assert any(one.startswith("recording") for one in heard)
-        assert any("searching" in one for one in heard)
+        assert any(message.startswith("recording") for message in heard)
+        assert any("searching" in message for message in heard)
         told = await client.call_tool("report", {"result_file": found["result_file"]})
         assert "gemm_kernel" in answer(told)["markdown"]
 
@@ -162,7 +162,7 @@ def test_the_patch_is_for_the_project_directory(tmp_path: Path) -> None:
 
 def test_the_catalogue_the_gpus_and_the_language_are_resources() -> None:
     async def use(client: Client) -> None:
-        listed = {str(one.uri) for one in (await client.list_resources()).resources}
+        listed = {str(resource.uri) for resource in (await client.list_resources()).resources}
         assert listed == {"swizzle://patterns", "swizzle://targets", "swizzle://language"}
         for uri, word in (
             ("swizzle://patterns", "xcd-contiguous"),

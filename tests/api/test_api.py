@@ -71,7 +71,7 @@ def test_prove_takes_patterns_with_parameters_targets_and_constants() -> None:
         (lambda: prove("identity", ()), "is not a grid"),
         (lambda: prove("identity", 8, cols=3), "does not read `cols`"),
         (lambda: prove("identity", 8, target="mi9"), "mi9"),
-        (lambda: score("identity", "python app.py"), "is no argument list"),
+        (lambda: score("identity", "python app.py"), "is not an argument list"),
         (lambda: prove_source(APPLICATION, "absent.py"), "there is no file absent.py"),
     ],
 )
@@ -102,7 +102,7 @@ def test_kernel_with_its_own_remap() -> None:
 
 def shown_in(caught: pytest.ExceptionInfo[AssertionError]) -> set[str]:
     """The files of the frames that pytest shows of a failure."""
-    return {str(one.path) for one in caught.traceback if not one.ishidden(caught)}
+    return {str(frame.path) for frame in caught.traceback if not frame.ishidden(caught)}
 
 
 def test_optimize_returns_what_the_result_file_says(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, dict[
 def test_check_passes_on_every_order_of_the_tiles_and_notices_one_that_is_missing(
     outcomes: list[tuple[Case, dict[str, Any]]], application: str
 ) -> None:
-    own = [one for one in outcomes if one[0].application == application]
+    own = [pair for pair in outcomes if pair[0].application == application]
     assert len(own) >= 6
     for case, outcome in own:
         assert outcome["status"] == (0 if case.passes else 1), (case.what, outcome["text"])

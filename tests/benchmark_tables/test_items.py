@@ -48,7 +48,7 @@ def test_what_is_on_file_is_not_computed_again(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "work", jobs=1)
     first = bench.map(noted, numbered(tmp_path, 3))
     again = bench.map(noted, numbered(tmp_path, 5))
-    assert [one["square"] for one in again] == [0, 1, 4, 9, 16]
+    assert [item["square"] for item in again] == [0, 1, 4, 9, 16]
     assert again[:3] == first
     assert log_of(tmp_path) == [0, 1, 2, 3, 4]
 
@@ -60,7 +60,7 @@ def test_an_interrupted_table_resumes(tmp_path: Path) -> None:
     done = {json.loads(file.read_text())["inputs"]["number"] for file in bench.folder.iterdir()}
     assert done <= {0, 1}
     (tmp_path / "log").write_text("")
-    kept = [{**one, "crashes": 2} for one in numbered(tmp_path, 2)]
+    kept = [{**item, "crashes": 2} for item in numbered(tmp_path, 2)]
     bench.map(noted, kept)
     assert log_of(tmp_path) == sorted({0, 1} - done)
 
@@ -68,7 +68,7 @@ def test_an_interrupted_table_resumes(tmp_path: Path) -> None:
 def test_a_failure_is_an_outcome_that_is_tried_again(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "work", jobs=1)
     outcomes = bench.map(noted, numbered(tmp_path, 3, fails=1))
-    assert [one.get("square") for one in outcomes] == [0, None, 4]
+    assert [outcome.get("square") for outcome in outcomes] == [0, None, 4]
     assert outcomes[1]["error"] == "number refused"
     bench.map(noted, numbered(tmp_path, 3, fails=1))
     assert log_of(tmp_path) == [0, 1, 1, 2]

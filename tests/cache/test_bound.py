@@ -28,10 +28,10 @@ def reads(*lines):
 @pytest.mark.parametrize(
     ("tiles", "rate"),
     [
-        ([reads(0)] * 8, 1 - 2 / 8),  # eight tiles, four programs a domain: two domains
+        ([reads(0)] * 8, 1 - 2 / 8),  # eight tiles, four programs per domain: two domains
         ([reads(0)] * 4 + [[]] * 4, 1 - 1 / 4),  # four fit on one
         ([reads(0)] * 5 + [[]] * 3, 1 - 2 / 5),
-        ([reads(0, 1, 0)] * 2, 1 - 4 / 6),  # one program a domain
+        ([reads(0, 1, 0)] * 2, 1 - 4 / 6),  # one program per domain
         ([reads(0, 0), reads(1)], 1 - 2 / 3),
         ([[(WRITE, [0])], [(WRITE, [1])]], 1 - 2 / 4),
         ([[(ATOMIC, [0])], [(READ, [0])]], 1 - 2 / 3),

@@ -38,7 +38,7 @@ def explained(trace, target, physics=PLAIN, occupancy=1, launches=1):
     measured = replay([run], target, physics, causes=True)
     plain = replay([run], target, physics)
     assert dataclasses.replace(measured, causes=None) == plain
-    found = np.array([dataclasses.astuple(one)[1:] for one in measured.causes])
+    found = np.array([dataclasses.astuple(cause)[1:] for cause in measured.causes])
     requests, *causes = found.sum(axis=0).tolist()
     assert requests == measured.l2_requests
     assert sum(causes) == round((1 - measured.l2_hit_rate) * requests)
@@ -65,7 +65,7 @@ def reads(*lines):
 )
 def test_each_miss_has_the_cause_that_is_worked_out_by_hand(tiles, causes):
     assert explained(written_out(tiles), tiny()) == causes
-    assert explained(written_out(tiles), tiny(), launches=3) == tuple(3 * one for one in causes)
+    assert explained(written_out(tiles), tiny(), launches=3) == tuple(3 * cause for cause in causes)
 
 
 def by_the_book(trace, target):
@@ -90,7 +90,7 @@ def by_the_book(trace, target):
                 row = sets[d][line % len(sets[d])]
                 if line not in row:
                     new = line not in seen[d]
-                    elsewhere = any(line in one for one in seen)
+                    elsewhere = any(line in lines for lines in seen)
                     causes[(1 if elsewhere else 0) if new else 3 if line in whole[d] else 2] += 1
                 seen[d].add(line)
                 for cache, size in (
@@ -131,7 +131,7 @@ def test_each_tensor_has_its_own_the_most_misses_first():
         segments=(Segment(("a", "b"), 0, 1024), Segment(("c",), 8, 1024), Segment(("d",), 16, 128)),
     )
     measured = replay([(trace, np.arange(1), 1, 1)], tiny(), PLAIN, causes=True)
-    assert [(one.names, one.requests, one.misses) for one in measured.causes] == [
+    assert [(cause.names, cause.requests, cause.misses) for cause in measured.causes] == [
         (("a", "b"), 4, 2),
         (("c",), 2, 2),
     ]

@@ -74,7 +74,7 @@ def test_the_same_twice_and_with_causes(pipelined):
     ]
     assert both[0].l2_hit_rate == both[1].l2_hit_rate
     misses = round((1 - both[1].l2_hit_rate) * both[1].l2_requests)
-    assert sum(one.misses for one in both[1].causes) == misses
+    assert sum(cause.misses for cause in both[1].causes) == misses
 
 
 def test_the_screen_ranks_as_the_replay_in_time(pipelined):
@@ -82,8 +82,8 @@ def test_the_screen_ranks_as_the_replay_in_time(pipelined):
     assert screen.parts == 1
     rows = np.arange(pipelined.tiles)
     orders = [rows, rows.reshape(8, 8).T.reshape(-1), np.random.default_rng(0).permutation(rows)]
-    screened = [screen.hit_rate(one) for one in orders]
-    replayed = [run(pipelined, order=one).l2_hit_rate for one in orders]
+    screened = [screen.hit_rate(order) for order in orders]
+    replayed = [run(pipelined, order=order).l2_hit_rate for order in orders]
     assert np.argmin(screened) == np.argmin(replayed)
 
 

@@ -131,7 +131,7 @@ def test_each_division_holds_up_every_round():
 
 
 def test_a_division_takes_what_was_measured():
-    """Of one or two workgroups a CU, whose round takes as much longer."""
+    """Of one or two workgroups per CU, whose round takes as much longer."""
     rows = list(csv.DictReader((PROBE / "divisions.csv").read_text().splitlines()))
     us = {(row["residents"], row["bytes"], int(row["levels"])): float(row["us"]) for row in rows}
     measured = [

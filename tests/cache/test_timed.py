@@ -207,7 +207,8 @@ def test_arithmetic_takes_its_time():
     for counts in ([2, int(1e6 * flops), 0], [0, 0, int(1e6 * lanes)]):
         busy = dataclasses.replace(trace, tile_arithmetic=np.array([counts, [0, 0, 0]]))
         known, idle = (
-            nvidia_replay(merge(one), np.arange(2), two_cus(), 1, FULL) for one in (busy, trace)
+            nvidia_replay(merge(traced), np.arange(2), two_cus(), 1, FULL)
+            for traced in (busy, trace)
         )
         assert known.clocks == pytest.approx(1e6, rel=0.1)
         assert idle.clocks < 1e5
@@ -258,7 +259,7 @@ def test_workgroups_of_a_cu_drift_apart_only_where_lots_are_drawn():
 
 
 def test_workgroups_alone_on_their_cus_fall_out_of_step():
-    """Of 132 workgroups, one a CU, fewer requests are merged where their pace varies.
+    """Of 132 workgroups, one per CU, fewer requests are merged where their pace varies.
 
     Memory, whose GPCs' shares hold them up in different places anyway, is no limit here.
     """

@@ -370,7 +370,7 @@ while True:
 
 
 def test_every_launch_is_counted_whoever_makes_it_and_however_it_ends(tmp_path: Path) -> None:
-    """In threads, in a forked child, from a graph, and before a kill."""
+    """In threads, in a forked child, from a graph (of other contents, too), and before a kill."""
     text = """
 import threading
 launch()
@@ -394,12 +394,20 @@ with torch.cuda.graph(graph):
 for _ in range(7):
     graph.replay()
 launch()
+words = torch.zeros(224, device="cuda", dtype=torch.int32)
+with torch.cuda.graph(never):
+    scale_kernel[7,](words, 224, BLOCK=32)
+for number in (1, 3, 1):
+    words.fill_(number)
+    never.replay()
+assert int(words[0]) > 1
 os.kill(os.getpid(), signal.SIGKILL)
 """
     application(tmp_path, text)
     run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     counted = {launch.grid[0]: launch.count for launch in run.launches}
-    assert counted == {2: 1 + 100 + 1 + 14 + 1, 3: 1, 5: 7}, run.last_lines
+    assert counted == {2: 1 + 100 + 1 + 14 + 1, 3: 1, 5: 7, 7: 1}, run.last_lines
+    assert [launch.count for launch in run.launches if launch.grid[0] == 7] == [2, 1]
 
 
 def test_what_would_take_minutes_is_recorded_and_not_computed(tmp_path: Path) -> None:
@@ -476,7 +484,8 @@ print(integers[:10].tolist())
 
 
 def test_what_was_not_computed_is_not_known(tmp_path: Path) -> None:
-    """Nor is what torch makes of it, until all of it is overwritten."""
+    """Nor is what torch makes of it in any thread, until all of it is overwritten, nor what Python
+    says after a decision by it."""
     text = """
 x, y = torch.ones(64, device="cuda"), torch.ones(64, device="cuda")
 slow_kernel[4000,](x, 3000)
@@ -487,15 +496,22 @@ scale_kernel[2,](kept, 63, BLOCK=32)
 scale_kernel[2,](made.zero_(), 62, BLOCK=32)
 large = torch.ones(8192, 8192, device="cuda", dtype=torch.float16)
 scale_kernel[2,]((large @ large)[0].to(torch.int32), 61, BLOCK=32)
+thread = threading.Thread(target=lambda: scale_kernel[2,]((x + y).to(torch.int32), 60, BLOCK=32))
+thread.start(), thread.join()
+print(x.mean().item(), x.numpy().max())
+scale_kernel[2,](torch.full((64,), 2, dtype=torch.int32), 59, BLOCK=32)
+print((x > 1e9).tolist()[:0])
+scale_kernel[2,](torch.full((64,), 2, dtype=torch.int32), 58, BLOCK=32)
+scale_kernel[2,](torch.arange(64).to(torch.int32), 57, BLOCK=32)
 """
-    application(tmp_path, SLOW + text)
+    application(tmp_path, "import threading\n" + SLOW + text)
     run = capture(
         RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path),
         compute_budget_seconds=0,
     )
     assert run.exit_code == 0, run.last_lines
-    known = {one.arguments["n"]: one.storages[0].contents for one in run.launches[1:]}
-    assert {n for n, contents in known.items() if contents is None} == {64, 61}
+    known = {launch.arguments["n"]: launch.storages[0].contents for launch in run.launches[1:]}
+    assert {n for n, contents in known.items() if contents is None} == {64, 61, 60, 58}
 
 
 @pytest.mark.parametrize(("compute", "computed"), [("always", True), ("never", False)])
@@ -841,7 +857,7 @@ print(view.base_tensor.sum())
     assert isinstance(tensor, TensorArgument)
     assert (tensor.offset_bytes, launch.storages[tensor.storage].bytes) == (128, 256)
     (caution,) = run.cautions
-    assert "a Foreign shows memory of no known tensor" in caution
+    assert "a Foreign refers to memory of no known tensor" in caution
 
 
 def test_an_argument_that_a_kernel_assigns_to_another_name_is_still_known(tmp_path: Path) -> None:

@@ -91,26 +91,26 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Capture:
 
 def test_each_launch_counts_for_what_it_was(run: Capture) -> None:
     assert run.exit_code == 0, run.last_lines
-    floats = [(one.grid, one.count) for one in run.launches[:2]]
+    floats = [(launch.grid, launch.count) for launch in run.launches[:2]]
     assert floats == [((3, 1, 1), 300), ((2, 1, 1), 600)]
 
 
 def test_what_integers_hold_later_is_not_known(run: Capture) -> None:
-    held = [one for one in run.launches if one.kernel == "scale_kernel"][2:-1]
-    assert [one.count for one in held] == [2] * 16 + [1, 27]
-    known = [one.storages[0].contents is not None for one in held]
+    held = [launch for launch in run.launches if launch.kernel == "scale_kernel"][2:-1]
+    assert [launch.count for launch in held] == [2] * 16 + [1, 27]
+    known = [launch.storages[0].contents is not None for launch in held]
     assert known == [True] * 17 + [False]
     assert not run.cautions  # where they decide something, no order is safe
 
 
 def test_integers_that_the_gpu_finds_unchanged_are_known(run: Capture) -> None:
-    same = [one for one in run.launches if one.kernel == "scale_kernel"][-1]
+    same = [launch for launch in run.launches if launch.kernel == "scale_kernel"][-1]
     assert (same.grid, same.count) == ((3, 1, 1), 60)
     assert same.storages[0].contents is not None
 
 
 def test_what_inductor_launches_is_recorded(run: Capture) -> None:
-    (fused,) = [one for one in run.launches if one.kernel == "triton_poi_fused_add_0"]
+    (fused,) = [launch for launch in run.launches if launch.kernel == "triton_poi_fused_add_0"]
     _, grid, block = run.last_lines[-1].split()
     assert (fused.grid, fused.count) == ((int(grid), 1, 1), 5)
     assert fused.constants == {"xnumel": 500, "XBLOCK": int(block)}
@@ -148,15 +148,15 @@ def test_torch_compile_is_recorded_without_a_gpu(tmp_path: Path) -> None:
     )
     recorded = capture(request)
     assert recorded.last_lines[-1] == "cuda:0 True [4.0]"
-    assert ["gradients" in one for one in recorded.cautions].count(True) == 1
-    (product,) = [one for one in recorded.launches if "_mm_" in one.kernel]
+    assert ["gradients" in caution for caution in recorded.cautions].count(True) == 1
+    (product,) = [launch for launch in recorded.launches if "_mm_" in launch.kernel]
     assert product.count == 3
     tile = re.findall(r"BLOCK_[MN] : tl.constexpr = (\d+)", product.source.entry.text)
     assert tile == ["128", "128"], "of Inductor's choices the largest tiles"
     assert product.source.identity["kernel"] == product.kernel
     assert "torch-cache" in product.source.entry.file
     assert product.source.file == "", "a folder that is gone is not named"
-    assert {one.kernel for one in recorded.launches if one is not product} <= {
+    assert {launch.kernel for launch in recorded.launches if launch is not product} <= {
         "triton_poi_fused_relu_1",
         "triton_poi_fused_mul_0",
     }

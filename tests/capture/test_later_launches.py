@@ -54,7 +54,7 @@ def test_what_a_launch_that_is_not_recorded_may_do_is_not_known(
         [sys.executable, "app.py"], tmp_path, tmp_path / "record", target=load_target("mi300x")
     )
     found = find_dependences(capture(request).launches, timeout_seconds=100)
-    reasons = "".join(one.unknown for one in found)
+    reasons = "".join(dependence.unknown for dependence in found)
     assert decides in reasons if decides else not reasons
 
 
@@ -79,4 +79,4 @@ def test_launches_through_one_table_are_looked_at_once(tmp_path: Path) -> None:
         [sys.executable, "app.py"], tmp_path, tmp_path / "record", target=load_target("mi300x")
     )
     found = find_dependences(capture(request).launches, timeout_seconds=100)
-    assert [bool(one) for one in found] == [False, False], found
+    assert [bool(witness) for witness in found] == [False, False], found

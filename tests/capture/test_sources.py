@@ -151,7 +151,7 @@ def test_a_static_method_is_read_with_its_decorators() -> None:
 
 def test_methods_of_aggregates_are_functions_that_may_read_the_program_id(tmp_path) -> None:
     source, _ = read_source(planned)
-    reads = {key: len(find_reads(one)) for key, one in source.functions.items()}
+    reads = {key: len(find_reads(function)) for key, function in source.functions.items()}
     assert {key for key, count in reads.items() if count} == {"aggregates.Plan.first"}
     functions = live_functions(source, tmp_path)
     plan = functions[source.kernel].fn.__globals__["Plan"]
@@ -181,7 +181,7 @@ def test_what_has_no_text_is_refused() -> None:
         read_source(Jit(lambda x: x))
     scope: dict[str, object] = {}
     exec("def made(x): pass", scope)
-    with pytest.raises(UnreadableKernelError, match="the text of `made` is in no file"):
+    with pytest.raises(UnreadableKernelError, match="the source of `made` is in no file"):
         read_source(Jit(scope["made"]))
 
 
@@ -321,6 +321,27 @@ def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> N
         ("vars(module).update(NAME=3)", False),
         ("module.__dict__['NAME'] = 3", False),
         ("mock.patch('module.NAME', 3)", False),
+        ("setattr(module, late, 3)", False),
+        ("mock.setattr(module, late, 3)", False),
+        ("object.__setattr__(module, late, 3)", False),
+        ("globals()[late] = 3", False),
+        ("module.__dict__[late] = 3", False),
+        ("module.__dict__ |= {late: 3}", False),
+        ("vars(module).update(late)", False),
+        ("vars(module).update(**late)", False),
+        ("vars(module).update({late: 3})", False),
+        ("held = vars(module)\n    held[late] = 3", False),
+        ("held = vars(module)\n    held['NAME'] = 3", False),
+        ("exec(late)", False),
+        ("exec('NAME = 3', vars(module))", False),
+        ("exec(late, {})", True),
+        ("setattr(self, late, 3)", True),
+        ("super().__setattr__(late, 3)", True),
+        ("self.__dict__[late] = vars(self)[late] = 3", True),
+        ("print(vars(late)[late], globals())", True),
+        ("setattr(module, 'OTHER', late)", True),
+        ("vars(module).update({'OTHER': 3}, MORE=3)", True),
+        ("late = {}\n    late[module] = 3\n    late.update(self)", True),
         ("self.NAME = 3", True),
         ("print(module.NAME == 3, 'NAME')", True),
         ("pass  # module.NAME = 3", True),
@@ -331,7 +352,7 @@ def test_what_another_module_sets_is_not_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setter: str, decided: bool
 ) -> None:
     (tmp_path / "module.py").write_text("NAME = 16\n")
-    (tmp_path / "setting.py").write_text(f"def late(self, module, mock):\n    {setter}\n")
+    (tmp_path / "setting.py").write_text(f"def late(self, module, mock, late):\n    {setter}\n")
     setting = types.ModuleType("setting")
     setting.__file__ = str(tmp_path / "setting.py")
     monkeypatch.setitem(sys.modules, "setting", setting)

@@ -77,8 +77,8 @@ def test_tensors_and_who_shares_them(context):
     assert (a.tiles_per_line, b.tiles_per_line, b.most_tiles_per_line) == (2, 4, 4)
     assert a.shared_with_neighbour == (0, 1, None)
     assert b.shared_with_neighbour == (1, 0, None)
-    assert [(one.distance, one.share) for one in a.next_tiles] == [(4, 1)]
-    assert [(one.distance, one.share) for one in b.next_tiles] == [(1, 1)]
+    assert [(tile.distance, tile.share) for tile in a.next_tiles] == [(4, 1)]
+    assert [(tile.distance, tile.share) for tile in b.next_tiles] == [(1, 1)]
 
 
 def test_waves_and_where_lines_are_found(context):

@@ -31,8 +31,12 @@ def test_the_bounds_of_a_grouped_gemm_are_told(tmp_path: Path) -> None:
         launch, trace(launch), load_target("mi300x"), occupancy=2,
         baseline=Measurement("model", "mi300x", 0.5), ceiling=Ceiling(0.8, "for the test"),
     )  # fmt: skip
-    assert [one.name for one in context.integer_inputs] == ["expert_ptr", "first_ptr", "end_ptr"]
-    expert, first, end = (one.values for one in context.integer_inputs)
+    assert [integer_input.name for integer_input in context.integer_inputs] == [
+        "expert_ptr",
+        "first_ptr",
+        "end_ptr",
+    ]
+    expert, first, end = (integer_input.values for integer_input in context.integer_inputs)
     assert set(expert.tolist()) == {0, 1, 2}
     assert (first < end).all()
     assert end[-1] == 256

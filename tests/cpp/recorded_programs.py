@@ -29,7 +29,7 @@ class Recorded:
     native: dict[int, dict[int, Int64Array]]
 
     def launch(self, kernel: str, number: int = 0) -> Launch:
-        return [one for one in self.capture.launches if one.kernel == kernel][number]
+        return [launch for launch in self.capture.launches if launch.kernel == kernel][number]
 
     def trace(self, kernel: str, number: int = 0) -> Trace:
         return trace_here(self.launch(kernel, number), self.project)
@@ -68,11 +68,13 @@ def record(
     )  # fmt: skip
     capture = language.record(request)
     nothing = np.zeros(0, np.int64)
-    native = {one.ordinal: dict.fromkeys(range(one.tiles), nothing) for one in capture.launches}
+    native = {
+        entry.ordinal: dict.fromkeys(range(entry.tiles), nothing) for entry in capture.launches
+    }
     words = np.fromfile(lines, np.int64)
     at = 0
     while at < len(words):
-        launch, tile, count = (int(one) for one in words[at : at + 3])
+        launch, tile, count = (int(word) for word in words[at : at + 3])
         native.setdefault(launch, {})[tile] = words[at + 3 : at + 3 + count]
         at += 3 + count
     return Recorded(project, capture, native)

@@ -33,7 +33,7 @@ def recorded(folder: Path, *sizes: str) -> Launch:
 def test_a_launch_at_another_size_touches_what_the_program_would(tmp_path: Path) -> None:
     """Of three sizes and equal blocks, each is changed along its own axis of the grid."""
     made = HIP.resize(recorded(tmp_path / "small", "96", "64", "32"), lambda count: [2 * count])
-    assert [(one.grid, one.constants) for one in made] == [
+    assert [(launch.grid, launch.constants) for launch in made] == [
         ((2, 6, 1), {"M": 192, "N": 64, "K": 32}),
         ((4, 3, 1), {"M": 96, "N": 128, "K": 32}),
     ]

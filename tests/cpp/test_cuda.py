@@ -103,7 +103,7 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
     assert "a texture is not recorded" in notes
     assert "a launch of clusters was refused" in notes
     assert re.search(r"`asm` \(\S*main\.cu:\d+\) is the GPU's alone", notes)
-    grids = [one.grid for one in recorded.capture.launches if one.kernel == "one_line"]
+    grids = [launch.grid for launch in recorded.capture.launches if launch.kernel == "one_line"]
     assert grids == [(4, 1, 1), (2, 1, 1)]
 
 
@@ -152,10 +152,10 @@ def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
         (project / "probe.cu").write_text(probe, encoding="utf-8")
         build = f"{compiler} -x {language.name.lower()} probe.cu -o probe"
         recorded.append(record(project, project / "records", ["./probe"], build, language))
-    for one in recorded * 2:
-        launch = one.launch("scale")
+    for program in recorded * 2:
+        launch = program.launch("scale")
         trace = execute_slice(launch, read_kernel(launch), "to compare")
-        assert np.array_equal(lines_of(trace, 0), np.unique(one.native[0][0]))
+        assert np.array_equal(lines_of(trace, 0), np.unique(program.native[0][0]))
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_what_nvcc_itself_has_built_is_refused(tmp_path: Path) -> None:
     assert "--build_command" in str(refused.value.hint)
     with pytest.raises(CaptureError, match="no program with device code") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], None, HIP)
-    assert "its device code is of CUDA: --target h200" in str(refused.value.hint)
+    assert "its device code is for CUDA: --target h200" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(("build", "name"), [("nvcc app.cu -o app", "CUDA"), ("make app", "HIP")])
@@ -371,7 +371,7 @@ def test_where_sources_are_of_both_kinds_the_build_command_says_which(
 
 def test_names_of_hip_that_a_program_gives_cudas_meaning_are_cuda(tmp_path: Path) -> None:
     names = ("Malloc", "Success", "DeviceSynchronize")
-    aliases = "".join(f"#define hip{one} cuda{one}\n" for one in names)
+    aliases = "".join(f"#define hip{name} cuda{name}\n" for name in names)
     text = PROBES["HIP"].replace("#include <hip/hip_runtime.h>\n", aliases)
     (tmp_path / "app.cu").write_text(text, encoding="utf-8")
     chosen = choose_language(Options(build_command="make app"), ["./app"], tmp_path, Silent())

@@ -29,7 +29,9 @@ OUTPUTS = {"gemm_tiled": "c", "transpose": "out"}
 
 @pytest.fixture(scope="module")
 def device() -> Device:
-    present = [one for one in devices() if one.backend == "cuda" and one.target is not None]
+    present = [
+        device for device in devices() if device.backend == "cuda" and device.target is not None
+    ]
     if not present or not CUDA.measures:
         pytest.skip("needs an NVIDIA GPU with a target, nvcc and g++")
     return present[0]
@@ -54,7 +56,7 @@ def test_candidates_are_compared_and_timed(kernel: str, device: Device, tmp_path
         build_command=build, compute="never",
     )  # fmt: skip
     captured = CUDA.record(request)
-    traced = [(one, trace_here(one, project)) for one in captured.launches]
+    traced = [(launch, trace_here(launch, project)) for launch in captured.launches]
     edits = {
         number: CUDA.edit(captured.launches, parse(text), device.target, name=text, roots=[project])
         for number, text in enumerate(("pid = num_pids - 1 - pid", "pid = pid ^ 1"))
@@ -90,7 +92,7 @@ def test_candidates_are_compared_and_timed(kernel: str, device: Device, tmp_path
     assert "illegal memory access" in refusals[1][1]
     assert "nonsense" in refusals[2][1]
     again = runs.confirm({0: edits[0], 1: edits[1]})
-    assert all(one.timing is not None for one in again.values())
+    assert all(found.timing is not None for found in again.values())
     said = (tmp_path / "runs" / "gpu" / "trial-1" / "journal.jsonl").read_text()
     assert '"event": "working"' in said
 
@@ -104,13 +106,15 @@ def test_the_plain_command_measures(kernel: str, device: Device, tmp_path: Path)
         build_command=f"make {kernel}", kernel=kernel, candidates=16, measure=4,
         report_dir=str(tmp_path / "out"),
     )  # fmt: skip
-    timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
-    for one in run.attempts:
-        if one.validation or one.measurement:
-            print(kernel, one.candidate.name, one.verdict, one.measurement)
+    timed = [
+        attempt for attempt in run.attempts if attempt.measurement and attempt.measurement.timing
+    ]
+    for attempt in run.attempts:
+        if attempt.validation or attempt.measurement:
+            print(kernel, attempt.candidate.name, attempt.verdict, attempt.measurement)
     assert timed
     assert run.baseline.time_ms is not None
-    assert all(one.validation and one.validation.method == "gpu" for one in timed)
+    assert all(outcome.validation and outcome.validation.method == "gpu" for outcome in timed)
     print(kernel, run.baseline)
 
 
@@ -122,13 +126,13 @@ def test_candidates_of_an_extension_of_pytorch(device: Device, tmp_path: Path) -
     request = RecordRequest(command, project, tmp_path / "capture", device.target, device)
     captured = CUDA.record(request)
     print(captured)
-    assert [(one.kernel, one.count) for one in captured.launches] == [("matmul_kernel", 3)]
+    assert [(entry.kernel, entry.count) for entry in captured.launches] == [("matmul_kernel", 3)]
     assert captured.exit_code == 0
     launch = captured.launches[0]
-    assert [launch.storages[one.storage].bytes for _, one in launch.tensors()] == [
+    assert [launch.storages[tensor.storage].bytes for _, tensor in launch.tensors()] == [
         2048 * 2048 * 4
     ] * 3
-    traced = [(one, trace_here(one, project)) for one in captured.launches]
+    traced = [(entry, trace_here(entry, project)) for entry in captured.launches]
     edits = {
         number: CUDA.edit(captured.launches, parse(text), device.target, name=text, roots=[project])
         for number, text in enumerate(("pid = num_pids - 1 - pid", "pid = pid ^ 1"))
@@ -159,9 +163,11 @@ def test_the_plain_command_patches_an_extension(device: Device, tmp_path: Path) 
         [sys.executable, "app.py", "2048"], project_directory=str(project), candidates=16,
         measure=3, report_dir=str(tmp_path / "out"),
     )  # fmt: skip
-    timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
-    for one in timed:
-        print(one.candidate.name, one.verdict, one.measurement)
+    timed = [
+        attempt for attempt in run.attempts if attempt.measurement and attempt.measurement.timing
+    ]
+    for attempt in timed:
+        print(attempt.candidate.name, attempt.verdict, attempt.measurement)
     assert timed
-    assert all(one.validation and one.validation.method == "gpu" for one in timed)
+    assert all(outcome.validation and outcome.validation.method == "gpu" for outcome in timed)
     print(run.baseline)

@@ -117,8 +117,8 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             build_command=f"{bed.compiler} {bed.file.name} -o app",
         )
     )  # fmt: skip
-    assert [one.count for one in captured.launches] == [1, 2]
-    bed.traced.extend((one, trace_here(one, bed.file.parent)) for one in captured.launches)
+    assert [launch.count for launch in captured.launches] == [1, 2]
+    bed.traced.extend((launch, trace_here(launch, bed.file.parent)) for launch in captured.launches)
     return bed
 
 
@@ -236,7 +236,9 @@ def test_the_plain_command_measures(
         target=bed.language.default_target, candidates=8, measure=3, all=True,
         report_dir=str(tmp_path / "out"),
     )  # fmt: skip
-    timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
+    timed = [
+        attempt for attempt in run.attempts if attempt.measurement and attempt.measurement.timing
+    ]
     assert timed
-    assert all(one.validation and one.validation.method == "gpu" for one in timed)
+    assert all(outcome.validation and outcome.validation.method == "gpu" for outcome in timed)
     assert run.baseline.time_ms is not None

@@ -118,10 +118,13 @@ def recorded(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Capture:
 
 def test_launches_are_written_down_where_they_run(bed: Bed, recorded: Capture) -> None:
     launches = recorded.launches
-    assert [(one.grid, one.count) for one in launches] == [((2048, 1, 1), 1), ((1024, 1, 1), 2)]
+    assert [(launch.grid, launch.count) for launch in launches] == [
+        ((2048, 1, 1), 1),
+        ((1024, 1, 1), 2),
+    ]
     entry = launches[0].source.entry
     assert (entry.name, entry.file) == ("scale", str(bed.project / "scale.cu"))
-    assert [one.storage for _, one in launches[0].tensors()] == [1, 2]
+    assert [tensor.storage for _, tensor in launches[0].tensors()] == [1, 2]
     assert launches[0].arguments["n"] == 1 << 16
     assert trace_here(launches[0], bed.project).tiles == 2048
     assert not list(bed.project.glob("*.hip"))
@@ -132,7 +135,7 @@ def test_candidates_are_compared_and_timed(
 ) -> None:
     """One that agrees, one with other bytes, one that does not compile."""
     monkeypatch.setattr(trials.processes, "RACE_SECONDS", 0.2)
-    traced = [(one, trace_here(one, bed.project)) for one in recorded.launches]
+    traced = [(launch, trace_here(launch, bed.project)) for launch in recorded.launches]
     assert bed.device.target is not None
     request = bed.request(tmp_path / "runs")
     runs = trials.CppOnGpu(request, (bed.device, bed.device.target), traced, 1e-6)
@@ -160,9 +163,11 @@ def test_the_plain_command_measures(bed: Bed, tmp_path: Path) -> None:
         COMMAND, project_directory=str(bed.project), candidates=8, measure=2,
         all=True, unittest_command=f"{sys.executable} app.py", report_dir=str(tmp_path / "out"),
     )  # fmt: skip
-    timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
+    timed = [
+        attempt for attempt in run.attempts if attempt.measurement and attempt.measurement.timing
+    ]
     assert timed
-    assert all(one.validation and one.validation.method == "gpu" for one in timed)
+    assert all(outcome.validation and outcome.validation.method == "gpu" for outcome in timed)
     assert run.baseline.time_ms is not None
 
 
@@ -175,7 +180,7 @@ def test_an_extension_that_setup_builds_is_recorded(bed: Bed, tmp_path: Path) ->
     (project / "app.py").write_text(loading)
     build = f"{sys.executable} setup.py build_ext --inplace"
     captured = bed.language.record(bed.request(tmp_path / "capture", build, cwd=project))
-    assert [one.count for one in captured.launches] == [1, 2]
+    assert [launch.count for launch in captured.launches] == [1, 2]
     assert captured.launches[0].source.entry.file == str(project / "scale.cu")
 
 
@@ -284,4 +289,4 @@ def test_who_owns_a_python_command(
     both, _, name = owner.rpartition(": ")
     assert chosen.name == name
     assert len(notes.said) == bool(both)
-    assert all(f"those of {name} are searched" in one for one in notes.said)
+    assert all(f"those of {name} are searched" in note for note in notes.said)

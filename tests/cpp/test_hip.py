@@ -91,7 +91,7 @@ def test_what_only_threads_know_is_executed(recorded: Recorded, kernel: str) -> 
     [note] = trace.notes
     assert f"{kernel} is traced by execution on the CPU: {EXECUTED[kernel]}" in note
     assert bool(trace.cautions) == (kernel == "fused")
-    assert all("a GPU may round otherwise" in one for one in trace.cautions)
+    assert all("a GPU may round otherwise" in caution for caution in trace.cautions)
 
 
 @pytest.mark.parametrize("kernel", TRACED)
@@ -125,7 +125,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
 ) -> None:
     source = recorded.project / "main.hip.cpp"
     lines = source.read_text(encoding="utf-8").splitlines()
-    [line] = [number for number, one in enumerate(lines, 1) if text in one]
+    [line] = [number for number, source_line in enumerate(lines, 1) if text in source_line]
     with pytest.raises(TraceError) as refused:
         recorded.trace(kernel)
     assert what in refused.value.fact
@@ -136,7 +136,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
     ("kernel", "why"),
     [
         ("racing", "depends on their order: a race"),
-        ("in_step", "may lead to global memory leads to shared memory"),
+        ("in_step", "may be global points to shared memory"),
         ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:148\)"),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_language_model_is_told_the_source_as_it_is(recorded: Recorded) -> Non
 
 def test_kernels_of_one_name_are_two(recorded: Recorded) -> None:
     files = [recorded.launch("twin", number).source.entry.file for number in (0, 1)]
-    assert {Path(one).name for one in files} == {"main.hip.cpp", "second.hip.cpp"}
+    assert {Path(file).name for file in files} == {"main.hip.cpp", "second.hip.cpp"}
     assert recorded.trace("twin").tiles == 2
     assert recorded.capture.exit_code == 0
 
@@ -175,7 +175,7 @@ def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
     begin = sparse.arguments["begin"]
     assert isinstance(begin, TensorArgument)
     assert (begin.dtype, begin.shape) == ("int32", (201,))
-    kept = [name for name, one in sparse.tensors() if sparse.storages[one.storage].contents]
+    kept = [name for name, tensor in sparse.tensors() if sparse.storages[tensor.storage].contents]
     assert kept == ["begin", "column"]
     assert sparse.computed
     assert sparse.source.entry.file == str(recorded.project / "main.hip.cpp")
@@ -184,15 +184,15 @@ def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
         "through_structure",
         "cell",
     }
-    assert [one.grid for one in recorded.capture.launches if one.kernel == "one_line"] == [
+    assert [launch.grid for launch in recorded.capture.launches if launch.kernel == "one_line"] == [
         (4, 1, 1),
         (2, 1, 1),
     ]
 
 
 def test_the_project_stays_as_it_is(recorded: Recorded) -> None:
-    assert {one.name for one in recorded.project.iterdir()} == {
-        one.name for one in APPLICATION.iterdir()
+    assert {path.name for path in recorded.project.iterdir()} == {
+        path.name for path in APPLICATION.iterdir()
     }
 
 
@@ -235,7 +235,7 @@ def test_what_was_built_before_is_refused_and_built_anew(
         record(tmp_path, tmp_path / "first", ["./probe"], None)
     assert "--build_command" in str(refused.value.hint)
     again = record(tmp_path, tmp_path / "second", ["./probe"], "make")
-    assert [one.kernel for one in again.capture.launches] == ["scale"]
+    assert [launch.kernel for launch in again.capture.launches] == ["scale"]
 
 
 def test_objects_in_an_archive_are_linked(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_process_that_is_forked_makes_launches_again(tmp_path: Path) -> None:
     text = text.replace(launched, f"{launched}\n  if (!fork()) {launched}")
     (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
     recorded = record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
-    assert [one.kernel for one in recorded.capture.launches] == ["scale"]
+    assert [launch.kernel for launch in recorded.capture.launches] == ["scale"]
 
 
 def test_managed_variables_are_of_host_and_gpu(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_cooperative_launch_is_refused(tmp_path: Path) -> None:
     )
     (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
     recorded = record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
-    assert [one.grid for one in recorded.capture.launches] == [(2, 1, 1)]
+    assert [launch.grid for launch in recorded.capture.launches] == [(2, 1, 1)]
     assert "a cooperative launch was refused" in " ".join(recorded.capture.notes)
 
 
@@ -419,7 +419,7 @@ def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:
     )
     result = json.loads((tmp_path / "out" / "jacobi" / "result.json").read_text(encoding="utf-8"))
     assert result["success"]
-    assert {one.name for one in project.iterdir()} == {"stencil.hip.cpp"}
+    assert {path.name for path in project.iterdir()} == {"stencil.hip.cpp"}
     patch = ["git", "apply", str(tmp_path / "out" / "jacobi" / "best.patch")]
     subprocess.run(patch, cwd=project, check=True)
     assert (project / "stencil.hip.cpp").read_text(encoding="utf-8") == result["optimized"]
@@ -438,7 +438,7 @@ def test_a_test_that_fails_with_the_swizzle_refuses_it(tmp_path: Path) -> None:
         unittest_command="./stencil 64 1 && ! grep -q swizzle_ stencil.hip.cpp",
     )  # fmt: skip
     assert run.best is None
-    assert any("exit code 1" in one.verdict.reason for one in run.attempts)
+    assert any("exit code 1" in attempt.verdict.reason for attempt in run.attempts)
 
 
 def test_without_a_build_command_nothing_is_edited(tmp_path: Path) -> None:

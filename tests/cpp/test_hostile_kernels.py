@@ -47,7 +47,7 @@ class Program:
     traced: dict[str, list[MappedLaunch]] = field(default_factory=dict)
 
     def launches(self, kernel: str) -> list[Launch]:
-        return [one for one in self.capture.launches if one.kernel == kernel]
+        return [launch for launch in self.capture.launches if launch.kernel == kernel]
 
     def edit(self, kernel: str) -> Edit:
         target = load_target(self.language.default_target)
@@ -57,8 +57,10 @@ class Program:
     def mapped(self, kernel: str) -> list[MappedLaunch]:
         if kernel not in self.traced:
             self.traced[kernel] = [
-                MappedLaunch(one, self.language.trace(one), np.arange(one.programs)[::-1].copy())
-                for one in self.launches(kernel)
+                MappedLaunch(
+                    launch, self.language.trace(launch), np.arange(launch.programs)[::-1].copy()
+                )
+                for launch in self.launches(kernel)
             ]
         return self.traced[kernel]
 
@@ -102,8 +104,8 @@ def program(request: pytest.FixtureRequest, programs: Callable[[str], Program]) 
 @pytest.mark.parametrize(
     ("program", "kernel"),
     [
-        *(("HIP", one) for one in (*PATCHED, "twice", "told")),
-        *(("CUDA", one) for one in ("sorted", "asserted", "voted", "told")),
+        *(("HIP", name) for name in (*PATCHED, "twice", "told")),
+        *(("CUDA", name) for name in ("sorted", "asserted", "voted", "told")),
     ],
     indirect=["program"],
 )
@@ -130,7 +132,7 @@ REFUSED = (
 @pytest.mark.parametrize(
     ("program", "kernel", "why"),
     [
-        *((language, *one) for language in LANGUAGES for one in REFUSED),
+        *((language, *case) for language in LANGUAGES for case in REFUSED),
         ("HIP", "by_intrinsic", "through `__builtin_amdgcn_workgroup_id_x`"),
         ("HIP", "by_group", "through `group_index`"),
         ("CUDA", "by_intrinsic", "through `nvvm.read.ptx.sreg.ctaid.x`"),
@@ -214,8 +216,10 @@ def test_a_reader_that_decides_values_alone_is_not_missed(program: Program) -> N
 def test_a_text_that_is_included_twice_is_one_kernel_whose_helper_gets_the_number(
     program: Program,
 ) -> None:
-    [launches] = [one for one in _by_kernel(program.capture.launches) if one[0].kernel == "low"]
-    assert [one.kernel for one in launches] == ["low", "high"]
+    [launches] = [
+        group for group in _by_kernel(program.capture.launches) if group[0].kernel == "low"
+    ]
+    assert [launch.kernel for launch in launches] == ["low", "high"]
     swizzle = parse("pid = where(limit < 100, num_pids - 1 - pid, pid)")
     target = load_target(program.language.default_target)
     edit = program.language.edit(

@@ -40,7 +40,7 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
         command=["./app"], cwd=folder / "project", folder=folder / "capture",
         target=load_target("mi300x"), build_command="make",
     )  # fmt: skip
-    return {one.kernel: one for one in HIP.record(recording).launches}
+    return {launch.kernel: launch for launch in HIP.record(recording).launches}
 
 
 def trace_of(launch: Launch) -> Trace:
@@ -88,7 +88,7 @@ def test_device_variables_that_decide_are_known(launches: dict[str, Launch]) -> 
 def test_what_no_recorded_launch_stores_is_known(launches: dict[str, Launch]) -> None:
     names = ("gated", "counted_and_read", "chained", "claimed", "voted", "batched", "moved")
     unseen = {name: trace_of(launches[name]).unseen for name in names}
-    found = {name: sum(" = " not in one for one in places) for name, places in unseen.items()}
+    found = {name: sum(" = " not in place for place in places) for name, places in unseen.items()}
     assert {name: count for name, count in found.items() if count} == {
         "gated": 2, "counted_and_read": 1,
     }  # fmt: skip

@@ -81,7 +81,7 @@ def with_mi300x(computer, mocker):
 
 
 def finding(diagnosis, part):
-    [one] = [one for one in diagnosis.findings if one.part == part]
+    [one] = [finding for finding in diagnosis.findings if finding.part == part]
     return one
 
 
@@ -92,7 +92,7 @@ def test_without_a_gpu_all_is_modelled_and_it_works(computer):
     assert (diagnosis.profiler, diagnosis.proposer) == ("model", "offline")
     assert finding(diagnosis, "GPU").found == "none: hit rates are modelled"
     assert metadata.version("triton") in finding(diagnosis, "Triton").found
-    parts = [one.part for one in diagnosis.findings]
+    parts = [gap.part for gap in diagnosis.findings]
     assert "ncu" not in parts
     assert "C compiler" not in parts
 
@@ -293,7 +293,7 @@ def test_the_command(tmp_path):
     assert json.loads(ran.stdout)["would_use"]["target"] == "mi300x"
     ran = run_doctor("--target", "mi300a", INTELLIPERF_SWIZZLE_PROFILER="ncu")
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert "What was asked for cannot work here." in ran.stdout
+    assert "These options cannot work here." in ran.stdout
     ran = run_doctor("--profiler", "nsys")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("error: there is no profiler `nsys`")
@@ -304,5 +304,5 @@ def test_the_size_of_the_cache(computer, tmp_path):
     entry = tmp_path / "intelliperf-swizzle" / "kept" / "trace-1.pickle"
     entry.parent.mkdir(parents=True)
     entry.write_bytes(bytes(3 << 20))
-    [cache] = [one for one in computer.diagnose().findings if one.part == "cache"]
+    [cache] = [finding for finding in computer.diagnose().findings if finding.part == "cache"]
     assert cache.found == f"3.0 MiB of at most 2.0 GiB in {entry.parent}"

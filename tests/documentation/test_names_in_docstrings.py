@@ -95,11 +95,11 @@ def gone(path: Path) -> list[str]:
     """What the docstrings of a file name and is not there."""
     own = _names(path)
     text = "\n".join(_prose(path))
-    names = [one for one in NAMED.findall(text) if one.rpartition(".")[2] not in ENDINGS]
-    files = [one for one in FILES.findall(text) if Path(one).stem not in SOMEBODY_ELSES]
+    names = [name for name in NAMED.findall(text) if name.rpartition(".")[2] not in ENDINGS]
+    files = [file for file in FILES.findall(text) if Path(file).stem not in SOMEBODY_ELSES]
     return [
-        *(one for one in names if not _is_there(one, own)),
-        *(one for one in files if Path(one).name not in _files()),
+        *(name for name in names if not _is_there(name, own)),
+        *(file for file in files if Path(file).name not in _files()),
     ]
 
 

@@ -269,7 +269,7 @@ def test_a_disk_that_is_full_at_the_end_still_shows_verdict_and_swizzle(project:
     assert "modelled: fewer L2 misses" in out
     assert "pid = " in out
     assert "cannot write out/gemm_kernel/report.html: No space left on device" in err
-    assert "verdict and swizzle stand above" in err
+    assert "the verdict and the swizzle are above" in err
 
 
 def test_score_compares_one_swizzle_with_the_kernel_as_it_is(project: Path) -> None:

@@ -41,7 +41,7 @@ def test_the_tensors_of_an_argument_are_views_of_the_copy(hold):
     assert other == 5
     for value in (argument, named["again"]):
         while not isinstance(value, torch.Tensor):
-            value = next(one for one in value if isinstance(one, (torch.Tensor, tuple, list)))
+            value = next(item for item in value if isinstance(item, (torch.Tensor, tuple, list)))
         value.fill_(3)
     assert not tensor.any()
     assert (copy == 3).any()

@@ -38,10 +38,10 @@ def both(command: list[str], folder: Path) -> tuple[Capture, Capture]:
     return real, none
 
 
-def same(one: Trace, other: Trace) -> bool:
+def same(trace: Trace, other: Trace) -> bool:
     arrays = ("tile_offset", "access_base", "access_shape", "shape_offset", "shape_line",
               "shape_sectors", "shape_kind")  # fmt: skip
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
+    return all(np.array_equal(getattr(trace, name), getattr(other, name)) for name in arrays)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def same(one: Trace, other: Trace) -> bool:
 def test_the_traces_are_the_same(command: list[str], tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(ROWS)
     real, none = both([sys.executable, *command], tmp_path)
-    assert [form(one) for one in real.launches] == [form(one) for one in none.launches]
-    assert [one.count for one in real.launches] == [one.count for one in none.launches]
-    assert all(one.computed for one in real.launches)
-    for one, other in zip(real.launches, none.launches, strict=True):
-        assert same(trace(one), trace(other))
+    assert [form(launch) for launch in real.launches] == [form(launch) for launch in none.launches]
+    assert [launch.count for launch in real.launches] == [launch.count for launch in none.launches]
+    assert all(launch.computed for launch in real.launches)
+    for launch, other in zip(real.launches, none.launches, strict=True):
+        assert same(trace(launch), trace(other))

@@ -45,4 +45,4 @@ def test_launches_count_as_often_as_they_are_made() -> None:
     assert found.original_ms.median == pytest.approx(12)
     assert found.time_ms.median == pytest.approx(12)
     assert found.ratio.median == pytest.approx((4 * 2 + 8 * 0.5) / 12)
-    assert [one.median for one in found.ratios] == [2, 0.5]
+    assert [ratio.median for ratio in found.ratios] == [2, 0.5]

@@ -142,7 +142,7 @@ def test_recorded_launches_are_made_again_without_the_application(bed: Bed) -> N
     for task in bed.tasks:
         launch = task.launch
         assert why_not_replayed([launch]) is None
-        lost = {n: replace(one, contents=None) for n, one in launch.storages.items()}
+        lost = {n: replace(storage, contents=None) for n, storage in launch.storages.items()}
         reason = "integers in memory were not recorded"
         assert why_not_replayed([replace(launch, storages=lost)]) == reason
 
@@ -190,7 +190,7 @@ def test_who_counts_has_the_gpu_alone_until_it_ends(tmp_path: Path) -> None:
     assert counting.stdout is not None
     assert not select.select([counting.stdout], [], [], 0)[0]
     (tmp_path / "trial-together").rmdir()
-    assert [one.wait(60) for one in application] == [0, 0], "no order comes any more"
+    assert [started.wait(60) for started in application] == [0, 0], "no order comes any more"
     assert is_taken(counting)
     (tmp_path / "trial-alone").rmdir()
     assert counting.wait(60) == 0
@@ -206,7 +206,7 @@ def test_the_application_goes_on_as_if_nothing_had_happened(bed: Bed) -> None:
     trials = rig.try_out(bed.tasks, candidates, tolerance=1e-6, race_seconds=0.1)
     assert trials[3].failure is not None
     check_times(trials[2])
-    newest = max((bed.folder / "trials").glob("trial-*"), key=lambda one: one.stat().st_mtime)
+    newest = max((bed.folder / "trials").glob("trial-*"), key=lambda path: path.stat().st_mtime)
     assert (newest / "app.log").read_text() == as_it_is(bed)
 
 

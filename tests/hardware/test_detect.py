@@ -134,7 +134,7 @@ def test_nodes_are_in_the_order_of_their_numbers(machine):
 def test_visible_amd_devices(machine, environment, seen):
     for number in range(3):
         add_node(machine, 1 + number, **MI300X, simd_count=4, num_xcc=8, unique_id=0xB0 + number)
-    found = [one.environment["HIP_VISIBLE_DEVICES"] for one in devices(machine, environment)]
+    found = [device.environment["HIP_VISIBLE_DEVICES"] for device in devices(machine, environment)]
     assert found == seen
 
 
@@ -188,13 +188,13 @@ def test_a_sliced_gpu_is_no_known_target(machine):
     add_nvidia_smi(machine, f"print({H200.replace('Disabled', 'Enabled')!r})")
     [device] = devices(machine, {})
     assert (device.partition, device.target) == ("MIG", None)
-    assert "NVIDIA H200, MIG, is no known target" in unknown(device)[0]
+    assert "NVIDIA H200, MIG, is not a known target" in unknown(device)[0]
 
 
 def test_amd_devices_come_first_and_numbers_go_on(machine):
     add_node(machine, 1, **MI300X, simd_count=4, num_xcc=8)
     add_nvidia_smi(machine, f"print({H200!r})")
-    assert [(one.number, one.target.name) for one in devices(machine, {})] == [
+    assert [(device.number, device.target.name) for device in devices(machine, {})] == [
         *((0, "mi300x"), (1, "h200"))
     ]
     assert detect(1, machine, {}).name == "h200"

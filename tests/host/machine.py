@@ -80,7 +80,7 @@ def add_gpu(folder: Path) -> None:
     """Writes the driver's tables, and has all be looked for there."""
     node = folder / "sys/class/kfd/kfd/topology/nodes/1"
     node.mkdir(parents=True, exist_ok=True)
-    (node / "properties").write_text("".join(f"{name} {one}\n" for name, one in NODE.items()))
+    (node / "properties").write_text("".join(f"{name} {value}\n" for name, value in NODE.items()))
     (folder / "dev").mkdir(exist_ok=True)
     (folder / "dev" / "kfd").touch()
     object.__setattr__(HERE, "root", folder)  # it is the default of every look-up

@@ -108,7 +108,7 @@ def test_the_hook_can_be_removed(environment, wheel):
         path = str(host.folder / "bin")  # with no compiler, for which something would be built
         told = host.run("intelliperf-swizzle", "doctor", "--json", PATH=path)
         findings = json.loads(told.stdout)["findings"]
-        return next(one for one in findings if one["part"] == "IntelliPerf")
+        return next(finding for finding in findings if finding["part"] == "IntelliPerf")
 
     (packages,) = host.folder.glob("lib/python*/site-packages")
     before = sorted(packages.iterdir())

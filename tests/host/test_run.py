@@ -217,7 +217,7 @@ def test_edit_that_the_application_does_not_run_is_an_attempt_that_failed(
 ):
     check_not_measured(
         any_host, project, on_gpu, read_result, "--elsewhere",
-        "runs another copy of `gemm_kernel`",
+        "runs a different copy of `gemm_kernel`",
     )  # fmt: skip
 
 

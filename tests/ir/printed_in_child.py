@@ -13,5 +13,7 @@ from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 def ttir_of_each(request: Any, folder: Path) -> list[str]:
     launches, edits, general, raw = request
     return [
-        ttir_of(launch, edits=one, general=general, raw=raw) for launch in launches for one in edits
+        ttir_of(launch, edits=edit, general=general, raw=raw)
+        for launch in launches
+        for edit in edits
     ]

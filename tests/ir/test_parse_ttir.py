@@ -214,7 +214,9 @@ def test_a_general_kernel_keeps_arguments_that_a_specialised_one_folds(tmp_path:
     launch = launch_of(
         write_kernel(tmp_path, GEMM), "gemm", (1,), arguments, {"BLOCK": 16, "GROUP_M": 1}
     )
-    special, general = (Kernel.parse(compiled([launch], general=one)[0]) for one in (False, True))
+    special, general = (
+        Kernel.parse(compiled([launch], general=is_general)[0]) for is_general in (False, True)
+    )
     assert "%N" not in special.args
     assert "%N" in general.args
 

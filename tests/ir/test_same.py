@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,12 +69,21 @@ def test_what_stands_for_a_number_computes_the_mapping(tmp_path: Path, swizzle: 
     assert np.array_equal(computed, mapping)
 
 
+def test_a_number_has_32_bits_if_an_argument_has_64(tmp_path: Path) -> None:
+    launch = gemm_launch(tmp_path)
+    launch = replace(launch, arguments={**launch.arguments, "N": 1 << 33})
+    turned = parse("pid = (pid + N) % num_pids")
+    edit = splice(launch.source, turned, target=TARGET, launches=[launch])
+    found = compare(*kernels(launch, edit.functions))
+    assert isinstance(found, Renumbering), found
+
+
 def test_each_axis_and_each_function_has_its_own(tmp_path: Path) -> None:
     launch = transpose_launch(tmp_path)
     edit = splice(launch.source, parse(CONTIGUOUS), target=TARGET, launches=[launch])
     found = compare(*kernels(launch, edit.functions))
     assert isinstance(found, Renumbering), found
-    assert sorted(one.number for one in found.stands) == [0, 1]
+    assert sorted(place.number for place in found.stands) == [0, 1]
     launch = helper_launch(tmp_path)
     edit = splice(launch.source, parse(CONTIGUOUS), target=TARGET, launches=[launch])
     original, edited = kernels(launch, edit.functions)
@@ -152,6 +162,26 @@ def test_what_a_library_of_the_users_reads_is_not_known(path: str, symbol: str, 
     kernel = Kernel.parse(f"""module {{
   tt.func public @k(%x: i32) {{
     %0 = tt.extern_elementwise %x {{libname = "", libpath = "{path}", pure = true, symbol = "{symbol}"}} : (i32) -> i32
+    tt.return
+  }}
+}}""")  # noqa: E501
+    assert any(map(asks_where_it_runs, kernel.ops())) == asks
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("s_mov_b32 $0, s6", True),
+        ("v_mov_b32 $0, s[4:5]", True),
+        ("mov.u32 $0, %ctaid.x;", True),
+        ("cvt.f32.s32 $0, $1;", False),
+        ("v_mbcnt_lo_u32_b32 $0, $1, $2", False),
+    ],
+)
+def test_assembly_may_read_where_the_program_runs(text: str, asks: bool) -> None:
+    kernel = Kernel.parse(f"""module {{
+  tt.func public @k(%x: i32) {{
+    %0 = tt.elementwise_inline_asm "{text}" {{constraints = "=s,s", packed_element = 1 : i32, pure = false}} %x : i32 -> i32
     tt.return
   }}
 }}""")  # noqa: E501

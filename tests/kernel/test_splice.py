@@ -70,7 +70,7 @@ def test_gemm_changes_one_line_and_adds_a_named_block(tmp_path: Path) -> None:
     removed, added = removed_and_added(edit)
     assert removed == ["    pid = tl.program_id(axis=0)"]
     assert added[0] == "    # swizzle sample for mi300x"
-    assert added[-1] == "    pid = swizzle_pid"
+    assert added[-1] == "    pid = swizzle_pid.to(tl.int32)"
 
 
 def test_a_name_stays_on_the_line_of_its_comment(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def test_members_are_all_choices_of_the_values_and_keep_the_lines_of_the_text() 
     assert family.parameters == {"w": (4, 6), "step": (1, 3)}
     texts = [family.text(values) for values in family.members()]
     assert texts[1].splitlines() == ["w = 4", "step = 3", "row = pid // w", "pid = row * w + step"]
-    assert [parse(one).statements[3].place for one in texts] == [(4, 1)] * 4
-    assert len({parse(one).statements[:2] for one in texts}) == 4
+    assert [parse(source).statements[3].place for source in texts] == [(4, 1)] * 4
+    assert len({parse(source).statements[:2] for source in texts}) == 4
     one = "w in 2; x = w\npid = pid * x"
     assert parse_family(one).text({"w": 2}) == "w = 2; x = w\npid = pid * x"
 

@@ -96,7 +96,10 @@ class Endpoint:
     def parts(self, call: int) -> list[dict[str, Any]]:
         contents = [message["content"] for message in self.requests[call]["messages"]]
         plain = (
-            [{"type": "text", "text": one}] if isinstance(one, str) else one for one in contents
+            [{"type": "text", "text": message_part}]
+            if isinstance(message_part, str)
+            else message_part
+            for message_part in contents
         )
         return [part for content in plain for part in content]
 

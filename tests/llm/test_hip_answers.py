@@ -45,7 +45,10 @@ def test_a_models_answer_is_refused_or_becomes_cpp(endpoint: Endpoint, tmp_path:
         unittest_command="./stencil 256 1", proposer="llm", provider=endpoint.url, num_attempts=1,
         report_dir=str(tmp_path / "out"),
     )  # fmt: skip
-    assert [one.verdict.kind for one in run.attempts] == ["not a permutation", "fewer L2 misses"]
+    assert [attempt.verdict.kind for attempt in run.attempts] == [
+        "not a permutation",
+        "fewer L2 misses",
+    ]
     assert "int2 p = cell();" in endpoint.prompt(1)
     assert "tile 0 is computed by programs 0 and 1" in endpoint.prompt(2)
     refused, best = run.attempts

@@ -127,8 +127,8 @@ class Stage:
     @property
     def names(self):
         """Of the model's attempts, each with its number."""
-        own = [one for one in self.attempts.all() if one.candidate.origin == "llm"]
-        return {one.candidate.name: one.number for one in own}
+        own = [attempt for attempt in self.attempts.all() if attempt.candidate.origin == "llm"]
+        return {attempt.candidate.name: attempt.number for attempt in own}
 
 
 @pytest.fixture
@@ -164,13 +164,13 @@ def test_a_family_is_proved_member_by_member_and_the_best_goes_on(stage, endpoin
     run = stage(iterations=2)
     effort = run.run()
     assert [*run.names] == ["llm 1 w=4", "llm 1 w=8", "llm 1 w=3", "llm 1 w=16", "llm 2"]
-    tried = {one.candidate.name: one for one in run.attempts.all()}
+    tried = {attempt.candidate.name: attempt for attempt in run.attempts.all()}
     assert tried["llm 1 w=3"].verdict.kind == "not a permutation"
     good = [tried[f"llm 1 w={w}"] for w in (4, 8, 16)]
-    assert all(one.proof and one.screened_l2_hit_rate for one in good)
-    evaluated = [one for one in good if one.measurement is not None]
+    assert all(attempt.proof and attempt.screened_l2_hit_rate for attempt in good)
+    evaluated = [attempt for attempt in good if attempt.measurement is not None]
     best, *others = order(evaluated)
-    assert max(good, key=lambda one: one.screened_l2_hit_rate) in evaluated
+    assert max(good, key=lambda attempt: attempt.screened_l2_hit_rate) in evaluated
     assert best.verdict.kind == GAIN
     value = best.candidate.name.split()[-1]
     assert value.replace("=", " = ") in best.candidate.text.splitlines()
@@ -191,7 +191,7 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
     run.model.tunes = True
     run.run(OfflineProposer(), run.model)
     first = " ".join(endpoint.prompt(0).split())
-    searched = [one for one in run.attempts.all() if one.candidate.origin != "llm"]
+    searched = [attempt for attempt in run.attempts.all() if attempt.candidate.origin != "llm"]
     assert f"A search has tried {len(searched)} candidates before you." in first
     assert re.search(r"The best of each kind: - \d+ [^:]+: fewer L2 misses: L2 hit rate", first)
     assert "screened at" not in first
@@ -284,9 +284,13 @@ def test_candidates_that_the_screen_cannot_tell_apart_are_evaluated(stage):
     run = stage()
     offered = [Candidate(f"pid = pid ^ {1 << bit}", f"llm {bit}", "llm") for bit in range(12)]
     rated = run.attempts.screen(offered, run.attempts.prove(offered))
-    rates = [one.screened_l2_hit_rate for one in rated]
-    chosen = [one.attempt.number for one in run.attempts.promising(rated, 0.0)]
-    tied = [one.number for one in rated if one.screened_l2_hit_rate >= max(rates) - NOISE_BAND]
+    rates = [attempt.screened_l2_hit_rate for attempt in rated]
+    chosen = [attempt.attempt.number for attempt in run.attempts.promising(rated, 0.0)]
+    tied = [
+        attempt.number
+        for attempt in rated
+        if attempt.screened_l2_hit_rate >= max(rates) - NOISE_BAND
+    ]
     assert len(tied) > 3
     assert len(set(chosen)) == 3
     assert set(chosen) <= set(tied)
@@ -476,7 +480,7 @@ def test_a_resumed_run_goes_on_with_the_next_iteration(stage, endpoint):
     endpoint.script = [answer(SHARES), answer(REVERSED, critiques='{"1": "good"}')]
     run = stage(iterations=2, resume=True)
     effort = run.run()
-    assert [one.candidate.iteration for one in run.attempts.all()] == [1, 2]
+    assert [attempt.candidate.iteration for attempt in run.attempts.all()] == [1, 2]
     assert SHARES.splitlines()[0] in endpoint.prompt(1)
     assert effort.usage.calls == 2
     best = run.best
@@ -512,7 +516,7 @@ FAULTS = {
     "no HTTP": (Raw(b"SSH-2.0-OpenSSH_9.6\r\n"), ""),
     "garbage for JSON": (Raw(OK + b"Content-Length: 4\r\n\r\n\xff{]\0"), ""),
     "other JSON": (Raw(OK + b"Content-Length: 2\r\n\r\n[]"), ""),
-    "a byte a second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 2 s"),
+    "a byte per second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 2 s"),
     "slow headers": (Raw(OK + b"X: " + b"x" * 999, 0.2), "no complete answer within 2 s"),
     "endless headers": (Raw(OK + b"X: x", endless=True), ""),
     "huge body": (Raw(OK + b"\r\n ", endless=True), "its answer has more than 4194304 bytes"),

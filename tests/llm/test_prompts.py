@@ -159,7 +159,7 @@ def test_why_requests_miss_takes_no_more_than_300_tokens(contexts, formula):
     silent = replace(formula, counters=tuple(set(formula.counters) - {"causes"}))
     tried = [REFUSED, BEST, SLOWER, WORSE]
     told, without = (
-        proposal(one, contexts["gemm"], None, tried, BEST) for one in (formula, silent)
+        proposal(formula_, contexts["gemm"], None, tried, BEST) for formula_ in (formula, silent)
     )
     why = "60 of 100 requests miss: 40 another L2, 11 capacity, 8 compulsory, 1 conflict; mostly b"
     assert told.inputs["bottleneck"].count(why) == told.inputs["history"].count(why) == 1
@@ -301,7 +301,8 @@ def test_the_one_to_beat_is_first_by_the_ranking_that_is_told():
     )
     assert "rank" not in remembered([REFUSED], None, telling(RANK, ()), 10_000)
     uneven = [
-        replace(one, measurement=replace(one.measurement, imbalance=1.2)) for one in (BEST, higher)
+        replace(attempt, measurement=replace(attempt.measurement, imbalance=1.2))
+        for attempt in (BEST, higher)
     ]
     assert "rank by less time (within 1 %), then higher" in remembered(
         uneven, BEST, telling(RANK, ()), 10_000

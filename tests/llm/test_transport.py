@@ -45,7 +45,10 @@ def test_a_good_answer_comes_back_typed(endpoint):
 def test_what_explain_shows_is_what_is_sent(endpoint):
     endpoint.script = [GOOD]
     model(endpoint.url, [])(QUESTION, 0, 20)
-    sent = [f"## {one['role']}\n\n{one['content']}" for one in endpoint.requests[0]["messages"]]
+    sent = [
+        f"## {message['role']}\n\n{message['content']}"
+        for message in endpoint.requests[0]["messages"]
+    ]
     assert describe_question(QUESTION) == "\n\n".join(sent)
     assert "[[ ## request ## ]]\nPropose." in describe_question(QUESTION)
 
@@ -198,17 +201,17 @@ def test_where_the_model_is(provider, internal, environment, found):
     ],
 )
 def test_a_request_and_its_key_go_to_one_place(provider, variables, asked, key, endpoints, mocker):
-    for one in endpoints.values():
-        one.script = [GOOD]
+    for endpoint in endpoints.values():
+        endpoint.script = [GOOD]
     mocker.patch.object(transport, "OPENAI_URL", endpoints["public"].url)
-    urls = {name: one.url for name, one in endpoints.items()}
+    urls = {name: endpoint.url for name, endpoint in endpoints.items()}
     environment = {name: urls.get(value, value) for name, value in variables.items()}
     mocker.patch.dict(os.environ, environment)
     where = find_endpoint("m", urls.get(provider, provider), False, environment)
     assert urlsplit(urls[asked]).netloc in where.describe()
     assert "gateway" not in where.describe()
     Model(where, 0.7, 8192)(QUESTION, 0, 30)
-    assert {name: len(one.requests) for name, one in endpoints.items()} == {
+    assert {name: len(endpoint.requests) for name, endpoint in endpoints.items()} == {
         name: int(name == asked) for name in endpoints
     }
     assert endpoints[asked].headers[0]["Authorization"] == f"Bearer {key}"

@@ -73,7 +73,7 @@ class Counters:
     def begin(self, launches: Sequence[TracedLaunch], replay: object) -> object:
         def count(edits: Sequence[Edit]) -> list[Measurement]:
             assert CONFIRMING.wait(60), "the application is started while a replay is counted"
-            return [self.measure(launches, one) for one in (None, *edits)]
+            return [self.measure(launches, edit) for edit in (None, *edits)]
 
         return count
 
@@ -86,8 +86,8 @@ class Timed(TritonOnGpu):
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
         outcomes = super().validate_and_time(edits)
         return {
-            n: replace(one, timing=self.clock(n)) if one.timing else one
-            for n, one in outcomes.items()
+            n: replace(outcome, timing=self.clock(n)) if outcome.timing else outcome
+            for n, outcome in outcomes.items()
         }
 
     def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
@@ -115,7 +115,11 @@ def stages(
     with record_application(setup, Silent()) as recorded:
         subject = choose_kernel(recorded, setup, Silent())
         rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_told(TARGET))
-        runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
+        runs = Timed(
+            rig,
+            [(traced_launch.launch, traced_launch.trace) for traced_launch in subject.traced],
+            1e-6,
+        )
         history = History(folder / "history.jsonl", {})
         own = replace(setup, profiler=Counters())
         setting = EvaluationContext(subject, own, history.record, Silent())
@@ -130,7 +134,9 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     monkeypatch.setattr(trials, "RACE_SECONDS", 0.1)
     attempts, evaluator, runs = stages
     screened = attempts.screen(CANDIDATES, attempts.prove(CANDIDATES))
-    runs.ratios = dict(zip([one.number for one in screened], (0.9, 1.2, 1.001), strict=True))
+    runs.ratios = dict(
+        zip([attempt.number for attempt in screened], (0.9, 1.2, 1.001), strict=True)
+    )
     shortlist = evaluator.shortlist(attempts.screened, ())
     chosen = evaluator.choose(evaluator.evaluate(attempts.edit(shortlist)))
     assert chosen is not None
@@ -156,7 +162,7 @@ def test_leaders_are_counted_once_also_if_that_puts_others_in_front(
     monkeypatch.setattr(evaluators, "LEADERS", 1)
     attempts, evaluator, runs = stages
     edited = attempts.edit(take(attempts, "8", 3, 5))
-    runs.ratios = dict.fromkeys((one.attempt.number for one in edited), 0.7)
+    runs.ratios = dict.fromkeys((edit.attempt.number for edit in edited), 0.7)
     chosen = evaluator.choose(evaluator.evaluate(edited))
     assert chosen is not None
     counters = evaluator._profiler
@@ -217,8 +223,8 @@ def take(attempts: Attempts, cols: str, *groups: int) -> list[Screened]:
     pattern = load_pattern("grouped-rows")
     texts = {group: pattern.bind(cols=cols, group=group) for group in groups}
     candidates = [Candidate(text, f"grouped-rows {n}", "pattern") for n, text in texts.items()]
-    made = {one.number for one in attempts.screen(candidates, attempts.prove(candidates))}
-    return [one for one in attempts.screened if one.attempt.number in made]
+    made = {attempt.number for attempt in attempts.screen(candidates, attempts.prove(candidates))}
+    return [attempt for attempt in attempts.screened if attempt.attempt.number in made]
 
 
 def check_named(fast: Attempt) -> None:

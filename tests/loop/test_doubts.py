@@ -132,7 +132,7 @@ def setup(folder: Path) -> Setup:
 def test_only_what_drops_tiles_is_doubted(subjects: dict[str, Subject], setup: Setup) -> None:
     looked_at, doubts = set(), set()
     for name, subject in subjects.items():
-        if any(one.trace.shared_writes for one in subject.traced):
+        if any(traced_launch.trace.shared_writes for traced_launch in subject.traced):
             looked_at.add(name)
         if add_cautions(subject, setup, Silent()).cautions:
             doubts.add(name)

@@ -165,9 +165,9 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     setup = setup_of(tmp_path)
     kernel = choose_kernel(captured, setup, Silent())
     subject = add_configs(kernel, setup, Silent())
-    grids = [one["grid"][0] for one in subject.launches[0].tuned]
+    grids = [config["grid"][0] for config in subject.launches[0].tuned]
     assert grids == [4096, 256, 128], "with the grid of each, and none that pruning leaves out"
-    (note,) = [one for one in subject.notes if "is tuned" in one]
+    (note,) = [text for text in subject.notes if "is tuned" in text]
     assert "all numbers are of number 1 (B=16) of 4, the first that its pruning leaves" in note
     ranked = re.findall(r"number (\d) \(B=\d+\) ([\d.e-]+) ms", note)
     assert {number for number, _ in ranked} <= {"1", "2", "4"}
@@ -176,10 +176,10 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     assert times == sorted(times)
     monkeypatch.setattr(examine, "RANKING_LINES", 0)
     progress = mocker.Mock()
-    (note,) = [one for one in add_configs(kernel, setup, progress).notes if "is tuned" in one]
+    (note,) = [text for text in add_configs(kernel, setup, progress).notes if "is tuned" in text]
     assert note.count("not ranked: 3") == 1, "where few could be ranked, none is traced"
     timed = replace(kernel, baseline=replace(kernel.baseline, time_ms=1.0))
-    (note,) = [one for one in add_configs(timed, setup, progress).notes if "is tuned" in one]
+    (note,) = [text for text in add_configs(timed, setup, progress).notes if "is tuned" in text]
     assert "of 4, the fastest; a patch" in note, "on a GPU, though its kernel is not searched there"
     assert not progress.phase.called, "nor said to be"
 
@@ -188,8 +188,8 @@ def test_a_tuner_leaves_what_its_own_model_of_times_ranks_first(tmp_path: Path) 
     begin, end = TUNED.index("    prune_configs_by"), TUNED.index(")\n@triton.heuristics")
     asked = '    prune_configs_by={"perf_model": lambda B, **given: abs(B - 300), "top_k": 2},\n'
     (launch,) = capture_in(tmp_path, TUNED[:begin] + asked + TUNED[end:]).launches
-    assert [one["B"] for one in launch.configs] == [16, 256, 1000000, 512]
-    assert [one["B"] for one in launch.tuned] == [256, 512]
+    assert [config["B"] for config in launch.configs] == [16, 256, 1000000, 512]
+    assert [config["B"] for config in launch.tuned] == [256, 512]
 
 
 def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(
@@ -227,7 +227,7 @@ def test_the_command_lists_kernels_of_which_not_one_can_be_traced(
     folder = ["-p", str(tmp_path)]
     assert main([*folder, "--", sys.executable, "app.py"]) == 0
     told = capsys.readouterr()
-    assert "not one kernel can be traced: no verdict and no result file" in told.err
+    assert "no kernel can be traced: no verdict and no result file" in told.err
     assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", told.out)
     assert "app.py:" in told.out
     assert "with other inputs than the recorded ones" in told.err
@@ -272,7 +272,7 @@ def test_a_kernel_that_spills_registers_is_marked(tmp_path: Path, target: str, w
         RecordRequest(command, folder=records, cwd=tmp_path, compute="never", target=loaded)
     )
     subjects, _ = examine_kernels(captured, setup_of(tmp_path, target), Silent())
-    found = {Path(one.launches[0].source.file).stem: one.cautions for one in subjects}
+    found = {Path(subject.launches[0].source.file).stem: subject.cautions for subject in subjects}
     [caution] = found["rows_1"]
     assert "register spilling (" in caution
     assert found["rows_16"] == ()

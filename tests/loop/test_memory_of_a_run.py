@@ -50,11 +50,16 @@ def test_attempts_do_not_keep_their_permutations(
         stages.evaluate(*stages.screen(first))  # what the model keeps of a launch is there now
         screening, screened = arrays_kept_by(lambda: stages.screen(*others))
         evaluating, evaluated = arrays_kept_by(
-            lambda: [one for attempt in screened for one in stages.evaluate(attempt)]
+            lambda: [outcome for attempt in screened for outcome in stages.evaluate(attempt)]
         )
     permutation = 8 * stages.subject.traced[0].launch.programs
-    assert len({one.fingerprint for one in screened if one.proof}) > 40
-    assert sum(one.attempt.measurement is not None for one in evaluated) > 40
+    assert (
+        len({tried_attempt.fingerprint for tried_attempt in screened if tried_attempt.proof}) > 40
+    )
+    assert (
+        sum(evaluated_attempt.attempt.measurement is not None for evaluated_attempt in evaluated)
+        > 40
+    )
     assert screening < FEW * permutation
     assert evaluating < FEW * permutation
     [tile] = evaluated[0].proved.tiles()

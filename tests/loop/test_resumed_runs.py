@@ -74,10 +74,10 @@ def test_a_kernel_of_the_same_name_in_another_application_has_another_folder(
     setup: Setup, subject: Subject, tmp_path: Path
 ) -> None:
     other = replace(setup, command=(sys.executable, str(KERNELS / "transpose.py")))
-    for name, one in (("gemm_kernel", setup), ("gemm_kernel-2", other)) * 2:
-        folder = kernel_folder(tmp_path / subject.kernel, one, subject)
+    for name, context in (("gemm_kernel", setup), ("gemm_kernel-2", other)) * 2:
+        folder = kernel_folder(tmp_path / subject.kernel, context, subject)
         assert folder == tmp_path / name
-        with open_history(one, subject, [OfflineProposer()], folder, Silent()):
+        with open_history(context, subject, [OfflineProposer()], folder, Silent()):
             pass
 
 
@@ -113,8 +113,10 @@ def test_a_history_edited_by_hand_is_not_believed(
         assert not harmless.verdict.gains
         assert harmless.fingerprint != winner.fingerprint
         assert harmless.diff is None
-    assert all((one.screened_l2_hit_rate or 0) < 0.999 for one in attempts)
-    assert all(one.measurement.l2_hit_rate < 0.999 for one in attempts if one.measurement)
+    assert all((attempt.screened_l2_hit_rate or 0) < 0.999 for attempt in attempts)
+    assert all(
+        attempt.measurement.l2_hit_rate < 0.999 for attempt in attempts if attempt.measurement
+    )
 
 
 def changed(subject: Subject, **fields: object) -> Subject:

@@ -73,8 +73,8 @@ def test_it_is_proved_compared_timed_and_counted(
         outcome = optimize_kernel(one, recorded, (OfflineProposer(),), tmp_path, Silent())
     run = outcome.run
     assert not rows
-    tried = {one.candidate.name: one.verdict for one in run.attempts}
-    assert run.best is not None, [one for one in tried.items() if one[1].kind != "screened out"]
+    tried = {attempt.candidate.name: attempt.verdict for attempt in run.attempts}
+    assert run.best is not None, [item for item in tried.items() if item[1].kind != "screened out"]
     assert run.best.verdict.kind == "better"
     assert run.best.measurement is not None
     assert (run.best.measurement.profiler, run.best.measurement.l2_hit_rate) == ("counters", 0.75)
@@ -85,9 +85,11 @@ def test_it_is_proved_compared_timed_and_counted(
     assert "no model of it" in run.cautions[0]
     assert "inline_asm" in run.cautions[0]
     assert run.independence is None, "nothing is said of it"
-    slow = [each for each in run.attempts if each.verdict.kind == "slower"]
+    slow = [attempt for attempt in run.attempts if attempt.verdict.kind == "slower"]
     assert slow
-    assert all(each.measurement is None and "L2" not in each.verdict.reason for each in slow)
+    assert all(
+        attempt.measurement is None and "L2" not in attempt.verdict.reason for attempt in slow
+    )
     told = "\n".join(told_of(run))
     assert "modelled" not in told
     outcome.lock.release()

@@ -34,7 +34,7 @@ def found(text: str, axes: int = 1, *, loop: bool = False) -> str | None:
 
 
 def bound(name: str, columns: str) -> str:
-    [pattern] = [one for one in patterns() if one.name == name]
+    [pattern] = [known for known in patterns() if known.name == name]
     own = {"cols": columns, "heads": "grid_0", "blocks": "grid_1"}
     first = {key: values[0] if values else own[key] for key, values in pattern.parameters.items()}
     return pattern.bind(**first)
@@ -130,7 +130,7 @@ def mutated(text: str, rng: random.Random) -> str:
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_is_said_of_mutated_patterns_that_does_not_hold(seed: int) -> None:
     rng, said = random.Random(seed), 0
-    names = [one.name for one in patterns() if one.name not in ("hilbert", "morton")]
+    names = [pattern.name for pattern in patterns() if pattern.name not in ("hilbert", "morton")]
     for _ in range(8):
         text = mutated(bound(rng.choice(names), rng.choice((COLUMNS, "grid_0", "N"))), rng)
         axes = rng.choice((1, 2))

@@ -38,7 +38,7 @@ def given(verb, **options):
 
 async def tools():
     listed = await make_server().list_tools()
-    return {one.name: one.input_schema["properties"].get("paint") for one in listed}
+    return {tool.name: tool.input_schema["properties"].get("paint") for tool in listed}
 
 parser = argparse.ArgumentParser()
 add_options(parser)

@@ -20,7 +20,9 @@ def parsed(*arguments, **variables):
 
 
 def test_defaults_are_those_of_the_table():
-    assert vars(parsed()) == {one.name: one.default for one in options_of("optimize", host=False)}
+    assert vars(parsed()) == {
+        option.name: option.default for option in options_of("optimize", host=False)
+    }
 
 
 def test_variable_stands_in_where_the_option_is_not_given():

@@ -90,7 +90,7 @@ def test_an_application_that_swizzles_are_applied_to_is_recorded_without(
         [sys.executable, "app.py"], swizzles.parent, tmp_path / "r", compute="never"
     )
     recorded = TRITON.record(request)
-    assert (recorded.exit_code, [one.kernel for one in recorded.launches]) == (0, ["twice"])
+    assert (recorded.exit_code, [launch.kernel for launch in recorded.launches]) == (0, ["twice"])
 
 
 COMPILED = """\
@@ -120,7 +120,7 @@ def test_what_torch_generates_is_found_again_in_another_process(
         command = [sys.executable, "app.py"]
         return TRITON.record(RecordRequest(command, tmp_path, tmp_path / folder, compute="never"))
 
-    launches = [one for one in recorded("first").launches if "_mm_" in one.kernel]
+    launches = [launch for launch in recorded("first").launches if "_mm_" in launch.kernel]
     order = parse("pid = num_pids - 1 - pid"), load_target("mi300x")
     (tmp_path / "s.json").write_text(
         TRITON.edit(launches, *order, name="any", roots=[tmp_path]).swizzles
@@ -207,7 +207,7 @@ def test_what_is_compiled_in_is_told_as_it_was_recorded(
     given = parse("pid = num_pids - 1 - pid"), load_target("mi300x")
 
     def swizzles(*fixed: str) -> str:
-        limited = [dataclasses.replace(one, fixed=fixed) for one in launches]
+        limited = [dataclasses.replace(launch, fixed=fixed) for launch in launches]
         return TRITON.edit(limited, *given, name="any", roots=[tmp_path]).swizzles
 
     (tmp_path / "s.json").write_text(swizzles("x.dtype.element_ty", "S"))

@@ -176,7 +176,7 @@ def test_what_torch_generates_is_known_by_its_text_under_any_name(tmp_path: Path
         kernels[-1].fn.__module__ = f"torch._inductor.runtime.compile_tasks.c{number}"
     with overlay.applied(swizzles(tmp_path, kernels[0], "pid_0 = grid_0 - 1 - pid_0",
                                   module="torch._inductor")):  # fmt: skip
-        found = ["tt.get_num_programs" in compiled(one).asm["ttir"] for one in kernels]
+        found = ["tt.get_num_programs" in compiled(kernel).asm["ttir"] for kernel in kernels]
     assert found == [True, True, False]
 
 
@@ -197,7 +197,7 @@ def test_another_kernel_than_was_proved_is_left_alone(
         warnings.simplefilter("always")
         assert instructions(compiled(rows)) == instructions(plain)
         compiled(rows)
-    assert [reason in str(one.message) for one in seen] == [True]
+    assert [reason in str(warning.message) for warning in seen] == [True]
 
 
 def test_a_script_in_a_process_that_it_spawned_is_the_same(
@@ -232,5 +232,7 @@ def test_it_runs_beside_triton_alone(tmp_path: Path) -> None:
     source = Path(overlay.__file__).read_text()
     lines = [line.split() for line in source.splitlines()]
     imports = [words[1] for words in lines if words[:1] in (["import"], ["from"])]
-    assert not [one for one in imports if one.startswith(("intelliperf", "torch", "numpy"))]
+    assert not [
+        module for module in imports if module.startswith(("intelliperf", "torch", "numpy"))
+    ]
     assert source.count("\n") <= 250

@@ -28,7 +28,7 @@ def write_wheel(folder, name, version, modules=(), requires=()):
     """A wheel whose modules hold the name of the distribution."""
     stem = f"{name.replace('-', '_')}-{version}"
     info = f"{stem}.dist-info"
-    demands = "".join(f"Requires-Dist: {one}\n" for one in requires)
+    demands = "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{demands}"
     files = {f"{module}/__init__.py": f"OF = {name!r}\n" for module in modules}
     if name == "torch":
@@ -100,7 +100,7 @@ class Image:
         ran = self.run(lent, "doctor", "--json", PATH=str(self.root / "bin"))
         assert ran.stdout, ran.stderr
         findings = json.loads(ran.stdout)["findings"]
-        return next(one for one in findings if one["part"] == "Triton")
+        return next(finding for finding in findings if finding["part"] == "Triton")
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def image(request, wheel, tmp_path_factory):
 def lent(tmp_path_factory):
     """The packages of this environment, without PyTorch and Triton."""
     folder = tmp_path_factory.mktemp("lent")
-    for packages in (Path(one) for one in sys.path if one.endswith("site-packages")):
+    for packages in (Path(entry) for entry in sys.path if entry.endswith("site-packages")):
         for path in packages.iterdir():
             own = re.match(r"(pytorch.)?(torch|triton)|.*\.pth$|intelliperf", path.name)
             if not own and not (folder / path.name).exists():
@@ -169,7 +169,7 @@ def test_doctor_sees_a_triton_that_was_written_over_another(image, lent):
     image.pip("install", "triton")
     assert image.triton == "triton"
     found = image.doctor(lent)
-    assert found["gap"] == f"triton and {own} are both installed, and share their files"
+    assert found["gap"] == f"triton and {own} are both installed and share files"
     command = found["command"].partition(" --index-url")[0]
     for words in map(shlex.split, command.split("&&")):
         assert words[0] == "pip"

@@ -138,7 +138,7 @@ def test_of_a_grid_of_three_axes_the_first_slice_is_shown() -> None:
     [made] = drawn((8, 4, 10)).tiles
     assert (made.title[-9:], made.tiles) == ("pid_2 = 0", (8, 4))
     flat = drawn((8, 1, 10))
-    assert [one.tiles for one in flat.tiles] == [(8, 10)]
+    assert [tile.tiles for tile in flat.tiles] == [(8, 10)]
 
 
 def test_tiles_of_a_flat_grid_lie_where_they_write() -> None:
@@ -147,7 +147,7 @@ def test_tiles_of_a_flat_grid_lie_where_they_write() -> None:
         launch((64, 1, 1), 8, 8), traced((64, 1, 1), 8, 8, order), TARGET, occupancy=1, tile=None
     )
     [shown] = made.tiles
-    assert shown.title == "each tile where it writes c"
+    assert shown.title == "tiles placed as they write c"
     assert shown.before.domain == tuple(str(row) * 8 for row in range(8))
 
 
@@ -159,7 +159,7 @@ def test_else_they_lie_row_by_row(columns: int | None, across: int) -> None:
         occupancy=1, tile=None, columns=columns,
     )  # fmt: skip
     [shown] = made.tiles
-    assert shown.title == f"by number, {across} in a row"
+    assert shown.title == f"numbered, {across} per row"
     assert "".join(shown.before.domain) == ("01234567" * 8)[:60] + "...."
 
 
@@ -170,9 +170,9 @@ def test_a_program_for_each_row_is_drawn_row_after_row() -> None:
         occupancy=1, tile=None, columns=4,
     )  # fmt: skip
     [tiles] = shown.tiles
-    assert (tiles.title, tiles.tiles) == ("each tile where it writes c, 64 in a row", (64, 2))
+    assert (tiles.title, tiles.tiles) == ("tiles placed as they write c, 64 per row", (64, 2))
     assert tiles.before.domain[0] == "01234567" * 8
-    assert all(one.shared == (None, None) for one in shown.tensors)
+    assert all(tensor.shared == (None, None) for tensor in shown.tensors)
 
 
 def test_programs_that_compute_several_tiles_are_drawn_where_they_write() -> None:
@@ -212,8 +212,8 @@ def test_numbers_of_a_large_trace_are_estimates(mocker: MockerFixture) -> None:
     mocker.patch.object(stream, "MOST_REFERENCES", 100)
     sampled = drawn((16, 8, 1), swizzled((16, 8, 1)))
     assert (whole.sampled, sampled.sampled) == (False, True)
-    known = {one.names: one.before.domains_per_line for one in whole.tensors}
-    assert {one.names: one.before.domains_per_line for one in sampled.tensors} == known
+    known = {tensor.names: tensor.before.domains_per_line for tensor in whole.tensors}
+    assert {tensor.names: tensor.before.domains_per_line for tensor in sampled.tensors} == known
 
 
 def test_tensors_say_which_neighbours_share_their_lines() -> None:
@@ -221,7 +221,10 @@ def test_tensors_say_which_neighbours_share_their_lines() -> None:
         launch((32, 1, 1), 4, 8), traced((32, 1, 1), 4, 8, np.arange(32)), TARGET,
         occupancy=1, tile=None,
     )  # fmt: skip
-    assert {one.names: one.shared for one in shown.tensors} == {("a",): (1, 0), ("c",): (0, 0)}
+    assert {tensor.names: tensor.shared for tensor in shown.tensors} == {
+        ("a",): (1, 0),
+        ("c",): (0, 0),
+    }
 
 
 def test_the_first_wave_is_what_one_domain_holds_at_once() -> None:
@@ -233,7 +236,7 @@ def test_the_first_wave_is_what_one_domain_holds_at_once() -> None:
         first = [int(order[index]) for index in (0, 8)]  # launched on domain 0, in order
         for tensor in made.tensors:
             access = getattr(tensor, which)
-            row_of = {one // 16 for one in first}
+            row_of = {shown_tile // 16 for shown_tile in first}
             lines = row_of if tensor.names == ("a",) else set(first)
             assert access.wave_bytes == len(lines) * LINE_BYTES
 

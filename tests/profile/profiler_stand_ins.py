@@ -34,10 +34,10 @@ def table():
     yield header
     yield units[: len(header)]
     hits_asked = any("lookup_hit" in name for name in metrics)
-    shown = [one for one in BEHAVIOUR["launches"] if hits_asked or not one.get("edited")]
-    for number, one in enumerate(shown):
+    shown = [launch for launch in BEHAVIOUR["launches"] if hits_asked or not launch.get("edited")]
+    for number, launch in enumerate(shown):
         values = {
-            "sectors_srcunit_tex_lookup_hit": round(hits * one["share"]),
+            "sectors_srcunit_tex_lookup_hit": round(hits * launch["share"]),
             "requests_srcunit_tex": 250, "sectors_srcunit_tex": 1000,
             "dram__bytes_read": 3200, "dram__bytes_write": 800, "time": 1000000,
         }
@@ -47,10 +47,10 @@ def table():
             "n/a" if missing in metric else f"{value:,}"
             for metric, value in zip(metrics, known)
         ]
-        x, y, z = one["grid"]
-        block = one["block"]
-        yield [number, 1, one["kernel"], f"({block}, 1, 1)", f"({x}, {y}, {z})", *counted,
-               one["registers"], f"{one['shared']:,}", *[passes for _ in said]]
+        x, y, z = launch["grid"]
+        block = launch["block"]
+        yield [number, 1, launch["kernel"], f"({block}, 1, 1)", f"({x}, {y}, {z})", *counted,
+               launch["registers"], f"{launch['shared']:,}", *[passes for _ in said]]
 
 def write(rows):
     text = "".join(",".join(f'"{cell}"' for cell in row) + "\\n" for row in rows)
@@ -73,11 +73,12 @@ if BEHAVIOUR.get("slow") or BEHAVIOUR.get("deaf"):
 if "error" in BEHAVIOUR:
     lines.append("==ERROR== " + BEHAVIOUR["error"])
     log.write_text("\\n".join(lines) + "\\n")
-elif any(one["kernel"] == options["--kernel-name"] for one in BEHAVIOUR["launches"]):
+elif any(launch["kernel"] == options["--kernel-name"] for launch in BEHAVIOUR["launches"]):
     write(table())
 else:
     lines += ["==WARNING== No kernels were profiled.", "Available Kernels:"]
-    lines += [f"{number}. {one['kernel']}" for number, one in enumerate(BEHAVIOUR["launches"], 1)]
+    names = [launch["kernel"] for launch in BEHAVIOUR["launches"]]
+    lines += [f"{number}. {name}" for number, name in enumerate(names, 1)]
     log.write_text("\\n".join(lines) + "\\n")
 sys.exit(BEHAVIOUR.get("exit_code", ran.returncode))
 """
@@ -101,23 +102,23 @@ hits = int(Path("hits.txt").read_text()) if Path("hits.txt").exists() else 600
 folder = Path(job["output_directory"]) / "pass_1" / "host"
 folder.mkdir(parents=True)
 
-def counted(one):
-    own = round(hits * one["share"])
+def counted(launch):
+    own = round(hits * launch["share"])
     values = {"TCC_HIT_sum": own, "TCC_MISS_sum": 1000 - own, "TCC_REQ_sum": 1040,
               "TCC_EA0_RDREQ_sum": 400, "TCC_EA0_WRREQ_sum": 80}
     return {name: values[name] for name in job["pmc"]}
 
 import re
 wanted = re.compile(job["kernel_include_regex"])
-shown = [one for one in BEHAVIOUR["launches"] if wanted.search(one["kernel"])]
+shown = [launch for launch in BEHAVIOUR["launches"] if wanted.search(launch["kernel"])]
 if job["output_format"] == ["csv"] and shown:
     lines = ["Dispatch_Id,Process_Id,Agent_Id,Kernel_Name,Grid_Size,Workgroup_Size,LDS_Block_Size,"
              "VGPR_Count,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"]
-    for number, one in enumerate(shown, 1):
-        x, y, z = one["grid"]
-        for name, value in counted(one).items():
-            lines.append(f"{number},1,Agent 4,{one['kernel']},{x * y * z * one['block']},"
-                         f"{one['block']},{one['shared']},{one['registers']},{name},{value},"
+    for number, launch in enumerate(shown, 1):
+        x, y, z = launch["grid"]
+        for name, value in counted(launch).items():
+            lines.append(f"{number},1,Agent 4,{launch['kernel']},{x * y * z * launch['block']},"
+                         f"{launch['block']},{launch['shared']},{launch['registers']},{name},{value},"
                          f"1000000,2000000")
     (folder / "1_counter_collection.csv").write_text("\\n".join(lines) + "\\n")
 sys.exit(ran.returncode)

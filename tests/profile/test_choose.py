@@ -86,8 +86,8 @@ def test_there_is_no_such_profiler():
 @pytest.mark.parametrize(
     ("name", "target", "device", "fact"),
     [
-        ("rocprofv3", "h200", H200, "measures AMD GPUs, and here is NVIDIA H200"),
-        ("ncu", "mi300x", MI300X, "measures NVIDIA GPUs, and here is AMD Instinct MI300X"),
+        ("rocprofv3", "h200", H200, "measures AMD GPUs, and the GPU here is NVIDIA H200"),
+        ("ncu", "mi300x", MI300X, "measures NVIDIA GPUs, and the GPU here is AMD Instinct MI300X"),
         ("ncu", "h100", H200, "the target is h100, and the GPU here is NVIDIA H200"),
         ("rocprofv3", "mi355x", MI300X, "the target is mi355x"),
         ("rocprofv3", "mi325x", MI300X, "the target is mi325x"),

@@ -87,8 +87,11 @@ def test_all_variants_of_a_replay_are_counted_without_the_application(
         return Replay([sys.executable, "-c", waits], dict(os.environ), folder, go)
 
     read = profiler(*rows).begin(launches, replay)(edits)
-    assert [one.l2_hit_rate for one in read] == [(600 + 120) / 2000, (300 + 900) / 2000]
-    assert [one.time_ms for one in read] == [2.0, 2.0]
+    assert [measurement.l2_hit_rate for measurement in read] == [
+        (600 + 120) / 2000,
+        (300 + 900) / 2000,
+    ]
+    assert [measurement.time_ms for measurement in read] == [2.0, 2.0]
     assert told == [2, 2], "both are started before the first may begin"
     assert all("app.py" not in call for call in bench.calls)
     with pytest.raises(ProfileError):
@@ -112,7 +115,13 @@ def test_sectors_of_a_request_are_counted_of_each_build_that_spills(bench, profi
     for edit in (bench.edit(hits=900), bench.edit(hits=900), None):
         ncu.measure([spilling], edit)
     asked = [call[call.index("--metrics") + 1] for call in bench.calls[1:]]
-    assert [SECTORS in one.split(",") for one in asked] == [True, False, False, True, False]
+    assert [SECTORS in counters.split(",") for counters in asked] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_hits_and_sectors_are_never_asked_for_at_once(bench, profiler, launched):
@@ -181,7 +190,7 @@ def test_an_edit_that_the_application_does_not_run_is_not_measured(bench, profil
     installed.write_text(bench.app.read_text())
     ncu = profiler(row(), application=bench.application(sys.executable, str(installed)))
     ncu.measure([launched((64, 1, 1))])
-    with pytest.raises(ProfileError, match="another copy of `a_kernel`") as caught:
+    with pytest.raises(ProfileError, match="a different copy of `a_kernel`") as caught:
         ncu.measure([launched((64, 1, 1))], bench.edit(hits=900))
     assert "-p" in caught.value.hint
 

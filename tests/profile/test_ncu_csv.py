@@ -54,17 +54,17 @@ def test_a_request_of_the_gemm_has_four_sectors_in_each_launch():
 def test_hits_and_requests_of_one_pass():
     readings = read_ncu(recorded("ncu_2025.3.1_h200_gemm_hits.csv"))
     rates = [
-        one.counters[HIT] / (4 * one.counters["lts__t_requests_srcunit_tex.sum"])
-        for one in readings
+        reading.counters[HIT] / (4 * reading.counters["lts__t_requests_srcunit_tex.sum"])
+        for reading in readings
     ]
-    assert {one.counters[PASSES] for one in readings} == {1}
+    assert {reading.counters[PASSES] for reading in readings} == {1}
     assert rates == pytest.approx([0.727, 0.714, 0.718, 0.730], abs=5e-4)
 
 
 def test_the_variants_of_an_autotuned_kernel_have_their_own_sizes_and_registers():
     variants = {
-        (one.grid, one.threads, one.registers)
-        for one in read_ncu(recorded("ncu_2025.3.1_h200_autotuned.csv"))
+        (launch.grid, launch.threads, launch.registers)
+        for launch in read_ncu(recorded("ncu_2025.3.1_h200_autotuned.csv"))
     }
     assert variants == {
         ((16384, 1, 1), 128, 26),

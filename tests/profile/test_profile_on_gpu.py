@@ -55,7 +55,7 @@ torch.cuda.synchronize()
 
 @pytest.fixture
 def device():
-    present = [one for one in devices() if one.backend == "cuda"]
+    present = [device for device in devices() if device.backend == "cuda"]
     if not present:
         pytest.skip("there is no NVIDIA GPU")
     assert present[0].target is not None
@@ -98,7 +98,7 @@ def test_a_gemm_and_an_order_of_it(gemm, device, tmp_path):
         launches[0].launch.source,
         parse(text),
         target=device.target,
-        launches=[one.launch for one in launches],
+        launches=[launch.launch for launch in launches],
         roots=[project],
     )
     after = profiler.measure(launches, edit)
@@ -125,7 +125,7 @@ def test_an_autotuned_kernel(device, tmp_path):
     measured = profiler.measure(launches)
     # of three sectors two are read, and come from memory; the third is written
     assert measured.l2_hit_rate == pytest.approx(1 / 3, abs=0.02)
-    count = sum(one.launch.count for one in launches)
+    count = sum(launch.launch.count for launch in launches)
     assert measured.l2_requests == pytest.approx(count * 3 * (4 << 24) / 32, 0.01)
 
 

@@ -130,8 +130,11 @@ def test_all_variants_of_a_replay_are_counted_in_one_session(bench, rocprofv3, l
         return Replay([sys.executable, "-c", "pass"], dict(os.environ), folder, told.append)
 
     read = rocprofv3(*rows, at_once=4).begin([*map(launched, shares)], replay)(edits)
-    assert [one.l2_hit_rate for one in read] == [(600 + 120) / 2000, (300 + 900) / 2000]
-    assert [one.l2_before for one in read] == ["cold", "cold"]
+    assert [measurement.l2_hit_rate for measurement in read] == [
+        (600 + 120) / 2000,
+        (300 + 900) / 2000,
+    ]
+    assert [measurement.l2_before for measurement in read] == ["cold", "cold"]
     assert told == [edits, edits], "what does not fit is asked for no second time"
     assert all("app.py" not in call for call in bench.calls)
     with pytest.raises(ProfileError):
@@ -140,5 +143,5 @@ def test_all_variants_of_a_replay_are_counted_in_one_session(bench, rocprofv3, l
 
 def test_grids_of_as_many_programs_are_not_told_apart(rocprofv3, launched):
     profiler = rocprofv3(row((64, 1, 1), 256), row((8, 8, 1), 256))
-    with pytest.raises(ProfileError, match="does not tell apart"):
+    with pytest.raises(ProfileError, match="does not distinguish"):
         profiler.measure([launched((64, 1, 1)), launched((8, 8, 1))])

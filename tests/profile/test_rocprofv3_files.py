@@ -48,14 +48,14 @@ def test_dispatches_of_two_processes_may_have_one_number():
     text = recorded("rocprofv3_6.2_counter_collection.csv")
     header, row, *_ = text.splitlines()
     readings = read_csv("\n".join([header, row, row.replace("19396,19396", "20000,20000"), ""]))
-    assert [one.counters for one in readings] == [{"TCC_HIT_sum": 6000}] * 2
+    assert [reading.counters for reading in readings] == [{"TCC_HIT_sum": 6000}] * 2
 
 
 def test_a_row_that_was_cut_off_is_left_out():
     text = recorded("rocprofv3_6.2_counter_collection.csv")
     within_a_number = text[: text.index("3000") + 3]
     assert read_csv(within_a_number)[1].counters == {"TCC_HIT_sum": 7000}
-    assert [len(one.counters) for one in read_csv(text[: text.rindex(",")])] == [2, 2, 1]
+    assert [len(kernel.counters) for kernel in read_csv(text[: text.rindex(",")])] == [2, 2, 1]
     assert read_csv(text.replace("6000", "n/a"))[0].counters == {"TCC_MISS_sum": 4000}
 
 

@@ -68,11 +68,16 @@ def test_what_cannot_win_any_more_is_out_of_reach() -> None:
         replace(attempt(number, 0.0), measurement=None, screened_l2_hit_rate=rate)
         for number, rate in enumerate((0.79, 0.786, 0.784), 3)
     ]
-    assert [one.number for one in could_still_win(waiting, measured)] == [3, 4]
+    assert [ranked_attempt.number for ranked_attempt in could_still_win(waiting, measured)] == [
+        3,
+        4,
+    ]
     assert could_still_win(waiting, measured[:1]) == [], "none has exceeded it"
-    worse = [replace(one, verdict=Verdict("slower", "")) for one in measured]
+    worse = [replace(ranked_attempt, verdict=Verdict("slower", "")) for ranked_attempt in measured]
     assert could_still_win(waiting, worse) == waiting
-    assert [one.number for one in could_still_win(waiting, worse, needed=0.806)] == [3, 4]
+    assert [
+        ranked_attempt.number for ranked_attempt in could_still_win(waiting, worse, needed=0.806)
+    ] == [3, 4]
     assert could_still_win(waiting, [], needed=0.9) == waiting, "none is replayed yet"
     assert could_still_win(waiting, measured, ("time", "l2_hit_rate")) == waiting
 
@@ -95,19 +100,19 @@ def test_hit_rate_leads_in_steps_of_the_noise_band_then_memory_bytes() -> None:
             attempt(4, 0.60, memory=1),
         ]
     )
-    assert [one.number for one in ranked] == [3, 2, 1, 4]
+    assert [ranked_attempt.number for ranked_attempt in ranked] == [3, 2, 1, 4]
 
 
 def test_a_shorter_text_wins_between_equals_and_the_order_does_not_depend_on_the_input() -> None:
     equals = [attempt(1, 0.7, text="pid = pid + 0"), attempt(2, 0.7), attempt(3, 0.7, text="x" * 9)]
     for shuffled in itertools.permutations(equals):
-        assert [one.number for one in order(shuffled)] == [2, 3, 1]
+        assert [ranked_attempt.number for ranked_attempt in order(shuffled)] == [2, 3, 1]
 
 
 def test_of_equals_a_named_pattern_wins_over_a_shorter_text_that_the_search_has_found() -> None:
     found, named = attempt(1, 0.7), attempt(2, 0.7, text="pid = pid + 0")
     named = replace(named, candidate=replace(named.candidate, origin="pattern"))
-    assert [one.number for one in order([found, named])] == [2, 1]
+    assert [ranked_attempt.number for ranked_attempt in order([found, named])] == [2, 1]
     assert order([attempt(3, 0.71), named])[0].number == 3
 
 
@@ -116,20 +121,28 @@ def test_a_formula_may_rank_by_modelled_time_first() -> None:
     assert faster.measurement is not None
     quick = replace(faster.measurement, modelled_memory_time_ms=0.95)
     both = [slower, replace(faster, measurement=quick)]
-    assert [one.number for one in order(both)] == [1, 2]
-    assert [one.number for one in order(both, ("time", "l2_hit_rate"))] == [2, 1]
+    assert [ranked_attempt.number for ranked_attempt in order(both)] == [1, 2]
+    assert [ranked_attempt.number for ranked_attempt in order(both, ("time", "l2_hit_rate"))] == [
+        2,
+        1,
+    ]
 
 
 def test_the_modelled_time_of_all_levels_comes_first_unless_a_rank_leaves_time_out() -> None:
     both = [
         replace(
-            one, measurement=replace(one.measurement, overlapped_time_ms=time_ms, fabric_bytes=0)
+            ranked_attempt,
+            measurement=replace(
+                ranked_attempt.measurement, overlapped_time_ms=time_ms, fabric_bytes=0
+            ),
         )
-        for one, time_ms in ((attempt(1, 0.9), 1.0), (attempt(2, 0.8), 0.95))
-        if one.measurement is not None
+        for ranked_attempt, time_ms in ((attempt(1, 0.9), 1.0), (attempt(2, 0.8), 0.95))
+        if ranked_attempt.measurement is not None
     ]
-    assert [one.number for one in order(both)] == [2, 1]
-    assert [one.number for one in order(both, ("l2_hit_rate", "memory_bytes"))] == [1, 2]
+    assert [ranked_attempt.number for ranked_attempt in order(both)] == [2, 1]
+    assert [
+        ranked_attempt.number for ranked_attempt in order(both, ("l2_hit_rate", "memory_bytes"))
+    ] == [1, 2]
 
 
 def test_hits_do_not_count_where_the_fastest_waits_for_the_l2() -> None:
@@ -138,13 +151,16 @@ def test_hits_do_not_count_where_the_fastest_waits_for_the_l2() -> None:
     for longest, leader in (("memory", 2), ("arithmetic", 2), ("L2", 1)):
         both = [
             replace(
-                one,
+                ranked_attempt,
                 measurement=replace(
-                    one.measurement, overlapped_time_ms=ms, longest=longest, fabric_bytes=0
+                    ranked_attempt.measurement,
+                    overlapped_time_ms=ms,
+                    longest=longest,
+                    fabric_bytes=0,
                 ),
             )
-            for one, ms in ((first, 1.0), (second, 1.005))
-            if one.measurement is not None
+            for ranked_attempt, ms in ((first, 1.0), (second, 1.005))
+            if ranked_attempt.measurement is not None
         ]
         assert order(both)[0].number == leader
 
@@ -176,7 +192,7 @@ def test_finalists_are_the_best_and_the_best_of_each_family() -> None:
     flock = [screened(n, 0.9 - n / 1000, f"window w={n}") for n in range(10)]
     others = [screened(10, 0.5, "snake"), screened(11, 0.4, "rows a=1"), screened(12, 0.3, "rows")]
     chosen = finalists([*flock, *others], places=6)
-    assert [one.number for one in chosen] == [0, 1, 2, 3, 10, 11]
+    assert [ranked_attempt.number for ranked_attempt in chosen] == [0, 1, 2, 3, 10, 11]
     assert finalists([*flock, *others], places=50) == [*flock[:10], *others]
 
 
@@ -187,7 +203,7 @@ def test_orders_of_a_family_that_the_screen_takes_for_one_are_one() -> None:
 
     rates = {1: 0.8, 2: 0.8 + 1e-5, 3: 0.8 - 3e-5, 4: 0.7, 5: 0.7, 6: None}
     tried = [*(screened(n, rate) for n, rate in rates.items()), screened(7, 0.7, "chunk 8")]
-    assert [one.number for one in distinct(tried)] == [2, 3, 4, 7]
+    assert [ranked_attempt.number for ranked_attempt in distinct(tried)] == [2, 3, 4, 7]
 
 
 def predicted(
@@ -213,7 +229,7 @@ def test_contenders_are_the_best_predictions_and_the_best_of_every_kind() -> Non
         predicted(5, "snake", 0, 0.55),
         predicted(6, "snake cols=2", 0, 0.54),
     ]
-    names = [one.candidate.name for one in contenders(attempts, baseline, 5)]
+    names = [contender.candidate.name for contender in contenders(attempts, baseline, 5)]
     assert names[:2] == ["nest 0:16 chunk 8", "grouped-rows group=8"]
     assert set(names[3:]) == {"hilbert", "snake"}
     assert len(contenders(attempts, baseline, 50)) == 6
@@ -224,7 +240,10 @@ def test_what_people_try_by_hand_has_a_place_whatever_is_predicted() -> None:
     flock = [predicted(n, f"window w={n}", 0.9, 0.9 - n / 1000) for n in range(30)]
     by_hand = [predicted(40 + n, f"grouped-rows cols=3 group={n}", 0, 0.1) for n in (4, 8, 12, 32)]
     chosen = contenders([*flock, *by_hand], baseline, 8, {44, 48})
-    assert {one.number for one in chosen if one.number >= 40} == {44, 48}
+    assert {ranked_attempt.number for ranked_attempt in chosen if ranked_attempt.number >= 40} == {
+        44,
+        48,
+    }
 
 
 def timed(
@@ -262,9 +281,11 @@ def test_timed_attempts_are_told_apart_by_half_a_percent_then_by_hit_rate(
     measured = timed(0.6, 0.89, 0.90, 0.91), timed(0.9, slow, slow, slow)
     attempts = [
         replace(
-            predicted(number, "snake", 0.5, 0.5), measurement=one, verdict=Verdict("better", "")
+            predicted(number, "snake", 0.5, 0.5),
+            measurement=ranked_attempt,
+            verdict=Verdict("better", ""),
         )
-        for number, one in enumerate(measured, 1)
+        for number, ranked_attempt in enumerate(measured, 1)
     ]
     assert order(attempts)[0].number == first
 
@@ -290,15 +311,17 @@ def test_where_workgroups_differ_in_work_the_last_ones_end_counts(
 
 
 def test_where_workgroups_differ_in_work_time_comes_first() -> None:
-    def with_end(one: Attempt, imbalance: float | None) -> Attempt:
-        assert one.measurement is not None
-        return replace(one, measurement=replace(one.measurement, imbalance=imbalance))
+    def with_end(ranked_attempt: Attempt, imbalance: float | None) -> Attempt:
+        assert ranked_attempt.measurement is not None
+        return replace(
+            ranked_attempt, measurement=replace(ranked_attempt.measurement, imbalance=imbalance)
+        )
 
     hits, balanced = attempt(1, 0.9), attempt(2, 0.8)
     even = [with_end(hits, None), with_end(balanced, None)]
-    assert [one.number for one in order(even)] == [1, 2]
+    assert [ranked_attempt.number for ranked_attempt in order(even)] == [1, 2]
     uneven = [with_end(hits, 1.1), with_end(balanced, 1.01)]
-    assert [one.number for one in order(uneven)] == [2, 1]
+    assert [ranked_attempt.number for ranked_attempt in order(uneven)] == [2, 1]
 
 
 def test_orders_that_start_heavy_have_a_place_among_the_finalists() -> None:
@@ -309,7 +332,7 @@ def test_orders_that_start_heavy_have_a_place_among_the_finalists() -> None:
 
     tried = [screened(n, f"nest 0:{n} chunk {n}", 0.9 - n / 100) for n in range(1, 20)]
     tried.append(screened(20, "nest 1:4 0:4 share down 0", 0.1))
-    assert 20 in [one.number for one in finalists(tried, 8)]
+    assert 20 in [finalist.number for finalist in finalists(tried, 8)]
 
 
 @pytest.mark.parametrize(("time_ms", "kind"), [(0.985, "no difference"), (0.975, "better")])

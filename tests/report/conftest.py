@@ -106,7 +106,7 @@ def timed(run: Run) -> Run:
         run.baseline, time_ms=before.median,
         timing=Timing("H200", before, before, Interval(1.0, 1.0, 1.0), 20),
     )  # fmt: skip
-    attempts = tuple(best if one.number == best.number else one for one in run.attempts)
+    attempts = tuple(best if attempt.number == best.number else attempt for attempt in run.attempts)
     return replace(run, baseline=baseline, best=best, attempts=attempts)
 
 
@@ -138,7 +138,9 @@ def crowded(run: Run, attempts: int = 500) -> Run:
         replace(run.attempts[number % len(run.attempts)], number=number + 1)
         for number in range(attempts)
     ]
-    best = max(tried, key=lambda one: one.measurement.l2_hit_rate if one.measurement else 0)
+    best = max(
+        tried, key=lambda attempt: attempt.measurement.l2_hit_rate if attempt.measurement else 0
+    )
     return replace(run, attempts=tuple(tried), best=replace(best, diff=run.best and run.best.diff))
 
 

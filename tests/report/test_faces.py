@@ -46,7 +46,8 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(
     run: Run, run_with_a_caution: Run, face: str
 ) -> None:
     attempts = tuple(  # a pattern says in its own words why it should be better
-        replace(one, candidate=replace(one.candidate, rationale=None)) for one in run.attempts
+        replace(attempt, candidate=replace(attempt.candidate, rationale=None))
+        for attempt in run.attempts
     )
     partitions = replace(run_with_a_caution, attempts=attempts)
     assert not re.search(r"\bXCDs?\b", words_of(face, partitions))
@@ -104,7 +105,8 @@ def test_a_cheaper_alternative_is_recommended_before_the_patch(run: Run) -> None
     advised = replace(run, alternatives=alternatives, accuracy=TELLS, best=in_time(run))
     first, *_ = outcome(advised)
     told = "pass GROUP_M=4, no source change (modelled time -25.0 %)"
-    assert first.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: better; ")
+    advice = f"Recommended: {told}. Or apply the patch: gemm_kernel on mi300x, modelled: better; "
+    assert first.startswith(advice)
     [line] = outcome(replace(advised, best=None))
     assert line.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: no improvement")
     assert establish(advised).recommended == "argument"
@@ -114,7 +116,7 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
     bound = replace(run.baseline, arithmetic_time_ms=2.0, modelled_memory_time_ms=1.5)
     text = said(replace(run, best=None, nothing_to_gain=True, baseline=bound))
     assert "nothing to gain" in text
-    assert "its operations take about 2 ms, its memory traffic 1.5 ms" in text
+    assert "its operations take about 2.00 ms, its memory traffic 1.50 ms" in text
     assert replace(bound, time_ms=3.0).bound_by_arithmetic
     assert not replace(bound, time_ms=14.0).bound_by_arithmetic, "seven times its operations"
     assert not replace(bound, time_ms=1.9).bound_by_arithmetic, "the operations take less, then"
@@ -125,11 +127,11 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
 
 @pytest.mark.parametrize("face", REPORT_FORMATS)
 def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: str) -> None:
-    names = [one.name for one in run.by_hand]
-    assert names[:3] == ["unmodified", "remap_xcd of AITER", "GROUP_M = 4"]
+    names = [row.name for row in run.by_hand]
+    assert names[:3] == ["unmodified", "AITER's remap_xcd", "GROUP_M = 4"]
     assert len(names) == 8, "groups of 4, 8 and 16, with the remap and without it"
-    evaluated = {one.number for one in run.attempts if one.measurement}
-    assert evaluated >= {one.attempt for one in run.by_hand[1:]}
+    evaluated = {attempt.number for attempt in run.attempts if attempt.measurement}
+    assert evaluated >= {row.attempt for row in run.by_hand[1:]}
     shown = words_of(face, run)
     assert all(name in shown for name in names)
     assert f"found: {run.best.candidate.name}" in shown if run.best else True
@@ -147,7 +149,7 @@ def test_where_nothing_is_told_apart_the_most_hits_are_told(run: Run) -> None:
         replace(base, verdict=Verdict("slower", "more time"), measurement=more),
     )
     said_of = said(replace(run, best=None, attempts=attempts))
-    assert "The best `no difference`: 1.8 % less." in said_of
+    assert "Nearest to a gain: 1.8 % less." in said_of
     refused = replace(base, verdict=Verdict("unsafe order", "tiles 0 and 1"))
     assert "The first `unsafe order`: tiles 0 and 1." in said(
         replace(run, best=None, attempts=(*attempts, refused))

@@ -32,7 +32,7 @@ class Element:
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
         found = [] if self.tag != tag else [self]
-        found = [one for one in found if attributes.items() <= one.attributes.items()]
+        found = [node for node in found if attributes.items() <= node.attributes.items()]
         for child in self.children:
             if isinstance(child, Element):
                 found += child.all(tag, **attributes)
@@ -40,7 +40,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        return "".join(one if isinstance(one, str) else one.text for one in self.children)
+        return "".join(child if isinstance(child, str) else child.text for child in self.children)
 
 
 class Tree(HTMLParser):
@@ -83,7 +83,7 @@ def rows(table: Element) -> dict[str, list[Element]]:
     """The cells of each row by the text of its first one."""
     found = {}
     for row in table.all("tr"):
-        cells = [one for one in row.children if isinstance(one, Element)]
+        cells = [child for child in row.children if isinstance(child, Element)]
         found[cells[0].text] = cells[1:]
     return found
 
@@ -96,12 +96,12 @@ def value(cell: Element) -> float | None:
 def test_every_page_is_well_formed_and_loads_nothing(shown: Run) -> None:
     page = tree(render(shown))
     for tag, source in (("img", "src"), ("image", "href"), ("link", "href")):
-        for one in page.all(tag):
-            assert one.attributes.get(source, "data:").startswith("data:")
+        for node in page.all(tag):
+            assert node.attributes.get(source, "data:").startswith("data:")
     for style in page.all("style"):
         assert not re.search(r"url\(|@import|https?:", style.text)
     assert not page.all("script")
-    sections = {one.attributes["id"] for one in page.all("section")}
+    sections = {node.attributes["id"] for node in page.all("section")}
     for link in page.all("a"):
         target = link.attributes["href"]
         assert target.startswith("data:") or target[1:] in sections
@@ -139,7 +139,7 @@ def test_the_first_section_has_the_verdict_the_pictures_and_the_patch(run: Run) 
     assert len(first.all("figure")) == 2
     assert "patch -p1" in first.text
     assert "`" not in first.text
-    assert [one.attributes["id"] for one in others][:2] == ["why", "before-after"]
+    assert [other.attributes["id"] for other in others][:2] == ["why", "before-after"]
 
 
 def test_why_it_misses_is_explained_by_tensor(run: Run) -> None:
@@ -153,11 +153,11 @@ def test_why_it_misses_is_explained_by_tensor(run: Run) -> None:
         (run.baseline.causes, run.baseline), (run.best.measurement.causes, run.best.measurement),
     ):  # fmt: skip
         assert describe_causes(causes, "XCD") in section.text
-        assert measured.l2_requests == sum(one.requests for one in causes)
-        assert 1 - sum(one.misses for one in causes) / measured.l2_requests == pytest.approx(
+        assert measured.l2_requests == sum(cause.requests for cause in causes)
+        assert 1 - sum(cause.misses for cause in causes) / measured.l2_requests == pytest.approx(
             measured.l2_hit_rate
         )
-    (table,) = [one for one in section.all("table") if "misses, in percent" in one.text]
+    (table,) = [node for node in section.all("table") if "misses, in percent" in node.text]
     shares = [float(cell.text.split()[0]) for cell in table.all("td") if "%" in cell.text]
     misses = 2 - run.baseline.l2_hit_rate - run.best.measurement.l2_hit_rate
     assert sum(shares) == pytest.approx(100 * misses, abs=0.06 * len(shares))
@@ -186,8 +186,8 @@ def test_the_command_that_applies_the_patch_applies_it(
     file.parent.mkdir(parents=True)
     file.write_text(outcome.initial)
     page = tree(render(replace(run, file=str(file))))
-    [command] = [one.text for one in page.all("pre") if one.text.startswith("patch")]
-    [link] = [one for one in page.all("a") if one.attributes.get("download") == "best.patch"]
+    [command] = [node.text for node in page.all("pre") if node.text.startswith("patch")]
+    [link] = [node for node in page.all("a") if node.attributes.get("download") == "best.patch"]
     content = base64.b64decode(link.attributes["href"].partition("base64,")[2])
     (tmp_path / "best.patch").write_bytes(content)
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
@@ -199,7 +199,7 @@ def test_every_attempt_is_there_with_its_numbers(shown: Run, fields: dict[str, A
     listed = section[0].all("tbody")[0].all("tr") if section else []
     assert len(listed) == len(fields["swizzle"]["attempts"])
     for row, attempt in zip(listed, fields["swizzle"]["attempts"], strict=True):
-        cells = [one for one in row.children if isinstance(one, Element)]
+        cells = [child for child in row.children if isinstance(child, Element)]
         assert value(cells[0]) == attempt["number"]
         assert attempt["text"].strip() in cells[1].all("pre")[0].text
         assert cells[3].all("strong")[0].text == attempt["verdict"]
@@ -214,7 +214,9 @@ def test_what_others_wrote_is_shown_as_text(shown: Run) -> None:
     page = tree(render(replace(shown, kernel="<b>&amp;")))
     assert "<b>&amp;" in page.all("h1")[0].text
     assert not page.all("b")
-    listed = {one.candidate.name: one for one in shown.attempts if one.candidate.origin == "llm"}
+    listed = {
+        node.candidate.name: node for node in shown.attempts if node.candidate.origin == "llm"
+    }
     for details in page.all("details"):
         attempt = listed.pop(details.all("summary")[0].text, None)
         if attempt is not None:
@@ -222,7 +224,7 @@ def test_what_others_wrote_is_shown_as_text(shown: Run) -> None:
             for written in (candidate.rationale, candidate.critique, candidate.idea):
                 assert (written or "") in details.text
             if witness is not None:
-                assert [one.text for one in details.all("li")] == list(describe(witness))
+                assert [detail.text for detail in details.all("li")] == list(describe(witness))
     assert not listed
 
 
@@ -265,13 +267,13 @@ def test_500_attempts_make_no_more_than_2_megabytes(run_of_500: Run) -> None:
     assert len(page.encode()) < 2_000_000
 
 
-def contrast(one: Colour, other: Colour) -> float:
+def contrast(node: Colour, other: Colour) -> float:
     def luminance(colour: Colour) -> float:
         parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
                  for c in (channel / 255 for channel in colour)]  # fmt: skip
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    lighter, darker = sorted((luminance(node), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 

@@ -33,18 +33,18 @@ addEventListener("load", () => {
   const widest = document.scrollingElement.scrollWidth;
   const seen = {
     overflow: widest > innerWidth,
-    images: Array.from(document.querySelectorAll("image")).map((one) => one.href.baseVal.length),
-    drawn: Array.from(document.querySelectorAll("figure svg")).every((one) =>
-      one.getBoundingClientRect().height > 20),
+    images: Array.from(document.querySelectorAll("image")).map((i) => i.href.baseVal.length),
+    drawn: Array.from(document.querySelectorAll("figure svg")).every((figure) =>
+      figure.getBoundingClientRect().height > 20),
     dark: getComputedStyle(document.querySelector(".swizzle-report")).backgroundColor,
     focusable: document.querySelectorAll("a, button, select, input, summary, [tabindex]").length,
     loaded: performance.getEntriesByType("resource")
-      .filter((one) => !one.name.startsWith("data:")).length,
+      .filter((entry) => !entry.name.startsWith("data:")).length,
   };
   const numbers = document.querySelectorAll("#before-after tbody")[0];
   seen.numbers = numbers && Array.from(numbers.rows).map((row) => [
     row.cells[0].textContent,
-    ...Array.from(row.querySelectorAll("data")).map((one) => [one.value, one.textContent]),
+    ...Array.from(row.querySelectorAll("data")).map((cell) => [cell.value, cell.textContent]),
   ]);
   document.body.dataset.seen = JSON.stringify(seen);
 });
@@ -79,7 +79,7 @@ def test_the_numbers_on_the_page_are_those_of_the_result(run_on_a_gpu: Run, tmp_
     keys = {"L2 hit rate": "l2_hit_rate", "bytes from memory": "memory_bytes", "time": "time_ms"}
     for name, key in keys.items():
         assert [float(value) for value, _ in seen[name]] == [before[key], best[key]]
-    shown = [percent(one["l2_hit_rate"]) for one in (before, best)]
+    shown = [percent(measurement["l2_hit_rate"]) for measurement in (before, best)]
     assert [text for _, text in seen["L2 hit rate"]] == shown
 
 

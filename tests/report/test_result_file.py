@@ -50,9 +50,9 @@ def test_a_result_comes_back_as_its_run(shown: Run, fields: dict[str, Any]) -> N
 def objects(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         yield value
-    for each in value.values() if isinstance(value, dict) else value:
-        if isinstance(each, (dict, list)):
-            yield from objects(each)
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, (dict, list)):
+            yield from objects(inner)
 
 
 def test_the_schema_knows_every_key_and_wants_each(run: Run) -> None:
@@ -61,7 +61,10 @@ def test_the_schema_knows_every_key_and_wants_each(run: Run) -> None:
         *fields["swizzle"]["alternatives"]["ranked"],
         *fields["swizzle"]["alternatives"]["arguments"],
     ]
-    free = [fields["swizzle"]["constants"], *(one["arguments"] for one in alternatives)]
+    free = [
+        fields["swizzle"]["constants"],
+        *(alternative["arguments"] for alternative in alternatives),
+    ]
     for part in objects(fields):
         if part in free:
             continue
@@ -89,7 +92,7 @@ def test_a_modelled_rate_above_one_or_a_zero_for_what_was_not_measured_is_no_res
         (b"\xff\xfe\x00", "byte 0 is not UTF-8"),
         (b"[" * 100_000, "not JSON: maximum recursion depth"),
         (b'{"swizzle": {"seed": ' + b"9" * 5000 + b"}}", "not JSON: Exceeds the limit"),
-        (b'{"swizzle": NaN}', "not JSON: NaN is not a number of JSON"),
+        (b'{"swizzle": NaN}', "not JSON: NaN is not a JSON number"),
         (b"[]", "the value: expected object, got list"),
         (b'{"version": "0.3.1"}', "formula: missing"),
         (b'{"swizzle": {"schema": 5}}', f"schema 5, this version reads schema {SCHEMA}"),
@@ -108,10 +111,10 @@ def test_what_is_no_result_is_one_clear_error(tmp_path: Path, content: bytes, sa
 
 def places(value: Any, name: str = "") -> Iterator[tuple[Any, Any, str]]:
     """Every container and key of a JSON value, and its name."""
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
         yield value, key, f"{name}.{key}"
-        if isinstance(each, (dict, list)):
-            yield from places(each, f"{name}.{key}")
+        if isinstance(inner, (dict, list)):
+            yield from places(inner, f"{name}.{key}")
 
 
 @pytest.mark.parametrize(

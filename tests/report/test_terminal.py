@@ -87,7 +87,9 @@ def test_the_numbers_are_those_of_the_run(shown: Run) -> None:
     text = printed(shown, 120)
     for row in numbers(shown):
         before, after = row.texts()
-        [line] = [one for one in text.splitlines() if re.match(rf"│ {re.escape(row.name)}\s", one)]
+        [line] = [
+            line for line in text.splitlines() if re.match(rf"│ {re.escape(row.name)}\s", line)
+        ]
         assert before in line
         assert not shown.best or after in line
     assert percent(shown.ceiling.l2_hit_rate) in text
@@ -146,14 +148,18 @@ def test_verbosity_lists_attempts_and_quiet_says_one_thing(run_of_500: Run) -> N
     def listed(text: str) -> int:
         return len(re.findall(r"^│ +\d+ │", text, re.MULTILINE))
 
-    assert [listed(printed(run_of_500, 80, each)) for each in (0, 1)] == [0, 10]
+    assert [listed(printed(run_of_500, 80, verbosity)) for verbosity in (0, 1)] == [0, 10]
     assert listed(printed(run_of_500, 80, 2)) == len(run_of_500.attempts)
     assert len(printed(run_of_500, 80, -1)) < 1000
 
 
 def test_attempts_begin_with_the_winner_and_say_what_screened_means(run_of_500: Run) -> None:
-    eligible = [one for one in run_of_500.attempts if one.verdict.eligible and one.measurement]
-    lowest = min(eligible, key=lambda one: one.measurement.l2_hit_rate)
+    eligible = [
+        attempt
+        for attempt in run_of_500.attempts
+        if attempt.verdict.eligible and attempt.measurement
+    ]
+    lowest = min(eligible, key=lambda attempt: attempt.measurement.l2_hit_rate)
     text = printed(replace(run_of_500, best=lowest), 10_000, 1)
     first, *others = re.findall(r"^│ +(\d+) │.*│ +([\d.]+) % │$", text, re.MULTILINE)
     assert first[0] == str(lowest.number)

@@ -72,7 +72,9 @@ def test_a_kernel_without_the_stride_as_an_argument_cannot_be_padded(
 ) -> None:
     with examined(tmp_path, "packed", 0, 1, target=IN_STEP) as (setup, subject):
         before = subject.baseline
-        assert sum(one.conflict for one in before.causes or ()) > 0.1 * (before.l2_requests or 0)
+        assert sum(cause.conflict for cause in before.causes or ()) > 0.1 * (
+            before.l2_requests or 0
+        )
         found = compare_alternatives(setup, subject, None, Silent())
         assert found
         assert not found.ranked
@@ -92,11 +94,11 @@ def test_nothing_is_looked_for_where_arithmetic_takes_as_long(tmp_path: Path) ->
 
 def test_a_parameter_that_renumbers_tiles_is_found(tmp_path: Path) -> None:
     _, found = compared(tmp_path, "product", 64, 16)
-    [alternative] = [one for one in found.ranked if one.kind == "parameter"]
+    [alternative] = [attempt for attempt in found.ranked if attempt.kind == "parameter"]
     assert alternative.arguments
     [(name, value)] = alternative.arguments.items()
     assert name == "GROUP_M"
-    tried = {name for one in found.arguments for name in one.arguments or {}}
+    tried = {name for argument in found.arguments for name in argument.arguments or {}}
     assert tried == {"GROUP_M"}, "ROUNDS changes how much is computed, not where"
     with examined(tmp_path, "product", 64, value) as (_, then):
         assert then.baseline.l2_hit_rate == pytest.approx(alternative.l2_hit_rate, abs=0.001)

@@ -124,7 +124,7 @@ def test_the_table_has_every_kernel_with_all_its_launches(finished: tuple[Path, 
 def test_a_kernel_with_nothing_to_gain_costs_no_search(finished: tuple[Path, str]) -> None:
     folder, _ = finished
     result = json.loads((folder / "r.json").read_text())
-    [row] = [one for one in result["swizzle"]["kernels"] if one["kernel"] == "double"]
+    [row] = [kernel for kernel in result["swizzle"]["kernels"] if kernel["kernel"] == "double"]
     assert row["verdict"] in ("nothing to gain", "too little time to save")
     assert not (folder / "swizzle-out" / "double").exists()
 

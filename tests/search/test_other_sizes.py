@@ -109,8 +109,8 @@ grouped[(2048,)](q, torch.empty_like(q), torch.empty_like(q), 4096, 16, 16, 32, 
 
 
 CHAINED_BY_ANY = "\n    ".join(
-    f"if {one}: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
-    for one in ("one > 1", "none is not None", "MODE == 'chained'", "A and C")
+    f"if {condition}: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
+    for condition in ("one > 1", "none is not None", "MODE == 'chained'", "A and C")
 )
 FLAGS = (
     TURNED.replace("EFFECT", CHAINED_BY_ANY)
@@ -131,6 +131,7 @@ STEPPING = PERSISTENT.replace("(tile & 255)", "tile").replace(
 PARTS = TURNED.replace("torch.zeros(320, 320,", "torch.zeros(640, 320,").replace(
     "(x, torch.empty_like(x), w,", "(x[:320], x[320:], w,"
 )
+ROWS = TURNED.replace("N, S,", "N, S, L,").replace("320, 2,", "320, 6, 5,")
 EXTENT = TURNED.replace("320, 2,", "320, 4,").replace("N, S,", "N, S: tl.constexpr,")
 APART = TURNED.replace("320, 2,", "320, 128,").replace("5000", "1 << 20")
 APART_KNOWN = APART.replace("N, S,", "N, S: tl.constexpr,")
@@ -162,6 +163,8 @@ SEARCHED = {
             ("contents", TURNED,
              "held = tl.load(w + pid); tl.store(w + pid + 1, held, mask=held > 0)"),
             ("parts", PARTS, "tl.store(w + pid, pid)"),
+            ("rows", ROWS,
+             "tl.store(w + pid * S + tl.arange(0, 8), pid, mask=tl.arange(0, 8) < L)"),
             ("extent", EXTENT, "tl.store(w + pid * 4 + tl.arange(0, S), pid)"),
             ("apart", APART, PLACES),
             ("apart_known", APART_KNOWN, PLACES),
@@ -185,7 +188,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, RunRecord]:
         top_n=len(SEARCHED), budget=10**6, project_directory=str(folder),
         report_dir=str(folder / "out"),
     )  # fmt: skip
-    return {Path(one.file).stem: one for one in (run, *run.others)}
+    return {Path(other.file).stem: other for other in (run, *run.others)}
 
 
 def stencil(side: int) -> list[str]:
@@ -200,15 +203,15 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     )  # fmt: skip
     assert run.best is not None
     assert run.sizes is not None
-    losing = [one for one in run.sizes.others if one.loses]
+    losing = [other for other in run.sizes.others if other.loses]
     assert losing
     assert run.sizes.guard
     assert run.sizes.guard.split(" and ")[0].split()[-1] in run.best.diff
     assert run.best.validation is not None
     assert run.best.validation.same_bits
     history = [json.loads(line) for line in Path(run.history).read_text().splitlines()[1:]]
-    validated = [one["attempt"] for one in history if one["attempt"]["validation"]]
-    [once] = [one for one in validated if one["number"] == run.best.number]
+    validated = [attempt["attempt"] for attempt in history if attempt["attempt"]["validation"]]
+    [once] = [attempt for attempt in validated if attempt["number"] == run.best.number]
     assert run.sizes.guard in once["text"]
 
     swizzle = parse(run.best.candidate.text)
@@ -219,10 +222,10 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
         return not np.array_equal(tile, np.arange(len(tile)))
 
     assert moved(run.grid)
-    assert not any(moved(one.grid) for one in losing)
+    assert not any(moved(launch.grid) for launch in losing)
 
     text = "\n".join(line for line in swizzle.text.splitlines() if "own_" not in line)
-    square = next(one for one in run.sizes.others if one.grid == (16, 8, 1))
+    square = next(other for other in run.sizes.others if other.grid == (16, 8, 1))
     again = score(text, stencil(256), target=TARGET, project_directory=str(tmp_path))
     assert again.baseline.l2_hit_rate == pytest.approx(square.before)
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
@@ -314,13 +317,13 @@ def test_a_larger_launch_is_looked_at_first(recorded: Recorded) -> None:
     subject = SimpleNamespace(launches=launches, traced=[traced])
     made = _other_launches(SimpleNamespace(language=TRITON), subject)  # type: ignore[arg-type]
     assert made[0].grid == (130, 130, 1)
-    assert sum(one.tiles for one in made) <= 2 * 129**2
+    assert sum(launch.tiles for launch in made) <= 2 * 129**2
 
 
 def test_a_size_is_made_a_part_of_itself_and_no_stride_is(recorded: Recorded) -> None:
     """Rows that begin nearer to each other than they are long would overlap."""
     made = TRITON.resize(recorded["pitched"][0], lambda count: [count // 3])
-    changed = {tuple(one.constants[name] != 516 for name in "MNS") for one in made}
+    changed = {tuple(launch.constants[name] != 516 for name in "MNS") for launch in made}
     assert {(True, False, False), (False, True, False)} <= changed
     assert (False, False, True) not in changed
 
@@ -345,6 +348,8 @@ UNSEEN = {
     "tl.store(y + p, tl.load(y + p + 1, mask=p > n), mask=p < n)": True,
     "put(x + p, 1)\n    if p == n:\n        put(y + p + 1, tl.load(y + p))": True,
     "tl.store(y + p, tl.load(x + p, mask=p > n))": False,
+    "tl.store(y + p, tl.load(twin + p, mask=p > n))": True,
+    "tl.store(y + p, tl.load(twin + p % 4096))": True,
     "tl.store(x + p, tl.load(x + p))": False,
     "if p > n:\n        tl.atomic_xchg(y, 1)": True,
     "for k in range(m): tl.store(y + p * 8 + k, p)": True,
@@ -412,9 +417,9 @@ PLACED = {
 
 STORED = {address: f"tl.store(y + ({address}), p)" for address in ADDRESSES}
 LINES = {
-    **{one: one for one in (*HANDED_OVER, *UNSEEN, *PLACED)},
+    **{name: name for name in (*HANDED_OVER, *UNSEEN, *PLACED)},
     **STORED,
-    **{one: f"tl.store(x + p, p)\n    {one}" for one in UNCOMPILED},
+    **{line: f"tl.store(x + p, p)\n    {line}" for line in UNCOMPILED},
 }
 
 
@@ -517,7 +522,7 @@ def test_a_patch_is_limited_to_what_was_compiled_or_looked_at(
     assert run.best is not None
     assert run.best.proof is not None
     assert run.best.proof.extent == "under a condition"
-    assert all(one in run.best.proof.condition for one in ("A == 0", "C == 0", "one == 1"))
+    assert all(term in run.best.proof.condition for term in ("A == 0", "C == 0", "one == 1"))
     assert "if MODE == 'plain' and none is None:" in run.best.diff
 
 
@@ -599,7 +604,7 @@ for value in (0.0, 1.0):
 
 
 def test_floats_that_decide_nothing_tell_no_launches_apart(recorded: Recorded) -> None:
-    assert [one.count for one in recorded["copies"]] == [2]
+    assert [copy.count for copy in recorded["copies"]] == [2]
 
 
 GATES = """
@@ -617,7 +622,7 @@ for value in (0.0, 1.0, 0.0):
 
 
 def test_floats_that_decide_a_branch_tell_launches_apart(recorded: Recorded) -> None:
-    assert sorted(one.count for one in recorded["gates"]) == [1, 2]
+    assert sorted(gate.count for gate in recorded["gates"]) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -626,6 +631,7 @@ def test_floats_that_decide_a_branch_tell_launches_apart(recorded: Recorded) -> 
         ("ring", "num_pids == 400"),
         ("bound", "num_pids == 400"),
         ("stride", "S == 2"),
+        ("rows", "S >= L"),
         ("flag", "FLAG == 0"),
         ("own", None),
     ],
@@ -642,8 +648,8 @@ def test_what_brings_tiles_together_later_or_by_another_argument_is_tested_by_th
     assert run.independence is not None
     assert (40, 1, 1) in run.independence.sizes
     if tested == "S == 2":
-        assert run.independence.varied == ("FLAG",)
-        assert "and with other values of `FLAG`)" in message(run)
+        assert run.independence.varied == ("FLAG", "M")  # rows of `y` may be padded
+        assert "and with other values of `FLAG`, `M`)" in message(run)
 
 
 def test_contents_that_decide_are_named_as_nothing_is_known_of_others(
@@ -665,8 +671,16 @@ def test_parts_of_one_allocation_are_named_if_one_is_stored_to(
     run = runs["parts"]
     assert run.best is not None
     assert run.independence is not None
-    assert run.independence.apart == ("x", "y")
+    assert ("x", "y") in run.independence.apart
     assert "independence if x and y overlap differently in memory" in message(run)
+
+
+def test_tensors_that_must_not_be_one_are_named(runs: Mapping[str, RunRecord]) -> None:
+    """In place of `q` each program stores what it has loaded; in place of `k` what others load."""
+    run = runs["heads"]
+    assert run.independence is not None
+    assert run.independence.apart == (("k", "y"),)
+    assert "independence if k and y overlap differently in memory" in message(run)
 
 
 def test_an_extent_at_which_tiles_meet_is_tested_by_itself(runs: Mapping[str, RunRecord]) -> None:

@@ -68,7 +68,7 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
         project=tmp_path,
         language=cast(KernelLanguage, SimpleNamespace(record=record)),
     )
-    outcomes: Any = [SimpleNamespace(edit=one) for one in edits]
+    outcomes: Any = [SimpleNamespace(edit=edit) for edit in edits]
     combined, notes = combine_edits(outcomes, setup)
     original = "a\nb\nc\n"
     assert seen == ([original, "A\nb\nC\n"] if together else [original])
@@ -78,8 +78,9 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
 
 
 def subject(
-    name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None
-) -> Subject:
+    name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None,
+    lines: int = 1000,
+) -> Subject:  # fmt: skip
     """A kernel with only what a plan reads; all its time lies below the L2."""
     launch = SimpleNamespace(kernel=name, programs=64, tiles=64, count=1, place="app.py:7")
     baseline = Measurement(
@@ -87,7 +88,8 @@ def subject(
         imbalance=imbalance,
     )  # fmt: skip
     bound = SimpleNamespace(l2_hit_rate=ceiling)
-    traced = SimpleNamespace(launch=launch, trace=SimpleNamespace(is_unknown=False))
+    trace = SimpleNamespace(is_unknown=False, line_accesses=lines)
+    traced = SimpleNamespace(launch=launch, trace=trace)
     parts: Any = (name, (launch,), (traced,), baseline, bound, ())
     return Subject(*parts)
 
@@ -100,7 +102,7 @@ def setup_of(**options: Any) -> Setup:
 def test_a_kernel_at_its_ceiling_is_searched_if_its_last_workgroup_ends_late() -> None:
     late = subject("late", hits=0.5, ceiling=0.5, ms=10.0, imbalance=1.25)
     even = subject("even", hits=0.5, ceiling=0.5, ms=90.0, imbalance=1.0)
-    assert [one.subject.kernel for one in plan_searches([even, late], setup_of())] == ["late"]
+    assert [search.subject.kernel for search in plan_searches([even, late], setup_of())] == ["late"]
 
 
 def test_kernels_are_searched_in_the_order_of_the_time_that_they_could_save() -> None:
@@ -111,9 +113,9 @@ def test_kernels_are_searched_in_the_order_of_the_time_that_they_could_save() ->
         subject("large", hits=0.5, ceiling=0.75, ms=60.0),
     ]
     searches = plan_searches(subjects, setup_of(candidates=300, budget=400))
-    assert [one.subject.kernel for one in searches] == ["large", "small"]  # 30 ms, 10 ms
-    assert [one.setup.options.candidates for one in searches] == [300, 100]
-    assert [one.setup.share for one in searches] == pytest.approx([1, 1 / 3])
+    assert [search.subject.kernel for search in searches] == ["large", "small"]  # 30 ms, 10 ms
+    assert [search.setup.options.candidates for search in searches] == [300, 100]
+    assert [search.setup.share for search in searches] == pytest.approx([1, 1 / 3])
 
 
 def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() -> None:
@@ -121,6 +123,31 @@ def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() ->
     assert alone.setup.options.candidates == Options().candidates
     two = [subject(name, hits=0.0, ceiling=0.5, ms=ms) for name, ms in (("a", 99.0), ("b", 1.0))]
     assert plan_searches(two, setup_of())[1].setup.options.candidates == FEWEST_CANDIDATES
+
+
+def test_a_search_that_takes_long_must_be_able_to_save_more_beside_others() -> None:
+    replayed = {"a": 500_000_000, "b": 400_000_000, "c": 1000}  # line accesses
+    subjects = [
+        subject(name, hits=0.0, ceiling=0.5, ms=ms, lines=lines)
+        for (name, lines), ms in zip(replayed.items(), (90.0, 6.0, 4.0), strict=True)
+    ]
+
+    def searched(**options: Any) -> list[str]:
+        return [one.subject.kernel for one in plan_searches(subjects, setup_of(**options))]
+
+    assert searched() == ["a", "c"]
+    assert searched(all=True) == ["a", "b", "c"]
+    on_gpu = plan_searches(subjects, replace(setup_of(), device=ON_GPU))
+    assert [one.subject.kernel for one in on_gpu] == ["a", "b", "c"]
+
+
+def test_a_kernel_whose_replays_take_long_gets_fewer_candidates() -> None:
+    lines = {500_000_000: 100, 100_000_000: 400}
+    for number, candidates in lines.items():
+        [one] = plan_searches(
+            [subject("a", hits=0.0, ceiling=0.5, ms=1.0, lines=number)], setup_of()
+        )
+        assert one.setup.options.candidates == candidates
 
 
 def test_a_kernel_that_a_signal_left_out_is_not_said_to_be_hopeless() -> None:

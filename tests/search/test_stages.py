@@ -4,21 +4,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from second_language import N, Sums, small_target
 
+from intelliperf_swizzle import stopping
 from intelliperf_swizzle.dependence import NO_PAIRS, Dependence
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.propose import CandidateBatch, Problem, ProposerReport
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
-from intelliperf_swizzle.search.attempts import screen_candidate
+from intelliperf_swizzle.search.attempts import Attempts, pose_problem, screen_candidate
 from intelliperf_swizzle.search.evaluators import OnModel
 from intelliperf_swizzle.search.examine import choose_kernel
+from intelliperf_swizzle.search.guard import SizeGuard
+from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -174,9 +181,12 @@ def test_what_the_screen_puts_below_what_a_claim_needs_is_not_replayed(
     texts = ["pid = pid", REVERSED, *(rows.bind(cols=N, group=group) for group in (2, 4, 8, 16))]
     waiting = [edited(text, at, setup, subject) for at, text in enumerate(texts, 1)]
     by_hand = {6}
-    screened = [replace(one, attempt=replace(one.attempt, measurement=None)) for one in waiting]
-    assert by_hand < {one.attempt.number for one in on_model.shortlist(screened, by_hand)}
-    assert [one.attempt.number for one in on_model.evaluate(waiting)] == [1, 2, 3, 4, 6]
+    screened = [
+        replace(candidate, attempt=replace(candidate.attempt, measurement=None))
+        for candidate in waiting
+    ]
+    assert by_hand < {attempt.attempt.number for attempt in on_model.shortlist(screened, by_hand)}
+    assert [evaluated.attempt.number for evaluated in on_model.evaluate(waiting)] == [1, 2, 3, 4, 6]
 
 
 def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> None:
@@ -184,7 +194,9 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     evaluated = on_model.evaluate(
         [edited(PAIRS, 1, setup, subject), edited(f"{REVERSED}\n{PAIRS}", 2, setup, subject)]
     )
-    assert [one.attempt.verdict.kind for one in evaluated] == ["fewer L2 misses"] * 2
+    assert [evaluated_attempt.attempt.verdict.kind for evaluated_attempt in evaluated] == [
+        "fewer L2 misses"
+    ] * 2
     assert on_model.confirmed == []
     first = on_model.choose(evaluated)
     assert first is evaluated[0]
@@ -193,5 +205,32 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     assert best is not None
     assert best.attempt.number == 2
     assert on_model.confirmed == [best]
-    refused = [one for one in remembered if one.verdict.kind == "output differs"]
-    assert [one.number for one in refused] == [1]
+    refused = [attempt for attempt in remembered if attempt.verdict.kind == "output differs"]
+    assert [attempt.number for attempt in refused] == [1]
+
+
+@pytest.mark.parametrize("seconds", [600.0, None])
+def test_under_a_limit_the_best_so_far_is_validated_before_the_next_batch(
+    setup: Setup, subject: Subject, tmp_path: Path, seconds: float | None
+) -> None:
+    on_model, _ = evaluator(setup, subject, Sums())
+    attempts = Attempts(setup, subject, History(tmp_path / "history.jsonl", {}))
+    confirmed: list[list[str]] = []
+
+    class Batches:
+        name = "offline"
+        effort = ProposerReport()
+
+        def propose(self, _: Problem) -> Iterator[CandidateBatch]:
+            for text in (REVERSED, PAIRS, f"{PAIRS}\npid = pid"):
+                yield CandidateBatch([Candidate(text, "mine", "pattern")])
+                confirmed.append([one.attempt.candidate.text for one in on_model.confirmed])
+
+    problem = pose_problem(setup, subject, on_model, attempts)
+    guard = SizeGuard(setup, subject, Silent())
+    stopping.limit(seconds)
+    try:
+        search([Batches()], problem, attempts, on_model, Silent(), guard)
+    finally:
+        stopping.limit(None)
+    assert confirmed == ([[], [PAIRS], [PAIRS]] if seconds else [[], [], []])

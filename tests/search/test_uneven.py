@@ -85,4 +85,4 @@ def test_what_is_done_outside_of_a_loop_is_no_tile(tmp_path: Path) -> None:
     run = optimize([sys.executable, "app.py"], target="mi300x", candidates=60,
                    project_directory=str(tmp_path), report_dir=str(tmp_path / "out"))  # fmt: skip
     assert "renumbering loop variable `tile`" in " ".join(run.notes)
-    assert any("down" in one.candidate.name for one in run.attempts)
+    assert any("down" in attempt.candidate.name for attempt in run.attempts)

@@ -82,7 +82,7 @@ EXAMPLES = {
         seen(TILES, (GAPS,)),
     ),
     "each element is stored exactly once": (seen(TILES, (FEW,)), seen(TILES, (FEW, GAPS))),
-    "no two programs do the same, and no more is known": (
+    "no two programs do the same work; nothing more is known": (
         seen(TILES, (GAPS,)),
         seen(TILES, (FEW,)),
     ),

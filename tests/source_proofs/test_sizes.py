@@ -54,7 +54,7 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
 @pytest.mark.parametrize("name", ["by_eight", "tiles_by_eight"])
 def test_the_condition_is_named(shown: dict[str, str], name: str) -> None:
     assert shown[name].startswith("Permutation.")
-    assert "other sizes: a permutation only where num_pids % 8 == 0 (" in shown[name]
+    assert "other sizes: a permutation only if num_pids % 8 == 0 (" in shown[name]
 
 
 def test_a_grid_on_which_it_fails_is_named_with_the_reason(shown: dict[str, str]) -> None:
@@ -70,7 +70,7 @@ def test_what_holds_on_every_grid_has_no_condition(shown: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("by_a_list", "what a program does depends on what its tensors hold"),
+        ("by_a_list", "what a program does depends on the contents of its tensors"),
         ("unexplained", "the grid does not follow from the sizes that are passed"),
     ],
 )
@@ -82,8 +82,8 @@ def test_where_no_other_size_can_be_made_it_says_so(
 
 def test_grid_tensors_and_strides_follow_the_size(launches: dict[str, Launch]) -> None:
     made = scale_launch(launches["tiles_by_eight"], lambda _: range(1, 26))
-    rows = {one.constants["M"]: one for one in made if one.constants["N"] == 64}
-    columns = {one.constants["N"]: one for one in made if one.constants["M"] == 155}
+    rows = {launch.constants["M"]: launch for launch in made if launch.constants["N"] == 64}
+    columns = {launch.constants["N"]: launch for launch in made if launch.constants["M"] == 155}
     assert rows[43].grid == (12, 1, 1)  # cdiv(43, 16) * cdiv(64, 16); as ragged as 155
     assert columns[112].grid == (70, 1, 1)
     assert columns[112].constants["stride"] == 112
@@ -101,9 +101,16 @@ def test_of_equal_sizes_each_shrinks_alone_too_in_tensors_as_they_are(
     assert isinstance(tensor, TensorArgument)
     given = {**launch.arguments, "M": 64, "c": replace(tensor, shape=(64, 64))}
     made = scale_launch(replace(launch, grid=(16, 1, 1), arguments=given), lambda n: [n // 2])
-    kept = [one for one in made if one.constants["stride"] >= one.constants["N"]]
-    sizes = {(one.constants["M"], one.constants["N"]): one for one in kept}
-    assert {size: one.programs for size, one in sizes.items()} == {
+    kept = [
+        made_launch
+        for made_launch in made
+        if made_launch.constants["stride"] >= made_launch.constants["N"]
+    ]
+    sizes = {
+        (made_launch.constants["M"], made_launch.constants["N"]): made_launch
+        for made_launch in kept
+    }
+    assert {size: made_launch.programs for size, made_launch in sizes.items()} == {
         (32, 32): 4, (32, 64): 8, (64, 32): 8,
     }  # fmt: skip
     assert sizes[32, 64].arguments["c"] == given["c"]
@@ -114,7 +121,7 @@ def test_a_size_that_is_equal_to_the_grid_does_not_explain_it(
 ) -> None:
     made = scale_launch(launches["product"], lambda count: [2 * count])
     assert launches["product"].constants["K"] == launches["product"].programs
-    sizes = {(one.constants["M"], one.constants["N"]) for one in made}
+    sizes = {(launch.constants["M"], launch.constants["N"]) for launch in made}
     assert sizes <= {(256, 256), (128, 512)}
     assert sizes
 
@@ -129,7 +136,7 @@ def test_an_extent_of_a_tensor_explains_the_grid_before_a_quotient_of_two_argume
     given = {**launch.arguments, "M": 8192, "N": 1024, "stride": 64}
     given["c"] = replace(tensor, shape=(8, 8192, 64), strides=(8192 * 64, 64, 1))
     made = scale_launch(replace(launch, grid=(512, 8, 1), arguments=given), lambda n: [2 * n])
-    sizes = {(one.grid, one.arguments["c"].shape) for one in made}
+    sizes = {(made_launch.grid, made_launch.arguments["c"].shape) for made_launch in made}
     assert sizes == {((1024, 8, 1), (8, 16384, 64)), ((512, 16, 1), (16, 8192, 64))}
 
 
@@ -156,16 +163,30 @@ def test_sizes_explain_the_grid_with_which_a_tensor_grows(
     given = {**launch.arguments, **dict(zip(("M", "N", "stride"), sizes, strict=True)), "BN": 64}
     given["c"] = given["x"] = replace(tensor, shape=shape, strides=strides)
     made = scale_launch(replace(launch, grid=grid, arguments=given), lambda n: [2 * n])
-    assert larger in [((one.constants["M"], one.constants["N"]), one.grid) for one in made]
+    assert larger in [
+        ((made_launch.constants["M"], made_launch.constants["N"]), made_launch.grid)
+        for made_launch in made
+    ]
 
 
 def test_a_tensor_with_an_element_a_program_follows_the_grid(launches: dict[str, Launch]) -> None:
-    for one in scale_launch(launches["by_eight"], lambda _: range(1, 26)):
-        log, y = one.arguments["log"], one.arguments["y"]
+    for launch in scale_launch(launches["by_eight"], lambda _: range(1, 26)):
+        log, y = launch.arguments["log"], launch.arguments["y"]
         assert isinstance(log, TensorArgument)
         assert isinstance(y, TensorArgument)
-        assert log.shape == (one.programs,)
-        assert y.shape == (64 * one.programs - 3,) == (one.constants["n"],)
+        assert log.shape == (launch.programs,)
+        assert y.shape == (64 * launch.programs - 3,) == (launch.constants["n"],)
+
+
+def test_a_tensor_with_a_few_elements_more_than_programs_follows_the_grid(
+    launches: dict[str, Launch],
+) -> None:
+    launch, n = launches["by_eight"], 64 * 128 - 3
+    views = {name: replace(view, shape=(n,)) for name, view in launch.tensors()}
+    views["log"] = replace(views["log"], shape=(128 + 8,))
+    given = {**launch.arguments, **views, "n": n}
+    made = scale_launch(replace(launch, grid=(128, 1, 1), arguments=given), lambda n: [2 * n, 9])
+    assert [dict(one.tensors())["log"].shape for one in made] == [(9 + 8,), (256 + 8,)]
 
 
 def arguments(grid: tuple[int, int, int]) -> dict[str, object]:

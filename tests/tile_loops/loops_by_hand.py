@@ -75,8 +75,7 @@ TAKEN = {
     last = tiles - 1
     tile = pid
     while tile <= last:
-        copied(x, y, tile, columns, B)
-        tile += P
+        copied(x, y, tile, columns, B); tile += P
 """,
     "reset in each turn": """
     bias = 0.0
@@ -175,7 +174,7 @@ KEPT = {
             tile += P
         before = (group + 1) * 5
 """,
-        "does not go on where the one before it ended",
+        "does not continue where the previous pass ended",
     ),
     "carried": (
         """

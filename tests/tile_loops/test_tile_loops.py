@@ -61,7 +61,9 @@ def looped(name: str, launches: dict[str, Launch], seen: dict[str, LoopScan]) ->
 def traces(launches: dict[str, Launch], seen: dict[str, LoopScan]) -> dict[str, Trace]:
     """Of each launch with a loop, its tiles."""
     made = TRITON.trace_each([looped(name, launches, seen) for name in (*TAKEN, *READ)])
-    return {name: one for name, one in zip((*TAKEN, *READ), made, strict=True) if one is not None}
+    return {
+        name: loop for name, loop in zip((*TAKEN, *READ), made, strict=True) if loop is not None
+    }
 
 
 def mapping(launch: Launch, text: str) -> Int64Array:
@@ -102,7 +104,7 @@ def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, LoopScan]) -> 
     first = list(order.get(name, range(0, TILES, PROGRAMS)))
     assert np.flatnonzero(loop.program == 0).tolist() == sorted(first)
     assert loop.turn[first].tolist() == list(range(7))
-    assert [one.name for one in loop.counters[1:]] == ["done"] * (name == "epilogue")
+    assert [counter.name for counter in loop.counters[1:]] == ["done"] * (name == "epilogue")
 
 
 @pytest.mark.parametrize("name", READ)
@@ -193,7 +195,9 @@ def test_the_compiler_is_given_the_text_of_the_patch(
     [rule] = changed.rules
     by_rule = replace(changed, functions={RULE: json.dumps(rule)})
     kernel = looped("epilogue", launches, seen)
-    texts = [compiled(kernel, one) for one in (changed, by_rule, replace(changed, functions={}))]
+    texts = [
+        compiled(kernel, source) for source in (changed, by_rule, replace(changed, functions={}))
+    ]
     assert texts[0] == texts[1] != texts[2]
 
 
@@ -205,7 +209,7 @@ def test_each_iteration_is_a_tile_of_the_trace(traces: dict[str, Trace]) -> None
     trace = traces["derived"]
     assert trace.tiles == TILES + PROGRAMS  # what follows the loop, of each program
     assert np.diff(trace.tile_offset).tolist() == [3] * TILES + [1] * PROGRAMS
-    y = next(one.first_line for one in trace.segments if one.names == ("y",))
+    y = next(segment.first_line for segment in trace.segments if segment.names == ("y",))
     written = [
         int(trace.access_base[at]) - y
         for at in range(int(trace.tile_offset[TILES]))
@@ -225,7 +229,7 @@ def test_a_program_is_replayed_tile_after_tile(
     backwards = replay([(trace, order, 1, 1)], TARGET)
     assert backwards.l2_requests == replay([(whole, programs, 1, 1)], TARGET).l2_requests
     assert backwards.l2_hit_rate <= ceiling([trace], TARGET).l2_hit_rate
-    screened = [Screen(one, TARGET, 1) for one in (trace, whole)]
+    screened = [Screen(replayed, TARGET, 1) for replayed in (trace, whole)]
     assert screened[0].hit_rate(identity) == screened[1].hit_rate(programs)
 
 

@@ -238,7 +238,7 @@ def waits_for_nobody(x, flag, BLOCK: tl.constexpr):  # noqa: N803
 
 def test_a_program_that_waits_for_nobody_is_refused(tmp_path: Path) -> None:
     arguments = {"x": np.zeros(16, np.float32), "flag": np.zeros(1, np.int32), "BLOCK": 16}
-    with pytest.raises(TraceError, match="waits and no program is left"):
+    with pytest.raises(TraceError, match="waits, and no program is left"):
         trace(record(Case(waits_for_nobody, (4, 1, 1), arguments), tmp_path))
 
 

@@ -86,7 +86,7 @@ def test_configurations_that_were_recorded_are_all_patched(tmp_path: Path) -> No
     other = replace(launch, grid=(10, 1, 1), arguments=arguments, ordinal=1)
     both = edit(launch, other)
     assert "if (B == 16 and SPLIT == 1) or (B == 32 and SPLIT == 1):" in both.diff
-    placed = [(one, np.arange(one.programs)[::-1].copy()) for one in (launch, other)]
+    placed = [(entry, np.arange(entry.programs)[::-1].copy()) for entry in (launch, other)]
     assert TRITON.find_difference(placed, both) is None
 
 

@@ -99,7 +99,9 @@ def pointed(launch: Launch, name: str) -> list[int]:
         for number, storage in launch.storages.items()
         if storage.address is not None
     }
-    return [next(n for n, (a, b) in begins.items() if a <= one < b) for one in held.tolist()]
+    return [
+        next(n for n, (a, b) in begins.items() if a <= address < b) for address in held.tolist()
+    ]
 
 
 def test_what_the_tables_lead_to_is_recorded(launch: Launch) -> None:

@@ -298,7 +298,10 @@ def test_several_launches_are_each_compared(tmp_path: Path) -> None:
     second = replace(first, grid=(20, 1, 1), arguments={**first.arguments, "M": 64, "N": 80})
     edit = splice(first.source, parse(GROUPED), target=MI300X, launches=[first, second])
     outcome = validate(
-        [MappedLaunch(one, trace(one), proved(one, GROUPED).tile) for one in (first, second)],
+        [
+            MappedLaunch(launch, trace(launch), proved(launch, GROUPED).tile)
+            for launch in (first, second)
+        ],
         edit,
         tolerance=0.0,
         budget_seconds=ALL,
@@ -507,7 +510,7 @@ def broken(x):
     header = HEADER + "undefined_name = object()\n"
     path = write_kernel(tmp_path, text, header)
     launch = launch_of(path, "broken", (8,), {"x": ("fp32", (8,))})
-    with pytest.raises(ValidationError, match="`broken` cannot be compiled from its text"):
+    with pytest.raises(ValidationError, match="`broken` cannot be compiled from its source"):
         validated(launch, edited(launch, REVERSED), proved(launch, REVERSED), ALL)
 
 

@@ -250,9 +250,9 @@ def time_in_rounds(launch, tables):
         torch.cuda.synchronize()
         rounds.append({name: begin.elapsed_time(end) for name, (begin, end) in events.items()})
     first = next(iter(tables))
-    milliseconds = statistics.median(one[first] for one in rounds)
+    milliseconds = statistics.median(times[first] for times in rounds)
     return {
-        name: milliseconds * statistics.median(one[name] / one[first] for one in rounds)
+        name: milliseconds * statistics.median(times[name] / times[first] for times in rounds)
         for name in tables
     }
 
@@ -276,7 +276,7 @@ def main(configs, mode="list", *prefixes):
             torch.cuda.synchronize()
         readings = [time_in_rounds(launch, tables) for _ in range(2)] if mode == "time" else []
         for mapping in tables:
-            outcome = [f"{one[mapping]:.5f}" for one in readings] or [slow, fast]
+            outcome = [f"{reading[mapping]:.5f}" for reading in readings] or [slow, fast]
             print(name, mapping, *outcome, sep="\t", flush=True)
         del launch, tables
         torch.cuda.empty_cache()

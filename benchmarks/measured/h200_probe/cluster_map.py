@@ -16,18 +16,18 @@ SMS = 132
 
 
 def main(path: str) -> None:
-    """Print a line an SM."""
+    """Print a line per SM."""
     group = list(range(SMS))
     rows = [line.split(",") for line in Path(path).read_text().splitlines()]
     clocks = np.array([row[2:] for row in rows if row[0] == "L"], float)
     for row in rows:
         if row[0] == "C":
             together = {group[int(sm)] for sm in row[2:]}
-            group = [min(together) if one in together else one for one in group]
+            group = [min(together) if cluster in together else cluster for cluster in group]
     unlike = clocks - clocks.mean(1, keepdims=True)
     unlike -= unlike.mean(0, keepdims=True)
     side = np.linalg.svd(unlike, full_matrices=False)[0][:, 0] > 0
-    names = {one: number for number, one in enumerate(dict.fromkeys(group))}
+    names = {cluster: number for number, cluster in enumerate(dict.fromkeys(group))}
     for sm in range(SMS):
         print(f"{sm},{names[group[sm]]},{int(side[sm])}")
 

@@ -111,7 +111,9 @@ class Gpu:
         call("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(residents), function,
              threads[0] * threads[1], ctypes.c_size_t(shared))  # fmt: skip
         passed = [self.stamps, *arguments]
-        places = (ctypes.c_void_p * len(passed))(*(ctypes.addressof(one) for one in passed))
+        places = (ctypes.c_void_p * len(passed))(
+            *(ctypes.addressof(argument) for argument in passed)
+        )
         for _ in range(2):
             call("cuLaunchKernel", function, blocks, 1, 1, *threads, 1, shared, None, places, None)
             call("cuCtxSynchronize")
@@ -130,7 +132,7 @@ def groups(gpu: Gpu) -> list[int]:
         for cluster in stamps[:, 0].reshape(-1, size):
             least = min(found[sm] for sm in cluster)
             joined = {found[sm] for sm in cluster}
-            found = [least if one in joined else one for one in found]
+            found = [least if number in joined else number for number in found]
     return found
 
 
@@ -139,8 +141,8 @@ def summary(residents: int, stamps: Any, gpc: Any) -> list[float]:
     sm, begun, took = stamps.T
     gaps: list[int] = []
     rate = 0.0
-    for one in range(len(gpc)):
-        mine = np.flatnonzero(sm == one)
+    for sm_ in range(len(gpc)):
+        mine = np.flatnonzero(sm == sm_)
         starts = (begun[mine] - begun[mine[0]] + (1 << 31)) % (1 << 32) - (1 << 31)
         ends, starts = np.sort(starts + took[mine]), np.sort(starts)
         gaps += (starts[residents:] - ends[: len(starts) - residents]).tolist()
@@ -150,7 +152,7 @@ def summary(residents: int, stamps: Any, gpc: Any) -> list[float]:
     pairs = (later[1:] // 2 == later[:-1] // 2).mean()
     rising = (later[1:] > later[:-1])[same].mean()
     return [round(rate, 4), *np.percentile(gaps, (10, 50, 90)).round().astype(int).tolist(),
-            *(round(float(one), 3) for one in (same.mean(), pairs, rising))]  # fmt: skip
+            *(round(float(value), 3) for value in (same.mean(), pairs, rising))]  # fmt: skip
 
 
 def launches(sms: int) -> list[tuple[int, int, int, float, int]]:

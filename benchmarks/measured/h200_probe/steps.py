@@ -81,9 +81,9 @@ def stamps_of(gemm: tuple[int, ...], columns: bool) -> tuple[np.ndarray, np.ndar
 def lags(stamps: np.ndarray, gpc: np.ndarray, shared: np.ndarray) -> np.ndarray:
     """By how much each program of a GPC that shares a tile trails the one before it at a step."""
     found = []
-    for one in np.unique(gpc):
-        for tile in np.unique(shared[gpc == one]):
-            together = stamps[(gpc == one) & (shared == tile)]
+    for cluster in np.unique(gpc):
+        for tile in np.unique(shared[gpc == cluster]):
+            together = stamps[(gpc == cluster) & (shared == tile)]
             found.append(np.diff(np.sort(together, axis=0), axis=0).ravel())
     return np.concatenate(found)
 
@@ -101,7 +101,7 @@ def main(partitions: str, only: str = "", order: str = "") -> None:
             stamps, sm = stamps_of(gemm, name == "col")
             pid = np.arange(len(sm))
             tile = pid // (gemm[0] // gemm[3] if name == "col" else gemm[1] // gemm[4])
-            apart = lags(stamps, np.array([gpc_of[one] for one in sm]), tile)
+            apart = lags(stamps, np.array([gpc_of[unit] for unit in sm]), tile)
             step = np.diff(stamps, axis=1)
             print(*gemm[:6], name, round((stamps.max() - stamps.min()) / 1e6, 3),
                   round(step.mean()), round(step.std()),

@@ -191,8 +191,8 @@ def _all_lookups(total: Traffic, target: Target) -> float | None:
 
 
 COMPARED = Path(__file__).with_name("accuracy.json")
-MATRICES, OTHERS = "kernels that multiply matrices", "other kernels"
-"""The kinds of kernels that are told apart."""
+MATRICES, OTHERS = "kernels that multiply matrices", "kernels without matrix products"
+"""The kinds of kernels that are distinguished."""
 
 
 def accuracy_of(target: str, *, multiplies: bool) -> records.Accuracy | None:

@@ -7,7 +7,7 @@ CU; a line at home on the other side is copied when it misses, so that both doma
 read. What is counted as hit or miss is the lookup next to the CU, in 32-byte sectors.
 
 Time decides what is in flight. The workgroups of a CU share its L1, unless what they load goes into
-shared memory, and queue for it: it looks up a line a clock, and again for every instruction of an
+shared memory, and queue for it: it looks up a line per clock, and again for every instruction of an
 access that is not aligned. A workgroup issues its accesses one after the other, no faster than its
 share of the CU allows, and waits for data where too many are outstanding. Up to four requests of
 one GPC for a line that is under way to it become one to the L2; requests of others hit, and wait.

@@ -77,7 +77,7 @@ class Turns(NamedTuple):
 
     @classmethod
     def of(cls, program: Int32Array, turn: Int32Array, most: int | None = None) -> Turns:
-        """From the program and the turn of each number; at `most` so many turns."""
+        """From the program and the turn of each number; at `most` turns."""
         number = np.lexsort((turn, program))
         if most is not None:
             number = number[turn[number] < most]
@@ -158,7 +158,7 @@ class ReferenceStream:
 
         Args:
             tile: int64[tiles]; number -> tile.
-            most: so many tiles of each program, the first ones; None = all.
+            most: how many tiles of each program, the first ones; None = all.
         """
         if self.program is None or self.turn is None:
             return self

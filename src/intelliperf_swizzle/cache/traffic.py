@@ -26,7 +26,7 @@ class Physics:
     Attributes:
         dispatch: AMD: workgroups go to domains in the target's order; else each domain gets one run
             of launch indices.
-        occupancy: as many workgroups are resident as the build allows; else one a CU.
+        occupancy: as many workgroups are resident as the build allows; else one per CU.
         drift: workgroups start and drift apart as the target says; else they start together and
             advance access by access.
         sets: lines are confined to the sets of a channel; else to any place, which a hash of all
@@ -34,10 +34,10 @@ class Physics:
         l1: an L1 a CU in front of the L2.
         llc: the last-level cache behind the L2, where the target has one.
         seed: of all that is random.
-        domains: so many are replayed, the first ones; None = all. Hit rates, not bytes, of fewer
+        domains: how many are replayed, the first ones; None = all. Hit rates, not bytes, of fewer
             stand for all: on orders of a transpose 8192² one of eight gives the same order as all
             (Kendall's τ 0.99). On NVIDIA both are always replayed.
-        turns: so many tiles of each program are replayed where it takes several; None = all.
+        turns: how many tiles of each program are replayed where it takes several; None = all.
     """
 
     dispatch: bool = True
@@ -273,9 +273,9 @@ def ceiling(
     return records.Ceiling(
         l2_hit_rate=1 - misses / requested if requested else 1.0,
         derivation=(
-            f"1 - {misses} / {requested}: at least so many compulsory misses (each line "
+            f"1 - {misses} / {requested}: at least this many compulsory misses (each line "
             f"once in each of the fewest L2s of {target.name} that its programs fit on) of at most "
-            "so many requests (as if no L1 saved any)"
+            "this many requests (as if no L1 saved any)"
         ),
     )
 
@@ -294,7 +294,7 @@ def extremes(stream: ReferenceStream, target: Target) -> tuple[int, int]:
 def _fewest_domains(
     tiles: records.Int64Array, stream: ReferenceStream, target: Target
 ) -> records.Int64Array:
-    """The fewest domains in which so many tiles miss: int64[n] -> int64[n]."""
+    """The fewest domains in which that many tiles miss: int64[n] -> int64[n]."""
     if isinstance(target, NvidiaGpu):
         return np.minimum(tiles, 1)
     room = np.bincount(target.domain_of(stream.runs_in), minlength=target.num_xcds)

@@ -6,8 +6,6 @@ Each is kept by `keeper`, which kills all that it has started when it ends, when
 when this process is gone. A call is a fork of a process that has imported what it needs (`warm`).
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -133,7 +131,7 @@ class KeptProcess:
 def _start(
     arguments: Sequence[str],
     theirs: socket.socket,
-    cwd: str | os.PathLike[str],
+    cwd: Path,
     environment: Mapping[str, str],
     output: IO[bytes] | int,
 ) -> subprocess.Popen[bytes]:
@@ -161,12 +159,7 @@ class Child(KeptProcess):
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: str | os.PathLike[str],
-        environment: Mapping[str, str],
-        output: IO[bytes],
+        self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], output: IO[bytes]
     ):
         self.command = tuple(command)
 
@@ -331,7 +324,7 @@ class Ended:
 def run(
     command: Sequence[str],
     *,
-    cwd: str | os.PathLike[str] = Path(),
+    cwd: Path = Path(),
     environment: Mapping[str, str] = os.environ,
     limit_seconds: float = 600.0,
 ) -> Ended:
@@ -382,7 +375,7 @@ class CallError(Exception):
 
     @property
     def how(self) -> str:
-        """How it ended, in words: `was ended by SIGSEGV`."""
+        """How it ended, as text: `was ended by SIGSEGV`."""
         code = self.ended.exit_code
         if code is None:
             return "took too long"

@@ -8,8 +8,6 @@ module is imported, and where a folder stands behind a NUL character, with a soc
 file, a fork keeps a fork of its own that performs the call.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import pickle

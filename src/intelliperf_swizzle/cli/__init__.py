@@ -82,15 +82,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
-        raise UsageError(message, hint=f"{self.prog} --help")
+        unknown = message.rpartition("unrecognized arguments: ")[2].partition(" ")[0]
+        near = did_you_mean(unknown, self._option_string_actions)
+        raise UsageError(message, hint=f"{near}{self.prog} --help")
 
 
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
     module = "searches" if verb in ("optimize", "score", "explain") else "verbs"
     module = "prove" if verb == "prove" else module
-    function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
-    return int(function(arguments))
+    return int(getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))(arguments))
 
 
 def parse_with_application(

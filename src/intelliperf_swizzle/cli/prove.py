@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The verb that proves, as a function of its arguments that returns the exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from intelliperf_swizzle import cli
@@ -27,7 +25,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     parser = cli.Parser(
         prog=f"{cli.PROGRAM} prove",
         usage=PROVE,
-        description="Prove the remap that a kernel has already, on the grids it is launched with.",
+        description="Prove the remap that a kernel already has, on the grids it is launched with.",
     )
     parser.add_argument("--source", required=True, help="the file of the kernel, or of its remap")
     parser.add_argument("-k", "--kernel", help="only this kernel of the file")
@@ -35,16 +33,14 @@ def _run_source(arguments: Sequence[str]) -> int:
         "--sweep", action="store_true", help="also look at each launch at other sizes"
     )
     parser.add_argument("-p", "--project_directory", default=".", help="where the application runs")
-    parser.add_argument(
-        "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
-    )
+    parser.add_argument("--target", default=DEFAULT_TARGET, help="target GPU")
     parser.add_argument(
         "--limit_seconds", type=seconds, default=300.0,
         help="end the application if it takes longer (default: 300)",
     )  # fmt: skip
     parser.add_argument(
         "--no_cache", "--no-cache", action="store_true",
-        help="look anew at launches that an earlier run has looked at",
+        help="ignore what earlier runs have proved",
     )  # fmt: skip
     options, command = cli.parse_with_application(parser, arguments)
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The verbs that run an application: find a swizzle, `score` one, `explain` a kernel."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence
@@ -61,7 +59,7 @@ def optimize(arguments: Sequence[str]) -> int:
         except SwizzleError as error:
             if error.kernels:
                 show(kernels(error.kernels), sys.stdout)
-                cli.say("not one kernel can be traced: no verdict and no result file")
+                cli.say("no kernel can be traced: no verdict and no result file")
             if options.output_file or not error.kernels:
                 raise
             cli.say(str(error))
@@ -76,7 +74,7 @@ def optimize(arguments: Sequence[str]) -> int:
     if failure:
         raise SwizzleError(
             f"cannot write {failure.filename or outcome.folder}: {failure.strerror}",
-            hint="verdict and swizzle stand above; files that were to follow are not written",
+            hint="the verdict and the swizzle are above; the remaining files were not written",
         )
     if outcome.interrupted:
         raise outcome.interrupted
@@ -116,7 +114,7 @@ def explain(arguments: Sequence[str]) -> int:
     """Prints the first calls whole, as DSPy sends them."""
     parser = cli.Parser(
         prog=f"{cli.PROGRAM} explain",
-        description="Say what the formula would tell a language model of the kernel.",
+        description="Show what the formula would tell a language model about the kernel.",
     )
     options, command, _ = _asked(parser, "explain", arguments)
 

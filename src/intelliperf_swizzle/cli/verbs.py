@@ -5,8 +5,6 @@
 What is heavy is imported when its verb is run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -144,7 +142,7 @@ def validate_model(arguments: Sequence[str]) -> int:
     benchmarks = Path(__file__).resolve().parents[3] / "benchmarks"
     if not (benchmarks / "accuracy").is_dir():
         raise UsageError(
-            "validate-model is no part of an installed package",
+            "validate-model is not part of the installed package",
             hint="pip install -e . in a checkout of intelliperf-swizzle",
         )
     sys.path.append(str(benchmarks))

@@ -3,10 +3,8 @@
 """The hardware-aware context: what a performance engineer would want to know of a kernel.
 
 Everything is computed from the launch, its trace, the target and the measurements; nothing is
-guessed. Structured first (`hardware_context`), in words second (`render`).
+guessed. Structured first (`hardware_context`), as text second (`render`).
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 

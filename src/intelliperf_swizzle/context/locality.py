@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Who shares what with whom, computed from a trace: tensors, neighbours, waves, reuse."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.readers import average
 
 MOST_VALUES = 1 << 16
-"""Of a tensor that is told of; larger ones are data."""
+"""Of a tensor that is described; larger ones are data."""
 
 MOST_TOLD = 16
 """Values, or runs of equal ones, that are told one by one."""
@@ -37,7 +35,7 @@ def integer_inputs(
     """
     read_only = {name for use in tensors if not use.writes + use.atomics for name in use.names}
     for name, tensor in launch.tensors():
-        contents, count = launch.storages[tensor.storage].contents, int(np.prod(tensor.shape))
+        contents, count = launch.storages[tensor.storage].contents, tensor.elements
         is_read = name in read_only and _INTEGER.fullmatch(tensor.dtype)
         if contents is None or not is_read or not 0 < count <= MOST_VALUES:
             continue
@@ -266,11 +264,10 @@ def placement(
     """
     what, (count, name) = ", ".join(names), of
     numbers = [average(number) for number in domains]
-    if domains[0] >= ALONE:
+    if max(domains) >= ALONE:
         return f"a cache line of {what} is used on {about}{' → '.join(numbers)} of {count} {name}s"
     why = f": grid_0 % {count} == 0" if grid[0] % count == 0 and grid[1] > 1 else ""
-    moved = f", with the swizzle on {numbers[-1]}" if domains[-1] >= ALONE else ""
-    return f"a cache line of {what} is already used on one {name}{why}{moved}"
+    return f"a cache line of {what} is already used on one {name}{why}"
 
 
 ALONE = 1.05
@@ -285,7 +282,7 @@ CLASSES: Mapping[str, str] = {
 """The classes of `MissCauses`, and how they are called; `{}` is what the target calls a domain."""
 
 MOST_TENSORS = 4
-"""Tensors that are told of one by one, those with the most misses; a kernel has two or three."""
+"""Tensors that are listed one by one, those with the most misses; a kernel has two or three."""
 
 
 def total(causes: Sequence[records.MissCauses]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The context in words, section by section; pure functions from the record to text."""
+"""The context as text, section by section; pure functions from the record to text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def readings(measured: Measurement, counters: Collection[str]) -> Iterator[tuple
 
 
 def render(context: HardwareContext, section: str, counters: Collection[str]) -> str:
-    """One section of the context in words.
+    """One section of the context as text.
 
     Args:
         context: the record.

@@ -6,8 +6,6 @@ A user's kernel may crash or hang, so traces are made in child processes, of wha
 application is watched to its end; what is said of how that came stands here, too.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import re
@@ -17,15 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.children import CallError, Child, call, call_each, cores, signal_name
 from intelliperf_swizzle.dependence import Dependence, find_each, not_known
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.records import Launch, Trace
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.frontends.ports import RecordRequest
 
 LARGE_TILES = 1024
 """From here on a trace takes longer than the start of a child."""
@@ -125,12 +121,7 @@ def dependences_of(request: tuple[str, Sequence[Launch]], folder: Path) -> Itera
     return find_each(request[1], lambda launch: trace_here(launch, folder))
 
 
-def start(
-    command: Sequence[str],
-    folder: Path,
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str],
-) -> Child:
+def start(command: Sequence[str], folder: Path, cwd: Path, environment: Mapping[str, str]) -> Child:
     """Starts an application, whose output goes to `LOG` in the folder; raises as `Child`."""
     with (folder / LOG).open("wb") as log:
         return Child(command, cwd=cwd, environment=environment, output=log)
@@ -148,24 +139,6 @@ _RANK = re.compile(r"^\[\w+\]: ?")
 """Before each line of a process of PyTorch's launchers."""
 
 EndedBy: TypeAlias = Literal["exit", "limit"]
-
-
-def watch_to_end(
-    application: Child, request: RecordRequest, folder: Path, deadline: float
-) -> Ending:
-    """Waits until an application exits, or its time is up; nothing is left of it.
-
-    Args:
-        application: just started.
-        request: that it was started for.
-        folder: of its log.
-        deadline: on the monotonic clock.
-    """
-    try:
-        exit_code = application.wait(max(0.0, deadline - time.monotonic()))
-    finally:
-        application.end(PATIENCE_SECONDS)
-    return Ending("limit" if exit_code is None else "exit", exit_code, request, last_lines(folder))
 
 
 @dataclass(frozen=True)
@@ -186,7 +159,7 @@ class Ending:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The same as text."""
         if self.ended_by == "limit":
             return (
                 f"the application was ended at the time limit of {self.request.limit_seconds:g} s"
@@ -210,6 +183,24 @@ class Ending:
             f"{self.sentence}: launches are counted until then, and what it launches later is"
             f" missing{remedy}",
         )
+
+
+def watch_to_end(
+    application: Child, request: RecordRequest, folder: Path, deadline: float
+) -> Ending:
+    """Waits until an application exits, or its time is up; nothing is left of it.
+
+    Args:
+        application: just started.
+        request: that it was started for.
+        folder: of its log.
+        deadline: on the monotonic clock.
+    """
+    try:
+        exit_code = application.wait(max(0.0, deadline - time.monotonic()))
+    finally:
+        application.end(PATIENCE_SECONDS)
+    return Ending("limit" if exit_code is None else "exit", exit_code, request, last_lines(folder))
 
 
 def how_ended(exit_code: int | None) -> str:

@@ -6,8 +6,6 @@ Whatever runs a user's code does so in a child process with a time limit. Nothin
 knows how a kernel is written, compiled or executed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +13,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from intelliperf_swizzle import records
-from intelliperf_swizzle.dependence import Dependence
-from intelliperf_swizzle.disk import DiskCache
+from intelliperf_swizzle import dependence, disk, errors, records
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.target import Backend, Build
 from intelliperf_swizzle.language import Swizzle
@@ -36,7 +31,7 @@ class RecordRequest:
         command: as the user would type it.
         cwd: where it runs.
         folder: for the records; not shared with another recording.
-        target: the GPU that it is told of, if it runs without one.
+        target: the GPU that it sees, if it runs without one.
         device: the GPU that it runs on; None = it runs without one.
         limit_seconds: recording ends at the latest.
         compute: whether launches are also executed, if there is no GPU.
@@ -123,7 +118,7 @@ class Tracer(Protocol):
 
     def find_dependences(
         self, launches: Sequence[records.Launch], *, timeout_seconds: float
-    ) -> Sequence[Dependence]:
+    ) -> Sequence[dependence.Dependence]:
         """Which programs of each launch depend on each other; no trace is kept."""
 
 
@@ -265,7 +260,7 @@ class Resizer(Protocol):
 
         Args:
             launch: as recorded.
-            counts: how many tiles to have along a size that has so many.
+            counts: how many tiles to have along a size that has that many.
         """
 
 
@@ -279,7 +274,7 @@ class SourceExaminer(Recorder, Protocol):
         *,
         sweep: bool = False,
         timeout_seconds: float = 600.0,
-        kept: DiskCache | None = None,
+        kept: disk.DiskCache | None = None,
     ) -> tuple[records.RemapVerdict, ...]:
         """For each launch, whether its own source computes each of its tiles exactly once.
 
@@ -405,7 +400,7 @@ def frontends() -> tuple[KernelLanguage, ...]:
                 if ours and not entry.module.startswith(gone):
                     raise
     if not _loaded:
-        raise UsageError(
+        raise errors.UsageError(
             "no front end of a kernel language is installed",
             hint="an older installation lies here: pip install it again (-e . in a checkout)",
         )
@@ -418,4 +413,4 @@ def examiner() -> SourceExaminer:
     for frontend in frontends():
         if isinstance(frontend, SourceExaminer):
             return frontend
-    raise UsageError("no installed front end proves the remap of a source file")
+    raise errors.UsageError("no installed front end proves the remap of a source file")

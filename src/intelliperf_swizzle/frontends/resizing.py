@@ -6,8 +6,6 @@ The grid is explained by sizes and blocks among the arguments (`cdiv(M, BLOCK_M)
 BLOCK_N)`). Then one size is changed, and with it the grid, the tensors, and their strides.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -29,6 +27,7 @@ from intelliperf_swizzle.records import (
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 """What a kernel's text says of its tiles, `cdiv(M, BLOCK_M)`."""
 _MOST_WAYS = 32  # in which an extent of a grid may follow from sizes
+_MOST_PADDING = 16  # elements by which a tensor may be longer than a size
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class _Factor:
         return -(-self.size // self.block)
 
     def resized(self, count: int) -> int:
-        """The size with so many blocks, whose last one is as full as before."""
+        """The size with that many blocks, whose last one is as full as before."""
         return self.block * (count - self.count) + self.size
 
 
@@ -60,7 +59,7 @@ def scale_launch(
 
     Args:
         launch: as recorded.
-        counts: how many blocks to have along a size that has so many.
+        counts: how many blocks to have along a size that has that many.
         blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
     if loop := launch.loop:  # as if each tile had a program
@@ -102,7 +101,7 @@ def _shrunk_alone(
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
         equal = (name for name, value in launch.constants.items() if value == factor.size)
         names = [name for name in equal if name not in launch.constexprs]
-        names = [name for name in names if not _is_stride(launch, name)] or names
+        names = [name for name in names if not is_stride(launch, name)] or names
         for name in names if len(names) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
@@ -199,7 +198,7 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
     fixed = set(launch.constants.values()) - set(numbers)
     views = {view: _scaled_view(view, numbers, fixed) for _, view in launch.tensors()}
     for old, new in views.items():
-        pairs = zip((*old.strides, _elements(old)), (*new.strides, _elements(new)), strict=True)
+        pairs = zip((*old.strides, old.elements), (*new.strides, new.elements), strict=True)
         numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers
     sized = {name for name, value in launch.constants.items() if value == size}
     free = sized - set(launch.constexprs) or {n for n in sized if not _is_extent(launch, n)}
@@ -221,7 +220,8 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
 def _scaled_view(
     view: TensorArgument, numbers: Mapping[int, int], fixed: set[int]
 ) -> TensorArgument:
-    """A tensor with extents that are a size, or a multiple of it, changed; dense as before."""
+    """A tensor with extents that are a size, a multiple of it, or one with a few elements more,
+    changed; dense as before."""
 
     def scaled(extent: int) -> int:
         if extent in numbers:
@@ -229,7 +229,9 @@ def _scaled_view(
         for old, new in reversed(list(numbers.items())):
             if extent not in fixed and extent % old == 0:
                 return extent // old * new
-        return extent
+        padded = (old for old in numbers if 64 <= old < extent <= old + _MOST_PADDING)
+        old = next(padded, extent) if extent not in fixed else extent
+        return extent - old + numbers.get(old, old)
 
     shape = tuple(scaled(extent) for extent in view.shape)
     order = sorted(range(len(shape)), key=lambda axis: (view.strides[axis], -axis))
@@ -239,10 +241,6 @@ def _scaled_view(
             strides[axis] = dense
         dense, dense_before = dense * shape[axis], dense_before * view.shape[axis]
     return replace(view, shape=shape, strides=tuple(strides))
-
-
-def _elements(view: TensorArgument) -> int:
-    return math.prod(view.shape)
 
 
 def _renewed(
@@ -287,11 +285,11 @@ def other_values(launch: Launch, name: str) -> list[int]:
 
 
 def is_factor_alone(launch: Launch, name: str) -> bool:
-    """Whether a kernel only multiplies by an argument, which is no stride of a tensor: then it is
-    no size either, and has the value of one by chance."""
+    """Whether a kernel only multiplies by an argument: then it is a stride, or no size either and
+    has the value of one by chance."""
     compared, text = r"([<>!=]=|[<>/%])", launch.source.entry.text
     sized = rf"{compared}\s*{name}\b|\b{name}\s*{compared}|(cdiv|range)\([^)]*\b{name}\b"
-    return not re.search(sized, text) and _is_factor(launch, name) and not _is_stride(launch, name)
+    return not re.search(sized, text) and _is_factor(launch, name)
 
 
 def _is_extent(launch: Launch, name: str) -> bool:
@@ -303,8 +301,7 @@ def _is_factor(launch: Launch, name: str) -> bool:
     return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", launch.source.entry.text))
 
 
-def _is_stride(launch: Launch, name: str) -> bool:
+def is_stride(launch: Launch, name: str) -> bool:
     """Whether an argument is a stride of a tensor that the kernel multiplies something by."""
     strides = (view.strides for _, view in launch.tensors())
-    value = launch.constants.get(name)
-    return _is_factor(launch, name) and any(value in own for own in strides)
+    return _is_factor(launch, name) and any(launch.constants.get(name) in own for own in strides)

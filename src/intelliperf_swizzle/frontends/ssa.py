@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What leads to what in a kernel, in SSA form or of functions, whatever its language."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar

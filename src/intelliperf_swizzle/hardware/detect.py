@@ -6,8 +6,6 @@ AMD GPUs are read from the tables of the kernel driver, NVIDIA GPUs from `nvidia
 driver's tables where that does not answer. Neither starts a GPU.
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import os
@@ -92,9 +90,9 @@ def _age(arch: str | int) -> int:
 
 
 def unknown(device: Device) -> tuple[str, str]:
-    """Fact and hint for people whose GPU is no known target."""
+    """Fact and hint for people whose GPU is not a known target."""
     more = [str(part) for part in (device.arch, device.partition) if isinstance(part, str)]
-    fact = f"the GPU present, {', '.join([device.product, *more])}, is no known target"
+    fact = f"the GPU present, {', '.join([device.product, *more])}, is not a known target"
     near = nearest(device)
     if near is None:
         return fact, "--target names a GPU or a YAML file that describes one"
@@ -233,12 +231,11 @@ _FIELDS = "name,uuid,driver_version,compute_cap,mig.mode.current"
 def _nvidia(machine: Machine, environment: Mapping[str, str]) -> list[Device]:
     rows = _nvidia_smi(machine) or list(_nvidia_table(machine.root))
     present = [_nvidia_device(*row) for row in rows]
-    unique = [row[1] for row in rows]
-    return _visible(present, unique, environment.get("CUDA_VISIBLE_DEVICES"))
+    return _visible(present, [row[1] for row in rows], environment.get("CUDA_VISIBLE_DEVICES"))
 
 
 def _nvidia_smi(machine: Machine) -> list[list[str]]:
-    """Rows of `_FIELDS`; none where it is missing, fails or hangs."""
+    """Rows of `_FIELDS`; none if it is missing, fails or hangs."""
     query = (f"--query-gpu={_FIELDS}", "--format=csv,noheader")
     try:
         ran = subprocess.run(
@@ -305,7 +302,7 @@ def _whole(text: str) -> bool:
 
 
 def text_of(file: Path) -> str | None:
-    """What a file holds; None where it cannot be read or is empty."""
+    """What a file holds; None if it cannot be read or is empty."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:

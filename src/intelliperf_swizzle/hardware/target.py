@@ -5,8 +5,6 @@ its name or in a YAML file; and how many workgroups of a compiled kernel a CU of
 
 Every mistake in a file is named with its key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -79,7 +77,7 @@ class Target:
         llc_bytes: memory-side last-level cache, None if there is none.
         llc_hit_counters: counters of requests that leave the L2 towards it.
         memory_counters: counters of bytes to and from memory.
-        l2_gb_s: peak read bandwidth of all L2s, in 1e9 bytes a second.
+        l2_gb_s: peak read bandwidth of all L2s, in 1e9 bytes per second.
         llc_gb_s: peak bandwidth of the last-level cache.
         memory_gb_s: peak bandwidth of memory.
         overlap: how levels overlap, see `cache.traffic`.
@@ -87,7 +85,7 @@ class Target:
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
         accesses_per_turn: accesses that a resident workgroup makes before another one's turn.
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
-        catch_up_turns: within so many turns each workgroup misses the same number, so that none
+        catch_up_turns: within how many turns each workgroup misses the same number, so that none
             stays behind for ever.
         clocks_l2_hit: latency of a hit.
         clocks_memory: latency of memory under load; AMD: of what a domain has not had yet.
@@ -156,7 +154,7 @@ class Target:
 
     @property
     def domain_count(self) -> str:
-        """How many domains there are, in words: `8 XCDs`."""
+        """How many domains there are, as text: `8 XCDs`."""
         return f"{self.num_xcds} {self.domain_name}{'' if self.num_xcds == 1 else 's'}"
 
     @property

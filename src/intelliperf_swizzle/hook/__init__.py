@@ -6,8 +6,6 @@ Python reads a `.pth` file (from 3.15 on its `.start` twin) in `site-packages` w
 import `startup`, which is copied beside them, so that nothing else of the package is loaded.
 """
 
-from __future__ import annotations
-
 import site
 import sysconfig
 from importlib import metadata

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A run under the host: our loop, with the host's command line, trace files and output."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import inspect

@@ -6,8 +6,6 @@ The host asks for our options, parses, and calls the formula with what it has pa
 reads no entry points, `parse_as_host` shows them when its command line is parsed (`hook`).
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import signal

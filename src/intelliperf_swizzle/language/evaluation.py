@@ -8,8 +8,6 @@ shifts) agree: where a text passes them, no target can tell the difference.
 And what of a swizzle is known before it is executed: `simplify`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

@@ -193,8 +193,7 @@ def _begins(assignment: ast.Assign, text: str) -> bool:
 
 
 def _is_at_least_1(value: ast.expr) -> bool:
-    known = ast.unparse(value)
-    return isinstance(value, ast.Call) and bool(re.match(r"max\(.*, 1\)$", known))
+    return isinstance(value, ast.Call) and bool(re.match(r"max\(.*, 1\)$", ast.unparse(value)))
 
 
 def _at_least_1(divisor: ast.expr, least: Collection[str]) -> ast.expr:

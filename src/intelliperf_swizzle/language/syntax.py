@@ -5,8 +5,6 @@
 Or it is one expression: assignments inlined, loops unrolled, what is equal is one node.
 """
 
-from __future__ import annotations
-
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +67,7 @@ class Operation:
     """
 
     operator: str
-    operands: tuple[Expression, ...]
+    operands: "tuple[Expression, ...]"
     place: Place = field(default=(0, 0), compare=False)
 
 
@@ -90,7 +88,7 @@ class Loop:
     """`for _ in range(count): body`."""
 
     count: int
-    body: tuple[Statement, ...]
+    body: "tuple[Statement, ...]"
     place: Place = field(default=(0, 0), compare=False)
 
 

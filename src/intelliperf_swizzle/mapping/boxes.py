@@ -9,8 +9,6 @@ joined until one is left, which must be `0 … programs - 1`. As many values as 
 program has its own. Whatever is not decided for all sizes at once splits these into cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 
@@ -36,7 +34,7 @@ MOST_BOXES = 200
 MOST_STEPS = 16
 """By which a quotient of leading terms may be off."""
 STEEPEST = 64
-"""No value may be more than so many times the sum of programs, extents of the grid and arguments,
+"""No value may be more than this many times the sum of programs, extents of the grid and arguments,
 and 2**29: 32 bits then hold all up to a sum of 2**24, 2**23 programs at least."""
 
 
@@ -45,7 +43,7 @@ def prove_everywhere(graph: syntax.Graph, root: int, case: Case, programs: Polyn
 
     Raises:
         NotProvedError: that is not known.
-        SplitError: sizes must be told apart first.
+        SplitError: sizes must be distinguished first.
     """
     if programs == ZERO:
         return

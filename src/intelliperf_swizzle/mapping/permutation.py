@@ -5,8 +5,6 @@
 Also which tiles to execute where all of them would take too long.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence
@@ -108,7 +106,7 @@ def _first_collision(
 
 
 def condition(grids: Sequence[Grid], holds: Sequence[bool]) -> str | None:
-    """On which grids a swizzle holds, in words; None if it holds on all of them.
+    """On which grids a swizzle holds, as text; None if it holds on all of them.
 
     A modulus of the number of programs or of one axis is named where it separates exactly the
     grids that hold from those that do not. Single programs are left out of that: on them whatever

@@ -291,7 +291,7 @@ class Work:
         self._left = most
 
     def spend(self, terms: int) -> None:
-        """For a question of so many terms; raises NotProvedError if that is too much."""
+        """For a question of that many terms; raises NotProvedError if that is too much."""
         self._left -= terms
         if self._left < 0:
             raise NotProvedError("too many cases")

@@ -6,8 +6,6 @@ Whatever a text reads is free and independent: the number of programs along each
 computes from arguments alone (`cdiv(N, BLOCK_N)`), which is one unknown number.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,7 +20,7 @@ from intelliperf_swizzle.mapping.boxes import prove_everywhere
 from intelliperf_swizzle.records import Certificate, Launch, Proof, launched_axes
 
 MOST_CASES = 150
-"""Of sizes that are told apart in one proof."""
+"""Of sizes that are distinguished in one proof."""
 LONGEST = 4096
 """Tiles of a run whose number is read from memory: longer ones are cut, so all can be tried."""
 
@@ -128,7 +126,7 @@ def recorded_condition(
 
 
 def _run_lengths(launch: Launch) -> list[int]:
-    """The numbers of tiles that a swizzle is told of in a launch."""
+    """The numbers of tiles that a swizzle can read in a launch."""
     starts = launch.loop.starts if launch.loop else (0,)
     return [end - start for start, end in zip(starts, [*starts[1:], launch.tiles], strict=True)]
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The tools and resources, and the child process behind each call."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys
@@ -21,14 +19,11 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from intelliperf_swizzle import __version__
+from intelliperf_swizzle import __version__, formulas, options, readers
 from intelliperf_swizzle.codec import dumps, encode, loads
-from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.hardware import load_target, targets
 from intelliperf_swizzle.language import INPUTS
 from intelliperf_swizzle.mcp.worker import ANSWER
-from intelliperf_swizzle.options import DEFAULT_TARGET, Options, declaration, options_of
-from intelliperf_swizzle.readers import natural, positive
 
 GRACE_SECONDS = 5.0
 """How long a cancelled worker may take to end what it started before it is killed."""
@@ -37,7 +32,7 @@ _LONGEST_LINE = 1 << 26
 
 _SWIZZLE = (str, "text in the swizzle language, or the name of a pattern", {"min_length": 1})
 _COMMAND = (list[str], 'the application, no shell: ["python", "app.py"]', {"min_length": 1})
-_TARGET: tuple[Any, ...] = (str, "GPU: a name of swizzle://targets", {}, DEFAULT_TARGET)
+_TARGET: tuple[Any, ...] = (str, "GPU: a name of swizzle://targets", {}, options.DEFAULT_TARGET)
 _GRID = (list[Annotated[int, Field(ge=1)]], "programs along the axes of the launch",
          {"min_length": 1, "max_length": 3})  # fmt: skip
 TOOLS: Mapping[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
@@ -74,7 +69,7 @@ TOOLS: Mapping[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
 }  # fmt: skip
 """Verb -> what it does, and name -> type, meaning, limits and default of what it takes of its own.
 The options of the verb's command line come on top."""
-_LEAST: Mapping[Any, int] = {positive: 1, natural: 0}
+_LEAST: Mapping[Any, int] = {readers.positive: 1, readers.natural: 0}
 """What such an option is at least."""
 _PATHS = ("source", "project_directory", "report_dir", "history", "result_file")
 """Arguments that a worker, which is started elsewhere, takes from here."""
@@ -96,7 +91,7 @@ def make_server() -> MCPServer:
 
 def list_patterns() -> str:
     """The catalogue of swizzles: name, text, parameters, condition, what each does."""
-    return yaml.safe_dump([encode(pattern) for pattern in patterns()], sort_keys=False)
+    return yaml.safe_dump([encode(pattern) for pattern in formulas.patterns()], sort_keys=False)
 
 
 def list_targets() -> str:
@@ -118,8 +113,8 @@ def _tool(verb: str) -> Tool:
         _parameter(name, kind, *(default or [inspect.Parameter.empty]), description=means, **limits)
         for name, (kind, means, limits, *default) in own.items()
     ]
-    kinds = get_type_hints(Options)
-    declared = ((option, declaration(option)) for option in options_of(verb))
+    kinds = get_type_hints(options.Options)
+    declared = ((option, options.declaration(option)) for option in options.options_of(verb))
     given += [
         _parameter(option.name, kinds[option.name], option.default,
                    description=said.help, ge=_LEAST.get(said.read))

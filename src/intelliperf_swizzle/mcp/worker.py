@@ -7,8 +7,6 @@ output are progress, but the last: ANSWER and `{"answer": â€¦}` or `{"error": â€
 of standard input, ends it and all that it started.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -17,18 +15,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import intelliperf_swizzle
-from intelliperf_swizzle.children import leave
-from intelliperf_swizzle.codec import dumps, encode, loads
-from intelliperf_swizzle.edit import patch_root
-from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.mapping import describe
-from intelliperf_swizzle.proofs import prove_with
-from intelliperf_swizzle.records import Measurement, Witness
+from intelliperf_swizzle import children, codec, edit, errors, mapping, proofs, records, stopping
 from intelliperf_swizzle.report.causes import alternatives
 from intelliperf_swizzle.report.files import read_run
 from intelliperf_swizzle.report.pages import markdown
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 ANSWER = "\x1e"
 """Begins the line of the answer."""
@@ -45,21 +36,21 @@ def answer(verb: str, arguments: dict[str, Any], progress: Lines) -> dict[str, A
         arguments["output_file"] = f"{arguments['report_dir']}/optimize.json"
     bound = {**arguments.pop("constants", {}), **arguments.pop("parameters", {})}
     if verb == "prove":
-        verdict = prove_with(**arguments, constants=bound)
-        witness = list(describe(verdict)) if isinstance(verdict, Witness) else []
+        verdict = proofs.prove_with(**arguments, constants=bound)
+        witness = list(mapping.describe(verdict)) if isinstance(verdict, records.Witness) else []
         known = {name: getattr(verdict, name, None) for name in ("extent", "condition")}
         return {"holds": not witness, "witness": witness, **known}
     found = getattr(intelliperf_swizzle, verb)(**arguments, **bound, progress=progress)
     if verb == "prove_source":
         return {
             "holds": all(proof.kind == "permutation" for proof in found),
-            "launches": [encode(proof) for proof in found],
+            "launches": [codec.encode(proof) for proof in found],
         }
     if verb == "explain":
         return {"sections": found}
     if verb == "score":
-        return {**encode(found), "times": _times(found.baseline, found.attempt.measurement)}
-    result: dict[str, Any] = loads(Path(arguments["output_file"]).read_text(encoding="utf-8"))
+        return {**codec.encode(found), "times": _times(found.baseline, found.attempt.measurement)}
+    result: dict[str, Any] = codec.loads(Path(arguments["output_file"]).read_text(encoding="utf-8"))
     named = [Path(word).absolute() for word in arguments["command"]]
     roots = (Path.cwd(), *(path.parent for path in named if path.is_file()))
     for name in ("attempts", "picture"):  # they are in the file
@@ -67,14 +58,14 @@ def answer(verb: str, arguments: dict[str, Any], progress: Lines) -> dict[str, A
     return {
         **{name: result[name] for name in result if name not in ("initial", "optimized")},
         "diff": (diff := found.edit.diff if found.edit else ""),
-        "apply_in": str(patch_root(next(iter(found.edit.files)), roots)) if diff else None,
+        "apply_in": str(edit.patch_root(next(iter(found.edit.files)), roots)) if diff else None,
         "times": _times(found.baseline, found.best.measurement if found.best else None),
         "result_file": arguments["output_file"],
         "alternatives": list(alternatives(found)),
     }
 
 
-def _times(before: Measurement, after: Measurement | None) -> dict[str, Any]:
+def _times(before: records.Measurement, after: records.Measurement | None) -> dict[str, Any]:
     """Times before and after in ms, measured and modelled ones apart."""
     return {
         name: {"measured_ms": m and m.time_ms, "modelled_ms": m and m.modelled_time_ms}
@@ -84,26 +75,26 @@ def _times(before: Measurement, after: Measurement | None) -> dict[str, Any]:
 
 def say(stream: TextIO, kind: str, what: object) -> None:
     """One line of the answer."""
-    stream.write(f"{ANSWER}{dumps({kind: what})}\n")
+    stream.write(f"{ANSWER}{codec.dumps({kind: what})}\n")
     stream.flush()
 
 
 def main() -> int:
     """Does what the first line asks for."""
-    call = loads(sys.stdin.readline())
+    call = codec.loads(sys.stdin.readline())
     # What anything here prints goes to standard error: the answers have standard output alone.
     stream = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    with stopped_by_signals():
+    with stopping.stopped_by_signals():
         threading.Thread(target=_end_with_server, daemon=True).start()
         try:
             answered = answer(call["verb"], call["arguments"], Lines(stream))
-        except SwizzleError as error:
+        except errors.SwizzleError as error:
             say(stream, "error", str(error))
         except OSError as error:
             say(stream, "error", f"{error.strerror or error} {error.filename or ''}".strip())
-        except Interrupted as signaled:
-            leave(signaled.exit_code)
+        except stopping.Interrupted as signaled:
+            children.leave(signaled.exit_code)
         else:
             say(stream, "answer", answered)
     return 0

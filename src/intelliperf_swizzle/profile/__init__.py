@@ -6,8 +6,6 @@
 application in a copy of the project, with a time limit.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,19 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from intelliperf_swizzle.children import Child, Ended
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle import children, disk, errors, hardware
 from intelliperf_swizzle.edit import Carrier, Edit, carry, moved_command
-from intelliperf_swizzle.errors import ProfileError, SwizzleError
 from intelliperf_swizzle.frontends.ports import Builder, KernelLanguage, Replay
-from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.records import Launch, Measurement, Trace
 
 
 @dataclass(frozen=True)
 class TracedLaunch:
-    """A launch, what it touches, how many of its workgroups a CU holds at once, and its build."""
+    """A launch, what it touches, how many of its workgroups per CU holds at once, and its build."""
 
     launch: Launch
     trace: Trace
@@ -88,14 +83,14 @@ class Application:
     command: tuple[str, ...]
     project: Path
     language: KernelLanguage
-    device: Device | None = None
+    device: hardware.Device | None = None
     limit_seconds: float = 300.0
     build_command: str | None = None
     l2_before: Literal["cold", "warm"] = "cold"
 
 
 @dataclass(frozen=True)
-class Ran(Ended):
+class Ran(children.Ended):
     """A profiler's run of the application, by what it and the application printed.
 
     Attributes:
@@ -105,7 +100,7 @@ class Ran(Ended):
     folder: Path
 
 
-def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> ProfileError:
+def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> errors.ProfileError:
     """Why a run has no readings of a kernel, or none to be trusted, where the tool does not say.
 
     Args:
@@ -116,12 +111,12 @@ def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> Profi
     """
     if ran.exit_code is None:
         fact = f"`{kernel}` was not launched under {tool} before the time limit"
-        return ProfileError(fact, hint="--limit_seconds", details=ran.last_lines(LAST_LINES))
+        return errors.ProfileError(fact, hint="--limit_seconds", details=ran.last_lines(LAST_LINES))
     if ran.exit_code:
         fact = f"the application failed under {tool} with exit code {ran.exit_code}"
-        return ProfileError(fact, details=ran.last_lines(LAST_LINES))
+        return errors.ProfileError(fact, details=ran.last_lines(LAST_LINES))
     shown = (f"it shows: {', '.join(seen)}",) if seen else ran.last_lines(LAST_LINES)
-    return ProfileError(f"the profile does not show `{kernel}`", details=shown)
+    return errors.ProfileError(f"the profile does not show `{kernel}`", details=shown)
 
 
 @contextlib.contextmanager
@@ -143,7 +138,7 @@ def profiled(
         ProfileError: it cannot be started, or, at the end of the block, it turns out to have
             compiled another kernel than the edited one.
     """
-    with temporary_folder("profile") as folder:
+    with disk.temporary_folder("profile") as folder:
         project, output, cache = (folder / name for name in ("project", "output", "triton"))
         output.mkdir()
         carrier = carrying(application, project, edit)
@@ -167,8 +162,8 @@ def carrying(application: Application, copy: Path, edit: Edit | None) -> Carrier
         carrier = carry(application.project, application.command, copy, edit)
         if build and isinstance(language, Builder):
             language.build_copy(build, application.project, copy, os.environ)
-    except SwizzleError as error:
-        raise ProfileError(error.fact, hint=error.hint, details=error.details) from error
+    except errors.SwizzleError as error:
+        raise errors.ProfileError(error.fact, hint=error.hint, details=error.details) from error
     return carrier
 
 
@@ -193,13 +188,13 @@ def profiling_environment(
 def begin_profiler(
     command: Sequence[str], cwd: Path, environment: Mapping[str, str], folder: Path
 ) -> Callable[[float], Ran]:
-    """Starts a profiler; what waits for so many seconds, after which nothing of it is left."""
+    """Starts a profiler; what waits for that many seconds, after which nothing of it is left."""
     log = folder / "said.txt"
     try:
         with log.open("wb") as stream:
-            profiler = Child(command, cwd=cwd, environment=environment, output=stream)
+            profiler = children.Child(command, cwd=cwd, environment=environment, output=stream)
     except OSError as error:
-        raise ProfileError(f"`{command[0]}` cannot be started: {error.strerror}") from error
+        raise errors.ProfileError(f"`{command[0]}` cannot be started: {error.strerror}") from error
 
     def wait(limit_seconds: float) -> Ran:
         exit_code = None
@@ -227,11 +222,11 @@ def check_edited(
     if any(f'"{file}"' in text for text in compiled for file in files):
         return
     if not compiled:
-        raise ProfileError(
+        raise errors.ProfileError(
             f"the application compiled no `{kernel}`, so the swizzle was not measured",
             details=tuple(said),
         )
-    raise ProfileError(
-        f"the application runs another copy of `{kernel}` than the one in {original}",
-        hint="name the directory that it imports the kernel from with -p",
+    raise errors.ProfileError(
+        f"the application runs a different copy of `{kernel}` from the one in {original}",
+        hint="set -p to the directory that it imports the kernel from",
     )

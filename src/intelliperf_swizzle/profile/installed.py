@@ -6,8 +6,6 @@ measures: the one that is asked for, or the best that works here.
 Nothing here runs a GPU: a tool is only asked for its version, with a time limit.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -145,7 +143,7 @@ def misfit(name: str, backend: Backend, target: Target, device: Device | None) -
     vendor = {"cuda": "NVIDIA", "hip": "AMD"}[backend]
     if device is None or device.backend != backend:
         present = "no GPU" if device is None else device.product
-        return Obstacle(f"{name} measures {vendor} GPUs, and here is {present}")
+        return Obstacle(f"{name} measures {vendor} GPUs, and the GPU here is {present}")
     known = device.target
     other = known is not None and target.name in targets() and target.name != known.name
     if other or target.backend != backend or device.arch not in (None, target.arch):

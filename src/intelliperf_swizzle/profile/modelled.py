@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What the cache model says of launches, and the fast model that sorts candidates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

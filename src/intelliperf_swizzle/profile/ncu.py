@@ -17,8 +17,6 @@ is the compiler's choice), and a measurement is
 with both counts of one run (71 to 73 % of that GEMM). docs/decisions/0006 has more.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence

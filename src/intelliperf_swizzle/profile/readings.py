@@ -8,8 +8,6 @@ several machine codes answer to one recorded launch, the one is taken that has t
 and registers of the launch as it compiles; where that does not decide, nothing is measured.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -110,7 +108,7 @@ def totals(
     alike = len({shape[:2] for shape in shapes}) < len(shapes)
     if alike and any(reading.grid is None for reading in readings):
         raise ProfileError(
-            "a profile does not tell apart launches on different grids of equally many programs"
+            "a profile does not distinguish different grids with the same number of programs"
         )
     weighted = [
         (t.launch.count, _of_launch(t.launch, named[t.launch.kernel], target, compiled))
@@ -342,6 +340,6 @@ def _undecided(launch: Launch, variants: Sequence[list[Reading]], reason: str) -
     ]
     return ProfileError(
         f"{len(variants)} kernels named `{launch.kernel}` are launched on the grid "
-        f"{launch.grid}: which one was recorded cannot be told",
+        f"{launch.grid}: which one was recorded is unknown",
         details=(f"launched: {'; '.join(shown)}", reason),
     )

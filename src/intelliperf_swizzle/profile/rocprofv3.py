@@ -6,8 +6,6 @@ It counts in one run of each dispatch or not at all, so hits and misses always b
 MI300X counts four events of an L2 channel at once; what does not fit is left out, and is null.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -6,8 +6,6 @@ A proposer yields batches of candidates and reads from each batch what became of
 drive the search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -47,7 +45,7 @@ class ProposerReport:
     notes: tuple[str, ...] = ()
     usage: Usage | None = None
 
-    def __add__(self, other: ProposerReport) -> ProposerReport:
+    def __add__(self, other: "ProposerReport") -> "ProposerReport":
         usage = self.usage if other.usage is None else (self.usage or Usage()) + other.usage
         return ProposerReport((*self.notes, *other.notes), usage)
 
@@ -64,7 +62,7 @@ class Problem:
         budget: candidates to try, repeated ones not counted.
         seed: of every random choice.
         iterations: answers of a language model that may be built and validated.
-        context: what a language model is told of kernel and GPU; computed when it is called.
+        context: what a language model is shown of kernel and GPU; computed when it is called.
         attempts: all attempts of the run by number, those of a resumed history included.
         row_lengths: tiles in a row, as `nest.row_lengths` finds them.
         work: float64[tiles] of the largest launch, what each tile takes on a CU; None if all

@@ -6,8 +6,6 @@ The patterns are tried at all their parameters. Then the best orders of the mixe
 (`nest`) are bettered step by step: a few parents, random neighbours of each, the best survive.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -143,7 +141,7 @@ def by_hand(problem: Problem) -> dict[str, Candidate]:
     columns = nests.column_expressions(problem.launches, problem.row_lengths)
     cols = columns[0].expression if columns else "grid_0"
     remap = load_pattern("aiter-remap-xcd")
-    found = {"remap_xcd of AITER": Candidate(remap.bind(), remap.name, "pattern")}
+    found = {"AITER's remap_xcd": Candidate(remap.bind(), remap.name, "pattern")}
     for name, title in (("grouped-rows", ""), ("xcd-contiguous-grouped", "remap_xcd, then ")):
         for group in (4, 8, 16):
             text = load_pattern(name).bind(cols=cols, group=group)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A candidate and what became of it: measured, timed, validated, judged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
@@ -78,11 +76,11 @@ class MissCauses:
 
 
 ARITHMETIC_MARGIN = 1.25
-"""A kernel is bound by arithmetic if that takes so many times as long as memory traffic: modelled
+"""A kernel is bound by arithmetic if that takes this many times as long as memory traffic: modelled
 times of a GEMM are 3.25 and 2.88 ms, and a swizzle makes it faster on a GPU."""
 
 FAR_ABOVE = 3.0
-"""A time so many times the operations' has other causes: spills, latency (stream-K: 7 times)."""
+"""A time this many times the operations' has other causes: spills, latency (stream-K: 7 times)."""
 
 Level: TypeAlias = Literal["L2", "memory", "arithmetic"]
 """What works by itself, and may take the longest."""
@@ -217,10 +215,10 @@ class Validation:
         tiles: tiles of these launches.
         same_bits: whether all compared bytes agree (within `tolerance` where `rule` says so).
         rule: `bits`, or `tolerance` where atomics make the order of additions matter.
-        difference: first difference in words, None if there is none.
+        difference: first difference as text, None if there is none.
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
-        build: registers and workgroups a CU, before and after, in words; None = not compiled.
+        build: registers and workgroups a CU, before and after, as text; None = not compiled.
         unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 
@@ -287,7 +285,7 @@ class Usage:
         """All tokens that the endpoint counted."""
         return (self.input_tokens or 0) + (self.output_tokens or 0)
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             self.calls + other.calls,
             _sum(self.input_tokens, other.input_tokens),
@@ -397,7 +395,7 @@ class Attempt:
         screened_l2_hit_rate: by the fast model that sorts candidates.
         predicted: by the cache model with full physics, where hardware measures too.
         measurement: what decides: of the hardware, or of the model where there is none.
-        sizes: told of a best so far where launches at other sizes can be made.
+        sizes: of a best attempt so far, if launches at other sizes can be made.
     """
 
     number: int

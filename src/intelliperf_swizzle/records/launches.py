@@ -3,13 +3,12 @@
 """A kernel and its launches, as they were recorded; on disk, a launch is one JSON file beside the
 `.npy` files with the contents of its storages."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -116,12 +115,17 @@ class TensorArgument:
         return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
 
     @property
+    def elements(self) -> int:
+        """How many it has."""
+        return prod(self.shape)
+
+    @property
     def end(self) -> int:
         """The byte of the storage behind its last one."""
         last = sum((n - 1) * max(s, 0) for n, s in zip(self.shape, self.strides, strict=True))
         return self.offset_bytes + (last + 1) * self.item_bytes
 
-    def meets(self, other: TensorArgument) -> bool:
+    def meets(self, other: "TensorArgument") -> bool:
         """Whether another one lies in part of the same memory."""
         behind = self.offset_bytes < other.end and other.offset_bytes < self.end
         return self.storage == other.storage and behind
@@ -358,7 +362,7 @@ class Launch:
         return " and ".join("one of its own" if at is None else f"number {at + 1} ({told[at]})"
                             for at in configs)  # fmt: skip
 
-    def with_config(self, values: Mapping[str, Any]) -> Launch:
+    def with_config(self, values: Mapping[str, Any]) -> "Launch":
         """The launch with one of `tuned`."""
         arguments = {name: values.get(name, value) for name, value in self.arguments.items()}
         options = {**self.options, **values}

@@ -114,7 +114,7 @@ class SizesTried:
 
     Attributes:
         grids: that were tried.
-        condition: where it is a permutation, in words; None if it is on all of them.
+        condition: where it is a permutation, as text; None if it is on all of them.
         witness: the smallest grid of more than one program on which it is none; None likewise.
         reason: why it is none there.
         not_tried: why there are no other sizes; None if there are.
@@ -208,7 +208,7 @@ class Trace:
         elements_outside: how many elements these accesses have.
         shape_late: uint8[...]; those sectors that no thread's first instruction touches. A thread
             has 16 bytes of a row; where they are not aligned it takes several instructions.
-        shape_passes: uint8[...]; so many instructions touch the line, as a power of two up to 8.
+        shape_passes: uint8[...]; how many instructions touch the line, as a power of two up to 8.
             Both None = every access is aligned.
         tile_arithmetic: int64[tiles, 3]; matrix products (`tl.dot`) of each tile, their operations
             on 16-bit numbers (one on 32-bit numbers is two), and operations on lanes of other

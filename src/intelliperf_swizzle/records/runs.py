@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A finished run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
@@ -22,7 +20,7 @@ class Padding:
 
     Attributes:
         tensors: the tensor arguments.
-        elements: so many more from one row to the next.
+        elements: how many more from one row to the next.
         arguments: the kernel's arguments that say so, with their new values.
         bytes: of memory more, over all these tensors.
     """
@@ -130,7 +128,7 @@ class TensorPicture:
 
     Attributes:
         names: the tensor arguments that lie in this memory.
-        shape: of the first of them, in words (`4096 × 512 fp16`).
+        shape: of the first of them, as text (`4096 × 512 fp16`).
         bytes: of the memory.
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
@@ -186,7 +184,7 @@ class KernelSummary:
         verdict: what came of the search, or why there was none, in a few words.
         note: why it could not be traced, edited or searched, or None.
         place: of its source, `package/module.py:line` or `file.py:line`.
-        causes: of the unmodified kernel's misses, in words; empty if they are not known.
+        causes: of the unmodified kernel's misses, as text; empty if they are not known.
     """
 
     kernel: str
@@ -236,7 +234,7 @@ class Run:
         interrupted: a signal ended the search; `best` is the best so far.
         alternatives: what could be done about the misses; None if it does not matter.
         accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
-        by_hand: what people use without a search, beside it; none where nothing was searched.
+        by_hand: what people use without a search, beside it; none if nothing was searched.
         attempts: all of them by number.
         cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
         notes: sentences for the report.
@@ -254,7 +252,7 @@ class Run:
     ceiling: nouns.Ceiling
     best: nouns.Attempt | None
     file: str = ""
-    independence: Independence | None = None
+    independence: "Independence | None" = None
     target: str
     domain_name: str = "XCD"
     profiler: str
@@ -266,7 +264,7 @@ class Run:
     nothing_to_gain: bool
     interrupted: bool = False
     alternatives: Alternatives | None = None
-    accuracy: Accuracy | None = None
+    accuracy: "Accuracy | None" = None
     by_hand: tuple[nouns.ByHand, ...] = ()
     attempts: tuple[nouns.Attempt, ...]
     cautions: tuple[str, ...] = ()
@@ -326,8 +324,8 @@ class Independence:
         sizes: grids of launches at other sizes in which no program depends on another,
         varied: … and names of arguments at other values of which none does, each by itself.
         contents: tensors that decide what programs access; of other contents nothing is known.
-        apart: tensors that are parts of memory to which programs store; if they overlap otherwise,
-            nothing is known.
+        apart: pairs of tensors of which programs store to one; if they overlap otherwise, or are
+            one, nothing is known.
     """
 
     launches: int
@@ -335,7 +333,7 @@ class Independence:
     sizes: tuple[Grid, ...] = ()
     varied: tuple[str, ...] = ()
     contents: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -445,17 +443,17 @@ class Established:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What was not established, in words."""
+        """What was not established, each as a noun phrase."""
         bytes_, permutation = self.same_bytes, self.permutation
-        contents = self.independence.contents if self.independence else ()
-        apart = self.independence.apart if self.independence else ()
+        known = self.independence or Independence(0, False)
+        contents, apart = known.contents, ", or ".join(map(" and ".join, known.apart))
         found = {
             "other sizes": permutation is not None and permutation.extent != "the recorded sizes",
             "independence": self.independence is not None,
             f"independence with other contents of {' and '.join(contents)}": not contents,
-            f"independence if {' and '.join(apart)} overlap differently in memory": not apart,
+            f"independence if {apart} overlap differently in memory": not apart,
             "equal work of all tiles": self.equal_work is not None,
-            "the bytes of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
+            "the outputs of all tiles": bytes_ is not None and bytes_.tiles >= bytes_.of,
             "measured time": self.change is not None and self.change.source == "measured",
             "measured hit rates": self.change is not None and self.change.rates == "measured",
         }

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Why a run's kernel misses, before and after, and why its swizzle helps."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
 from intelliperf_swizzle.readers import average, percent, size
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
-from intelliperf_swizzle.report.establish import change_of, describe_alternative, untimed
+from intelliperf_swizzle.report import establish
 from intelliperf_swizzle.report.sentences import bound_by_arithmetic
 
 SHARED = 1.5
@@ -37,8 +35,9 @@ def lines(run: Run) -> list[str]:
 
 
 def reasons(run: Run) -> list[str]:
-    """All that is said of why, and of what else would help."""
-    return [*lines(run), *placement(run), *takes(run), *sizes(run), *alternatives(run)]
+    """Why, and what else would help; the verdict has the recommendation."""
+    others = [line for line in alternatives(run) if not line.startswith("Recommended: ")]
+    return [*lines(run), *placement(run), *takes(run), *sizes(run), *others]
 
 
 def requests(run: Run) -> str | None:
@@ -162,12 +161,14 @@ def alternatives(run: Run) -> list[str]:
     if not found.ranked:
         return [f"No other change helps: {found.reason}."]
     said = [
-        f"{describe_alternative(other, run)}: "
+        f"{establish.describe_alternative(other, run)}: "
         f"modelled L2 hit rate {percent(found.before)} → {percent(other.l2_hit_rate)}"
-        f"{f', {change_of(other, run)}' * run.claims_time}."
+        f"{f', {establish.change_of(other, run)}' * run.claims_time}."
         for other in found.ranked
     ]
-    title = "Best by the model, not timed" if untimed(found.ranked[0], run) else "Recommended"
+    title = (
+        "Best by the model, not timed" if establish.untimed(found.ranked[0], run) else "Recommended"
+    )
     first = [f"{title}: {said[0]}"] * (found.ranked[0].kind != "swizzle")
     return [*first, *(f"Alternative: {other}" for other in said[1:])]
 
@@ -185,10 +186,10 @@ def sizes(run: Run) -> list[str]:
         if len(others) > 1:
             counted = f"{len(others)} other sizes ({min(programs)} to {max(programs)} programs)"
         told.append(
-            f"Of {counted} that it renumbers, {losing or 'none'} would lose (modelled)"
-            f"{'; do not use it there' if losing and not guard else ''}."
+            f"Of {counted} at which the swizzle changes the order, it loses at {losing or 'none'} "
+            f"(modelled){'; do not use it there' if losing and not guard else ''}."
         )
-    if guard:
+    if guard and guard not in establish.permutation(run.best.proof if run.best else None):
         told.append(f"The patch renumbers workgroups if {guard}; otherwise it changes nothing.")
     return told
 

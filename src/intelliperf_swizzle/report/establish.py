@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: MIT
 """From a run to what it has established, and that in sentences: there are no others."""
 
-from __future__ import annotations
-
 import math
 
 from intelliperf_swizzle import records
 from intelliperf_swizzle.readers import count, milliseconds, percent, points, size
 
-PROVED = "for all values of what it reads; no 32-bit overflow up to 2**23 programs"
+PROVED = "for all values of its inputs; no 32-bit overflow up to 2**23 programs"
 """What a proof for all sizes says, and its bound."""
 
 
@@ -54,7 +52,7 @@ def change_of(other: records.Alternative, run: records.Run) -> str:
 
 
 def describe_alternative(other: records.Alternative | None, run: records.Run) -> str:
-    """What is to be changed, in words; None = what the swizzle changes."""
+    """What is to be changed, as a phrase; None = what the swizzle changes."""
     if other and other.arguments:
         given = ", ".join(f"{name}={value}" for name, value in other.arguments.items())
         return f"pass {given}, no source change"
@@ -146,7 +144,9 @@ def permutation(known: records.Certificate | None) -> str:
     if known.extent == "under a condition":
         return f"a permutation if {known.condition}, which the patch tests ({PROVED})"
     if known.condition:
-        return f"a permutation for the recorded values, which the patch tests: {known.condition}"
+        values = known.condition.split(" and ")
+        which = f": {known.condition}" if len(values) <= 4 else f", {len(values)} of them"
+        return f"a permutation for the recorded values, which the patch tests{which}"
     return "a permutation for the recorded values only"
 
 

@@ -7,8 +7,6 @@ not measured is null, never 0. A modelled number is never given as a measured on
 profiler `metric_name` says so, `report_message` begins with `Modelled:` and the times are null.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -19,12 +17,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from intelliperf_swizzle import __version__, records
-from intelliperf_swizzle.codec import Between, decode, encode, loads
-from intelliperf_swizzle.disk import write_whole
+from intelliperf_swizzle import __version__, codec, disk, errors, readers, records
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import RecordError, UsageError
-from intelliperf_swizzle.readers import read_regular
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.sentences import bottleneck, message
@@ -33,8 +27,8 @@ from intelliperf_swizzle.report.terminal import show, summary
 SCHEMA: Final = 11
 """Grows when the shape of result files changes."""
 
-Percent: TypeAlias = Annotated[float, Between(0, 100)]
-Milliseconds: TypeAlias = Annotated[float, Between(0)]
+Percent: TypeAlias = Annotated[float, codec.Between(0, 100)]
+Milliseconds: TypeAlias = Annotated[float, codec.Between(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +102,7 @@ def result(run: records.Run, *, initial: str, optimized: str | None) -> dict[str
         optimized=optimized, diff=diff, diff_lines=tuple(diff.splitlines()),
         swizzle=OwnPart(schema=SCHEMA, established=establish(run), **_fields(run)),
     )  # fmt: skip
-    encoded: dict[str, Any] = encode(whole)
+    encoded: dict[str, Any] = codec.encode(whole)
     return encoded
 
 
@@ -130,16 +124,16 @@ def read_run(path: Path) -> records.Run:
     Raises:
         UsageError: the file cannot be read, is no result file or is of another version.
     """
-    content = read_regular(path, LARGEST_BYTES)
+    content = readers.read_regular(path, LARGEST_BYTES)
     try:
-        return run_of(loads(content))
-    except RecordError as error:
-        raise UsageError(
+        return run_of(codec.loads(content))
+    except errors.RecordError as error:
+        raise errors.UsageError(
             f"{path} is not a result file: {error.fact}",
             hint="a run writes result.json into its output folder; -o FILE.json names another",
         ) from error
-    except UsageError as error:
-        raise UsageError(f"{path}: {error.fact}", hint=error.hint) from error
+    except errors.UsageError as error:
+        raise errors.UsageError(f"{path}: {error.fact}", hint=error.hint) from error
 
 
 def run_of(fields: object) -> records.Run:
@@ -152,17 +146,17 @@ def run_of(fields: object) -> records.Run:
     own = fields.get("swizzle") if isinstance(fields, dict) else None
     schema = own.get("schema", SCHEMA) if isinstance(own, dict) else SCHEMA
     if type(schema) is int and schema != SCHEMA:
-        raise UsageError(
+        raise errors.UsageError(
             f"the result has schema {schema:.3g}, this version reads schema {SCHEMA}",
             hint="the version that wrote it is in the file: pip install intelliperf-swizzle==…",
         )
-    found = decode(ResultFile, fields).swizzle
+    found = codec.decode(ResultFile, fields).swizzle
     if found.picture is not None:
         _check_shapes(found.picture)
     measured = {attempt.number for attempt in found.attempts if attempt.measurement is not None}
     if found.best and (found.best.measurement is None or found.best.number not in measured):
         told = f"expected that of a measured attempt, got {found.best.number}"
-        raise RecordError(f"swizzle.best.number: {told}")
+        raise errors.RecordError(f"swizzle.best.number: {told}")
     return records.Run(**_fields(found))
 
 
@@ -173,7 +167,7 @@ def _check_shapes(picture: records.Picture) -> None:
         rasters = [raster for placement in both for raster in (placement.domain, placement.share)]
         shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
         if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
-            raise RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
+            raise errors.RecordError(f"swizzle.picture.tiles[{i}]: its rows and columns differ")
 
 
 FORMATS = (".json", ".csv", ".txt")
@@ -227,7 +221,7 @@ def check_format(path: Path) -> str:
     """The ending of an output file, lower case; raises UsageError if it is not one of ours."""
     ending = path.suffix.lower()
     if ending not in FORMATS:
-        raise UsageError(
+        raise errors.UsageError(
             f"cannot write a result as `{path.name}`", hint=f"one of {', '.join(FORMATS)}"
         )
     return ending
@@ -294,7 +288,7 @@ def write(path: Path, text: str) -> Path:
     """Writes a file whole or not at all, and makes its folder if need be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.encode())
+        disk.write_whole(path, text.encode())
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     return path
@@ -339,7 +333,7 @@ def format_name(asked: str | None, output_file: str | None) -> str:
         return asked or "text"
     ending = Path(output_file).suffix.lower()
     if ending not in ENDINGS:
-        raise UsageError(
+        raise errors.UsageError(
             f"cannot tell a format from `{Path(output_file).name}`",
             hint=f"--format {', '.join(REPORT_FORMATS)}, or an ending: {', '.join(ENDINGS)}",
         )

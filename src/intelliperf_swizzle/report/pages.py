@@ -40,7 +40,7 @@ DOMAIN_COLOURS: tuple[Colour, ...] = (
     (0x99, 0x99, 0x33), (0xDD, 0xCC, 0x77), (0xCC, 0x66, 0x77), (0x88, 0x22, 0x55),
 )  # fmt: skip
 """Paul Tol's `muted` scheme (personal.sron.nl/~pault), in its order; more domains take them again
-and are told apart by their digits."""
+and are distinguished by their digits."""
 
 MIXED: Colour = (0xB8, 0xB8, 0xB8)
 """A cell whose tiles run on all domains alike."""
@@ -78,8 +78,7 @@ def _code(text: str) -> markupsafe.Markup:
     """Text as HTML, with what stands between backticks as code."""
     import markupsafe
 
-    shown = re.sub(r"`([^`]*)`", r"<code>\1</code>", str(markupsafe.escape(text)))
-    return markupsafe.Markup(shown)
+    return markupsafe.Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(markupsafe.escape(text))))
 
 
 def _view(run: Run) -> dict[str, Any]:

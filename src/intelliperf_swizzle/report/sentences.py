@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What a run has to say, in sentences; every face uses the same ones."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -46,16 +44,18 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
         run: the run.
         patch: where it lies.
     """
-    what = recommended(run)[1]
-    advice = "" if what == "nothing" else f"Recommended: {what}. "
+    kind, what = recommended(run)
+    advice = "" if kind == "none" else f"Recommended: {what}. "
+    advice += "Or apply the patch: " * (run.best is not None and kind != "patch")
     source = "measured" if run.baseline.time_ms is not None or not run.modelled else "modelled"
     subject = f"{advice}{run.kernel} on {run.target}, {source}: {verdict(run)}"
     if run.best is None or run.best.measurement is None:
         return [f"{subject}. {_without_swizzle(run)}{accuracy(run)}"]
-    found = establish(run)
+    found, timing = establish(run), run.best.measurement.timing
+    timed = f" Measured {relative_time(timing)}." if timing else ""
     return [
         f"{subject}; {headline(found.change)} with `{run.best.candidate.name}`."
-        f"{_time(run.best.measurement)}{accuracy(run)}",
+        f"{timed}{accuracy(run)}",
         *phrase(found),
         f"Patch: {patch_command(run, patch)}" if run.best.diff else NO_PATCH,
     ]
@@ -71,7 +71,7 @@ def _without_swizzle(run: records.Run) -> str:
         return f"None of {count(len(run.attempts), 'attempt')} was validated and better by then."
     limit = f"no permutation of its workgroups exceeds {percent(run.ceiling.l2_hit_rate)}"
     if run.baseline.only_compulsory:
-        limit = "what misses is fetched for the first time, in any order"
+        limit = "all misses are compulsory, whatever the order"
     known = run.baseline.modelled_time_ms
     takes = f"Modelled time {milliseconds(known)}, " if known else ""
     state = f"{takes}L2 hit rate {percent(run.baseline.l2_hit_rate)}; {limit}."
@@ -148,13 +148,12 @@ def _obstacle(run: records.Run) -> str:
     for attempt in run.attempts:
         if attempt.verdict.kind in stopped:
             return f" The first `{attempt.verdict.kind}`: {attempt.verdict.reason.rstrip('.')}."
-    alike = [
-        (attempt.measurement.l2_hit_rate if attempt.measurement else 0.0, attempt.verdict.reason)
-        for attempt in run.attempts
-        if attempt.verdict.kind == "no difference"
-    ]
-    best = max(alike, key=lambda pair: pair[0], default=(0.0, ""))[1].rstrip(".")
-    return f" The best `no difference`: {best}." if best else ""
+    best = max(
+        (attempt for attempt in run.attempts if attempt.verdict.kind == "no difference"),
+        key=lambda attempt: attempt.measurement.l2_hit_rate if attempt.measurement else 0.0,
+        default=None,
+    )
+    return f" Nearest to a gain: {best.verdict.reason.rstrip('.')}." if best else ""
 
 
 def proved(name: str, certificate: records.Proof, domains: str) -> str:
@@ -295,12 +294,6 @@ def patch_command(run: records.Run, patch: str = "best.patch") -> str:
     return f"patch -p1 < {shlex.quote(patch)}"
 
 
-def _time(measurement: records.Measurement | None) -> str:
-    """A sentence on the time, where a GPU was there to take it."""
-    timing = measurement.timing if measurement else None
-    return f" Measured {relative_time(timing)}." if timing else ""
-
-
 def relative_time(timing: records.Timing) -> str:
     """Where it was measured, and the part of the time that is left, with its interval."""
     ratio = timing.ratio
@@ -328,9 +321,8 @@ def _describe_sizes(sizes: records.SizesTried) -> list[str]:
     tried += _extents(sizes.grids[-1])
     if sizes.condition is None:
         return [f"other sizes: a permutation on all ({tried})"]
-    where = sizes.condition
-    where = f"only where {where}" if "%" in where else f"only on {where}"
-    lines = [f"other sizes: a permutation {where} ({tried})"]
+    how = "if" if "%" in sizes.condition else "on"
+    lines = [f"other sizes: a permutation only {how} {sizes.condition} ({tried})"]
     if sizes.witness:
         lines.append(f"on grid {_extents(sizes.witness)} it is not: {sizes.reason}")
     return lines

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A run on the terminal, in tables that fit it; code, and all that is piped, is never wrapped."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -17,11 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from intelliperf_swizzle import records
-from intelliperf_swizzle.formulas import Pattern
-from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.progress import Silent, compiling
-from intelliperf_swizzle.rank import order
+from intelliperf_swizzle import formulas, hardware, progress, rank, records
 from intelliperf_swizzle.readers import count, percent, size
 from intelliperf_swizzle.report import causes, sentences
 
@@ -71,11 +65,11 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, sentences.numbers(run), run.ceiling, with_after=bool(run.best))
     parts += [verdict, *map(Text, causes.reasons(run)), *table, "", numbers]
-    if run.by_hand:
+    if len(run.by_hand) > 1:
         parts += ["", _by_hand(run)]
     if run.best:
         parts += ["", _whole(run.best.candidate.text.strip(), "cyan")]
-    if run.attempts:
+    if run.best or run.interrupted:  # else the verdict says so
         parts += ["", Text(f"{count(len(run.attempts), 'attempt')}: {sentences.outcomes(run)}")]
     if run.attempts and verbosity > 0:
         parts += ["", attempts(run, None if verbosity > 1 else LEADERS), Text(TWO_SCALES)]
@@ -114,7 +108,7 @@ def attempts(run: records.Run, most: int | None = None) -> Table:
     All of them, or the first few.
     """
     winner = [attempt for attempt in run.attempts if run.best and attempt.number == run.best.number]
-    evaluated = [attempt for attempt in order(run.attempts) if attempt not in winner]
+    evaluated = [attempt for attempt in rank.order(run.attempts) if attempt not in winner]
     listed = {attempt.number for attempt in (*winner, *evaluated)}
     others = [attempt for attempt in run.attempts if attempt.number not in listed]
     others.sort(key=lambda other: (-(other.screened_l2_hit_rate or 0), other.number))
@@ -176,7 +170,7 @@ def scored(found: records.Score, known: records.Accuracy | None, target: str) ->
     return Group(table, verdict, Text(note))
 
 
-def catalogue(patterns: Sequence[Pattern]) -> RenderableType:
+def catalogue(patterns: Sequence[formulas.Pattern]) -> RenderableType:
     """The patterns: name, parameters and condition, and what each does."""
     lines: list[RenderableType] = []
     for pattern in patterns:
@@ -190,7 +184,7 @@ def catalogue(patterns: Sequence[Pattern]) -> RenderableType:
     return Group(*lines)
 
 
-def gpus(targets: Sequence[Target]) -> Table:
+def gpus(targets: Sequence[hardware.Target]) -> Table:
     """The targets, one a row."""
     rows = (
         (
@@ -216,11 +210,9 @@ def _comparison(
     source = f", {min(sources)}" if len(sources) == 1 else ""
     shown = [(row.name, *row.texts(), row.source if row.before is not None else "") for row in rows]
     shown.append(("ceiling of the L2 hit rate", percent(ceiling.l2_hit_rate), "", "computed"))
-    names = ("", "before", "after", "source")[: 3 if source else 4]
-    texts = (
-        (name, before, after if with_after else "", told)[: len(names)]
-        for name, before, after, told in shown
-    )
+    kept = [0, 1, *[2] * with_after, *[3] * (not source)]
+    names = [("", "before" if with_after else "unmodified", "after", "source")[n] for n in kept]
+    texts = ([row[n] for n in kept] for row in shown)
     return _table(names, ("", "source"), texts, title=title + source, title_justify="left")
 
 
@@ -248,15 +240,15 @@ class Pace:
         return f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left"
 
 
-class Quiet(Silent):
+class Quiet(progress.Silent):
     """No progress at all."""
 
-    def __enter__(self) -> Quiet:
-        compiling.append(self._compiling)
+    def __enter__(self) -> "Quiet":
+        progress.compiling.append(self._compiling)
         return self
 
     def __exit__(self, *failure: object) -> None:
-        compiling.remove(self._compiling)
+        progress.compiling.remove(self._compiling)
 
     def _compiling(self) -> None:
         """The cache model is being compiled."""

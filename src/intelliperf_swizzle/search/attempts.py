@@ -4,18 +4,12 @@
 to solve.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle import stopping
-from intelliperf_swizzle.children import on_all_cores
+from intelliperf_swizzle import children, propose, rank, readers, stopping
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.nest import row_lengths, uneven_work
-from intelliperf_swizzle.rank import NOISE_BAND, text_length
-from intelliperf_swizzle.readers import points
 from intelliperf_swizzle.records import Attempt, Candidate, Certificate, Verdict
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.evaluators import Evaluator
@@ -73,7 +67,7 @@ class Attempts:
         highest = max((rate for rate in rates if rate is not None), default=-1.0)
         if least is None or highest < least:
             return []
-        limit = max(least, highest - NOISE_BAND)
+        limit = max(least, highest - rank.NOISE_BAND)
         tied = [at for at, rate in enumerate(rates) if rate is not None and rate >= limit]
         chosen = [rates.index(highest)]
         while len(chosen) < min(MOST_TIED, len(tied)):
@@ -99,7 +93,7 @@ class Attempts:
 
     def prove(self, candidates: Sequence[Candidate]) -> list[stages.Proved | Verdict]:
         """Proves candidates on all cores."""
-        return on_all_cores(self._prove, candidates)
+        return children.on_all_cores(self._prove, candidates)
 
     def screen(
         self, candidates: Sequence[Candidate], proved: Sequence[stages.Proved | Verdict]
@@ -145,7 +139,7 @@ class Attempts:
                 return None
             return self._rate_of(outcome.swizzle)
 
-        return on_all_cores(rate, proved)
+        return children.on_all_cores(rate, proved)
 
     def _attempt(
         self,
@@ -197,7 +191,7 @@ class Attempts:
 
 def _is_shorter(proved: stages.Proved, known: stages.Proved) -> bool:
     """Whether a text of a permutation is shorter than the known one and holds at as many sizes."""
-    if text_length(proved.candidate) >= text_length(known.candidate):
+    if rank.text_length(proved.candidate) >= rank.text_length(known.candidate):
         return False
     new, old = proved.certify(), known.certify()
     return new.extent == "every size" or (
@@ -207,11 +201,11 @@ def _is_shorter(proved: stages.Proved, known: stages.Proved) -> bool:
 
 def pose_problem(
     setup: Setup, subject: Subject, evaluator: Evaluator, attempts: Attempts
-) -> Problem:
+) -> propose.Problem:
     """The problem as a proposer sees it."""
     traced = subject.traced
     largest = max(traced, key=lambda t: t.launch.tiles)
-    return Problem(
+    return propose.Problem(
         launches=tuple(t.launch for t in traced),
         target=setup.target,
         baseline_l2_hit_rate=attempts.baseline,
@@ -230,7 +224,7 @@ def screen_candidate(
     proved: stages.Proved, number: int, rate: float, baseline: float
 ) -> stages.Screened:
     """The candidate as an attempt, ranked by the fast model alone until it is evaluated."""
-    reason = f"{points(baseline, rate)} by the screen, a quick model; not evaluated"
+    reason = f"{readers.points(baseline, rate)} by the screen, a quick model; not evaluated"
     reason = reason if proved.subject.is_traced else "not tried"
     attempt = Attempt(
         number=number,

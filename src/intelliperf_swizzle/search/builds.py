@@ -2,22 +2,15 @@
 # SPDX-License-Identifier: MIT
 """What the launches of a kernel touch, how it is compiled, and what follows from both."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from intelliperf_swizzle import records
-from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle import cache, dependence, errors, hardware, profile, records
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
-from intelliperf_swizzle.dependence import summed_storages, touched
-from intelliperf_swizzle.errors import BuildError, TraceError
-from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.target import Build, occupancy
-from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search.setup import Setup
@@ -52,12 +45,12 @@ def compile_variants(
                 (records.as_text(launch), gpu.backend, gpu.arch, gpu.warp_size),
                 functools.partial(setup.language.build, launch, gpu),
             )
-        except BuildError as error:
+        except errors.BuildError as error:
             cautions.append(f"one workgroup per {gpu.cu_name} is assumed: {error.fact}")
     return builds, tuple(dict.fromkeys(cautions))
 
 
-def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
+def compare_builds(before: profile.TracedLaunch, after: Build, target: hardware.Target) -> str:
     """Registers per thread and workgroups per CU, with an edit and, if they differ, before."""
     held = occupancy(after, target)
     what = f"workgroup{'s' * (held != 1)} per {target.cu_name}"
@@ -105,15 +98,15 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
                 traces.append(trace)
                 if len(largest) > 1:
                     progress.step(len(traces), len(largest), "launches")
-        except TraceError as error:
+        except errors.TraceError as error:
             if not (setup.device and setup.profiler) or largest[0].loop:
                 raise
             traces, untraced = [*map(_no_trace, largest)], (NO_MODEL.format(error.fact),)
         builds, failures = building.result()
     if not untraced and not any(
-        touched(trace, records.Access.WRITE, records.Access.ATOMIC) for trace in traces
+        dependence.touched(trace, records.Access.WRITE, records.Access.ATOMIC) for trace in traces
     ):
-        raise TraceError(
+        raise errors.TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="it may with other inputs than the recorded ones",
         )
@@ -122,7 +115,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     cautions = (*untraced, *_cautions(traces), *sums, *note_spills(builds.values()))
     built = [builds.get(compiled_as(launch)) for launch in largest]
     traced = tuple(
-        TracedLaunch(launch, trace, occupancy(build, target) if build else 1, build)
+        profile.TracedLaunch(launch, trace, occupancy(build, target) if build else 1, build)
         for launch, trace, build in zip(largest, traces, built, strict=True)
     )
     baseline, bound = _rates(traced, setup)
@@ -141,7 +134,7 @@ def _trace(launch: records.Launch, setup: Setup) -> records.Trace:
 
 
 def _rates(
-    traced: Sequence[TracedLaunch], setup: Setup
+    traced: Sequence[profile.TracedLaunch], setup: Setup
 ) -> tuple[records.Measurement, records.Ceiling]:
     """The unmodified kernel by the model, and the ceiling of any order.
 
@@ -153,7 +146,7 @@ def _rates(
         counts = [t.launch.count for t in traced]
         if traced[0].trace.is_unknown and measuring:
             return measuring.measure(traced), records.Ceiling(1.0, "nothing is known: no trace")
-        bound = ceiling([t.trace for t in traced], setup.target, counts)
+        bound = cache.ceiling([t.trace for t in traced], setup.target, counts)
         if measuring:
             return measuring.measure(traced), bound
         return model_launches(traced, identity, setup.target), bound
@@ -185,7 +178,7 @@ FLOAT_SUMS = (
 
 def _adds_floats_up(launch: records.Launch, trace: records.Trace) -> bool:
     """Whether several programs of a launch update a float by atomics."""
-    sums = summed_storages(launch, trace)
+    sums = dependence.summed_storages(launch, trace)
     tensors = (v for v in launch.arguments.values() if isinstance(v, records.TensorArgument))
     return any(v.storage in sums and v.dtype.startswith(("fp", "bf")) for v in tensors)
 

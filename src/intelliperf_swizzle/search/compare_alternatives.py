@@ -6,8 +6,6 @@ All are compared by the model on the kernel's largest launch. What is not the sw
 changes what the application passes to the kernel, not the kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -55,7 +53,7 @@ class Begun(NamedTuple):
 
 
 def begin_alternatives(setup: Setup, subject: Subject) -> Begun | None:
-    """Looks at them while candidates are on a GPU; None where the processor will be busy anyway."""
+    """Looks at them while candidates are on a GPU; None if the processor will be busy anyway."""
     if setup.device is None or not subject.is_traced:
         return None
     case, _ = case_of(setup, subject)
@@ -171,7 +169,7 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
 
 
 def _moved(before: records.Trace | None, after: records.Trace | None) -> set[str]:
-    """Names of the tensors of which other lines are touched; none where more than that differs."""
+    """Names of the tensors of which other lines are touched; none if more than that differs."""
     if before is None or after is None or not np.array_equal(before.tile_offset, after.tile_offset):
         return set()
     lines = [_lines_by_segment(trace) for trace in (before, after)]
@@ -195,7 +193,7 @@ def _lines_by_segment(trace: records.Trace) -> list[records.Int64Array]:
 def _with_longer_rows(
     launch: records.Launch, names: Sequence[str], tensors: Sequence[str], lines: int
 ) -> tuple[records.Launch, records.Padding]:
-    """The launch with room for rows so many lines longer in tensors, and arguments that say so."""
+    """The launch with room for rows that many lines longer in tensors, and matching arguments."""
     matrices = [
         view for of in tensors if isinstance(view := launch.arguments[of], records.TensorArgument)
     ]
@@ -261,7 +259,7 @@ def compare_alternatives(
         setup: of the run.
         subject: the kernel.
         best: the best swizzle, if there is one.
-        progress: told of what is looked at.
+        progress: receives what is compared.
         begun: those that were begun before.
 
     Cost: an interpretation of a few programs for each argument that may be a parameter, and of the
@@ -319,7 +317,7 @@ def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[A
 def _no_alternative(subject: Subject, before: records.Measurement) -> str:
     """Why nothing helps."""
     if subject.baseline.only_compulsory:
-        return "nearly all misses are compulsory: every line is fetched once"
+        return "nearly all misses are compulsory, as every line is fetched once"
     if subject.baseline.bound_by_arithmetic:
         return "the kernel is bound by arithmetic"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_HEADROOM:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What the search on one kernel comes to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from intelliperf_swizzle.history import History

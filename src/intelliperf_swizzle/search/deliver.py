@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What came of a run on an application, for all its kernels, and its files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,7 +36,7 @@ class Outcome(Finished):
     folder: Path
     lock: FolderLock = field(repr=False, compare=False)
     interrupted: Interrupted | None = None
-    others: tuple[Outcome, ...] = ()
+    others: "tuple[Outcome, ...]" = ()
     combined: Edit | None = None
 
 

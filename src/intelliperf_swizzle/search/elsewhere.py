@@ -4,23 +4,18 @@
 tiles, at other sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from intelliperf_swizzle import records, stopping
+from intelliperf_swizzle import mapping, profile, rank, records, stopping
 from intelliperf_swizzle.cache import replay
 from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
-from intelliperf_swizzle.mapping import LONGEST, describe, prove
-from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import add_swizzle_time
-from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, owners_of, with_rest
 
@@ -36,7 +31,7 @@ class WhatIf:
     """
 
     setup: Setup
-    traced: TracedLaunch
+    traced: profile.TracedLaunch
     known: records.Measurement | None = None
 
     @cached_property
@@ -54,7 +49,7 @@ class WhatIf:
         return replay([(trace, order, 1, self.traced.occupancy)], self.setup.target)
 
 
-FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))
+FEW_COUNTS = (*range(1, 33), *range(33, mapping.LONGEST + 1, 271))
 """Numbers of tiles that memory may hold (longer runs are cut) and that all proposed is tried on."""
 
 
@@ -65,7 +60,7 @@ def prove_on(
     proofs = []
     for launch in launches:
         owners, constants = owners_of(launch), launch.constants
-        verdict = prove(swizzle, launch.numbers, constants, owners=owners, **target.inputs)
+        verdict = mapping.prove(swizzle, launch.numbers, constants, owners=owners, **target.inputs)
         if isinstance(verdict, records.Witness):
             return verdict
         proofs.append(verdict)
@@ -112,7 +107,7 @@ def refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> reco
 
 def refuse(witness: records.Witness) -> records.Verdict:
     """The verdict on what a witness speaks against."""
-    return records.Verdict("not a permutation", "; ".join(describe(witness)), witness)
+    return records.Verdict("not a permutation", "; ".join(mapping.describe(witness)), witness)
 
 
 MOST_WORK = 2
@@ -120,7 +115,7 @@ MOST_WORK = 2
 
 
 FEWEST_PROGRAMS = 1 << 14
-"""… which may be so many at least."""
+"""… which may be at least this many."""
 
 
 FRACTIONS = (16, 8, 4, 2)
@@ -157,7 +152,7 @@ def other_sizes(setup: Setup, subject: Subject) -> list[WhatIf]:
     launches = _other_launches(setup, subject)
     traces = language.trace_each(launches) if isinstance(language, Resizer) else ()
     return [
-        WhatIf(setup, TracedLaunch(launch, trace, first.occupancy))
+        WhatIf(setup, profile.TracedLaunch(launch, trace, first.occupancy))
         for launch, trace in zip(launches, traces, strict=True)
         if trace is not None and _idle(trace) <= _idle(first.trace)
     ]
@@ -185,5 +180,5 @@ def compare_at(swizzle: Swizzle, case: WhatIf) -> records.OtherSize | None:
     replayed = case.replay(tile=with_rest(proofs[0].tile, case.traced.trace))
     after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
     ratio = (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0)
-    loses = judge(after, before).kind in ("slower", "worse")
+    loses = rank.judge(after, before).kind in ("slower", "worse")
     return records.OtherSize(numbers, before.l2_hit_rate, after.l2_hit_rate, ratio, loses=loses)

@@ -6,8 +6,6 @@ Without a GPU hit rates are modelled, or read by a profiler that runs the applic
 are compared on the CPU. With one the model predicts, the hardware validates, times and decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -48,7 +46,7 @@ def modelled(
     return model_swizzle(screened.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 20
+FEWEST_MODELLED = 8
 """However long a replay takes."""
 
 WAVE = 4
@@ -93,7 +91,7 @@ class OnModel:
         if not edited:
             return []
         setting = self._setting
-        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
+        setting.progress.phase(f"evaluating the finalists ({self.baseline.profiler})")
         by_number = {e.attempt.number: e for e in edited}
         waiting = rank.by_screen([e.attempt for e in edited if e.attempt.measurement is None])
         known = [e for e in edited if e.attempt.measurement is not None]
@@ -264,7 +262,7 @@ class OnGpu:
         numbers = {**dict.fromkeys(attempt.number for attempt in chosen), **dict.fromkeys(always)}
         if hurried or len(numbers) <= most:
             return [by_number[number] for number in [*numbers][:most]]
-        self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
+        self._setting.progress.phase("predicting the finalists (model)")
         predicted = self._predict([s for s in screened if s.attempt.number in numbers])
         by_number.update((s.attempt.number, s) for s in predicted)
         attempts = [s.attempt for s in by_number.values()]
@@ -392,7 +390,7 @@ class OnGpu:
         """By time alone, without a model; a gain has the unmodified kernel's hits until counted."""
         change = timed.timing.ratio.median - 1 if timed.timing else 0.0
         verdict = rank.judge(timed, self.predicted)
-        verdict = replace(verdict, reason=f"time {change:+.1%}, hits not counted")
+        verdict = replace(verdict, reason=f"time {change:+.1%}, hit rate not measured")
         known = timed if verdict.gains else None
         attempt = replace(attempt, diff=edited.edit.diff, measurement=known, verdict=verdict)
         return self._keep(edited, attempt)
@@ -433,7 +431,7 @@ class OnGpu:
         try:
             found += count(edits) if count else ()
         except ProfileError as error:
-            self._setting.progress.note(f"counted in the application, not in a replay: {error}")
+            self._setting.progress.note(f"measured in the application, not in a replay: {error}")
         _ = found or (self._confirmed and self._confirmed())  # it leaves no GPU to the application
         first, *read = found or map(counted, (None, *edits))  # a replay, else the application
         if isinstance(first, ProfileError):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The kernels of an application, recorded and looked at: as many as there is time for."""
 
-from __future__ import annotations
-
 import math
 import re
 import time
@@ -48,8 +46,7 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         where = f" on {on_gpu.product}" if on_gpu else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
         ahead(partial(load_model, setup.target))
-        recorded = setup.language.record(setup.record_request(folder / "capture"))
-        yield recorded
+        yield setup.language.record(setup.record_request(folder / "capture"))
 
 
 def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subject:
@@ -119,7 +116,7 @@ def examine_kernels(
         failures[0].kernels = tuple(rows) if isinstance(failures[0], errors.TraceError) else ()
         raise failures[0]
     _check_renumbered(subjects, setup.options.renumber)
-    beyond = f"not looked at: --top_n {setup.options.top_n}"
+    beyond = f"not traced: --top_n {setup.options.top_n}"
     rows += [row_of(launches, beyond) for launches in chosen[setup.options.top_n :]]
     return rank_subjects(subjects, setup.target), rows
 
@@ -273,7 +270,7 @@ def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     suspects = [t.launch for t in subject.traced if t.trace.shared_writes]
     if not suspects or not isinstance(setup.language, SourceExaminer):
         return subject
-    progress.phase(f"looking at who stores what in {subject.kernel}")
+    progress.phase(f"checking which program stores each element in {subject.kernel}")
     [verdict] = setup.language.prove_launches(
         suspects[:1], timeout_seconds=LOOK_SECONDS, kept=setup.kept
     )

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The best swizzle at other sizes than the recorded one, and a guard where it loses or is none."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
@@ -16,7 +14,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.children import on_all_cores
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
-from intelliperf_swizzle.frontends.resizing import is_factor_alone, other_values
+from intelliperf_swizzle.frontends.resizing import is_factor_alone, is_stride, other_values
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Launch, Trace
@@ -33,11 +31,13 @@ VARIED_SECONDS = 30.0
 """For launches with other arguments: a loop may not end with them."""
 MOST_PAIRS = 28
 """Of arguments that are varied together: of eight, all."""
+MOST_LENGTHS = 4
+"""That may be those of the rows of a stride."""
 ENOUGH_TILES = 64
 """Of a launch at which other arguments than sizes are varied."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """Line accesses that are replayed at other sizes, as a multiple of the largest launch's, which may
-be so many at least."""
+be at least this many."""
 
 
 _Varied: TypeAlias = tuple[tuple[str, ...], Launch, Trace]
@@ -50,7 +50,7 @@ class SizeGuard:
     Args:
         setup: of the run.
         subject: the kernel.
-        progress: told of what is modelled.
+        progress: receives what is modelled.
 
     Attributes:
         refused: why texts could not be limited to what is known.
@@ -100,7 +100,8 @@ class SizeGuard:
     def _guard(self, best: stages.Evaluated) -> stages.Guarded | None:
         subject = self._subject
         tied = self._around()
-        for proof in _proofs(best, tied, () if tied else self._held):
+        tests = {} if tied else {name: self._rows.get(name) for name in self._held}
+        for proof in _proofs(best, tied, tests):
             tested = stages.under(proof.condition, best, proof, self._setup, self._fixed)
             if not isinstance(tested, stages.Guarded):
                 self.refused |= {f"not patched: {tested.reason}": None} if tested else {}
@@ -129,10 +130,22 @@ class SizeGuard:
         varied = {name for names, *_ in self._varied for name in names}
         varied -= {*self._held, *self._fixed}
         others = (other.traced for other in self._others)
-        apart = (t.launch.numbers for t in others if not find_dependence(t.trace, t.launch))
+        free = (t.launch.numbers for t in others if not find_dependence(t.trace, t.launch))
         recorded = {launch.numbers for launch in subject.launches}
-        sizes = tuple(n for n in dict.fromkeys((*apart, *self._looked)) if n not in recorded)
-        return replace(subject.independence, sizes=sizes, varied=tuple(sorted(varied)))
+        sizes = tuple(n for n in dict.fromkeys((*free, *self._looked)) if n not in recorded)
+        named, apart = tuple(sorted(varied)), self._find_apart()
+        return replace(subject.independence, sizes=sizes, varied=named, apart=apart)
+
+    def _find_apart(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of tensors without those that a small launch shows to be independent as one."""
+        pairs, small = self._subject.apart, self._small.launch
+        given = {n: v for n, v in small.arguments.items() if isinstance(v, records.TensorArgument)}
+        two = [pair for pair in pairs if given.keys() >= {*pair}][:MOST_PAIRS]
+        two = [(name, other) for name, other in two if given[name].storage != given[other].storage]
+        made = [replace(small, arguments={**small.arguments, b: given[a]}) for a, b in two]
+        traced = zip(two, made, self._look(made, VARIED_SECONDS), strict=True)
+        known = {pair for pair, new, trace in traced if trace and not self._binds(new, trace)}
+        return tuple(pair for pair in pairs if pair not in known)
 
     def _look(self, made: Sequence[Launch], seconds: float = 600) -> list[Trace | None]:
         """Traces of launches that are made up; None of what nobody would launch."""
@@ -157,16 +170,20 @@ class SizeGuard:
         first, small = self._subject.traced[0], self._small.launch
         others = [other.traced.launch.arguments for other in self._others]
         changed = {n for n, v in first.launch.arguments.items() if any(a[n] != v for a in others)}
+        factors = {name for name in changed if is_factor_alone(small, name)}
+        rows = {name: 2 * small.constants[name] for name in factors if is_stride(small, name)}
+        sizes = changed - (factors - {*rows})
         values = {
             name: other_values(small, name)
-            for name in sorted(small.arguments.keys() - {*first.trace.immaterial})
-            if others and (name not in changed or is_factor_alone(small, name))
+            for name in sorted(small.arguments.keys() - {*first.trace.immaterial} - sizes)
+            if others
         }
         alone = self._vary([{name: value} for name in values for value in values[name]])
         binding = {names[0] for names, made, trace in alone if self._binds(made, trace)}
         free = {name: found[-1] for name, found in values.items() if found and name not in binding}
         pairs = itertools.islice(itertools.combinations(free.items(), 2), MOST_PAIRS)
-        return [*alone, *self._vary([*map(dict, pairs), *[free] * (len(free) > 2)])]
+        together = [*[free] * (len(free) > 2), *[rows] * bool(rows)]
+        return [*alone, *self._vary([*map(dict, pairs), *together])]
 
     def _vary(self, changes: Sequence[Mapping[str, int]]) -> list[_Varied]:
         """The small launch with other arguments, where somebody may make it."""
@@ -199,14 +216,47 @@ class SizeGuard:
         return [t.trace for t in traced]
 
     @cached_property
-    def _binding(self) -> list[_Varied]:
-        """Arguments at other values of which programs bind each other, in which launch."""
-        return [varied for varied in self._varied if self._binds(*varied[1:])]
+    def _binding(self) -> list[tuple[str, Launch]]:
+        """Arguments at another value of which programs bind each other, in which launch."""
+        return self._where(self._binds)
+
+    def _where(self, holds: Callable[[Launch, Trace], bool]) -> list[tuple[str, Launch]]:
+        varied = (one for one in self._varied if holds(*one[1:]))
+        return [(name, launch) for names, launch, _ in varied for name in names]
 
     @property
     def _held(self) -> list[str]:
         """Arguments at whose other values programs depend on each other, or may."""
-        return sorted({name for names, *_ in self._binding for name in names} - {*self._fixed})
+        return sorted({name for name, _ in self._binding} - {*self._fixed})
+
+    @cached_property
+    def _rows(self) -> dict[str, str]:
+        """Of arguments at whose other values programs depend on each other, strides and lengths of
+        rows: what holds where they do at none (`stride >= N`)."""
+        found: dict[str, str] = {}
+        sizes = self._small.launch.constants
+        for stride in dict.fromkeys(name for name, _ in self._binding):
+            shorter = [n for n in sizes if n != stride and 1 < sizes[n] <= sizes[stride]]
+            shorter.sort(key=lambda name: (name in self._small.launch.constexprs, -sizes[name]))
+            fitting = (name for name in shorter[:MOST_LENGTHS] if self._keeps_apart(stride, name))
+            if (length := next(fitting, None)) is not None:
+                found |= dict.fromkeys((length, stride), f"{stride} >= {length}")
+        return found
+
+    def _keeps_apart(self, stride: str, length: str) -> bool:
+        """Whether no programs depend on each other wherever a stride is at least a length: neither
+        in launches that were looked at nor at further values."""
+        pair, size = {stride, length}, self._small.launch.constants[length]
+        binding = [launch.constants for name, launch in self._binding if name in pair]
+        recorded = [launch.constants for launch in self._subject.launches]
+        if any(x[stride] >= x[length] for x in binding) or any(
+            x[stride] < x[length] for x in recorded
+        ):
+            return False
+        half = size // 2, size // 2 + 1
+        values = [(size, size + 8), *((n, n) for n in (0, 1, *half, 2 * size)), (-1, 0)]
+        made = self._vary([{length: least, stride: value} for least, value in values])
+        return bool(made) and not any(self._binds(launch, trace) for _, launch, trace in made)
 
     @cached_property
     def _fixed(self) -> list[str]:
@@ -224,14 +274,13 @@ class SizeGuard:
         tiles = self._subject.traced[0].launch.tiles
         others = [other.traced for other in self._others]
         larger = [t for t in others if t.launch.tiles > tiles]
-        met = (varied for varied in self._binding if self._meet(*varied[1:]))
         return (
             not larger
             or any(trace.hands_over for trace in traces)
             or any(touched(t, *_PLAIN) & touched(t, records.Access.ATOMIC) for t in traces)
             or any(find_dependence(t.trace, t.launch) for t in others)
             or self._misses([*traces, *(t.trace for t in larger)])
-            or any(self._is_bound(name, launch) for names, launch, _ in met for name in names)
+            or any(self._is_bound(*at) for at in self._where(self._meet) if at[0] not in self._rows)
         )
 
     def _is_bound(self, name: str, launch: Launch) -> bool:
@@ -290,7 +339,7 @@ class SizeGuard:
 
 
 def _proofs(
-    best: stages.Evaluated, tied: bool, held: Sequence[str] = ()
+    best: stages.Evaluated, tied: bool, held: Mapping[str, str | None] = {}
 ) -> Iterator[records.Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
@@ -301,9 +350,9 @@ def _proofs(
     known = all(name in launch.constants for launch in subject.launches for name in held)
     here = subject.has_dependences or not known
     if proof.extent != "the recorded sizes" and not tied and not here:
-        values = ([f"{name} == {x.constants[name]}" for x in subject.launches] for name in held)
-        tests = [f"({' or '.join(dict.fromkeys(value))})" for value in values]
-        if needed := " and ".join(filter(None, (proof.condition, *tests))):
+        values = {n: [f"{n} == {x.constants[n]}" for x in subject.launches] for n in held}
+        tests = [t or f"({' or '.join(dict.fromkeys(values[n]))})" for n, t in held.items()]
+        if needed := " and ".join(filter(None, (proof.condition, *dict.fromkeys(tests)))):
             proof = records.Certificate("under a condition", needed)
         yield proof
     traced = subject.traced if tied or here else ()

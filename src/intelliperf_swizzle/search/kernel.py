@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The search on one kernel of an application, and what it comes to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The loop of the SwizzlePerf paper: propose, prove, screen, evaluate, remember, rank."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -19,7 +17,7 @@ from intelliperf_swizzle.search.attempts import Attempts, pose_problem
 from intelliperf_swizzle.search.evaluators import Evaluator
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.stages import Edited, Evaluated, EvaluationContext, Guarded
-from intelliperf_swizzle.stopping import Interrupted, ahead, interruptibly, spent
+from intelliperf_swizzle.stopping import Interrupted, ahead, interruptibly, left, spent
 
 SEARCH_SHARE = 0.4
 """Part of a limit (--seconds) that proposers get; the rest is for evaluation and validation."""
@@ -44,7 +42,7 @@ class Found:
         effort: what the proposers have to say.
         by_hand: what people use by hand, the unmodified kernel first; none beside a model alone.
         interrupted: the signal that has ended it.
-        independence: what is known of the kernel's programs; None where only recorded launches
+        independence: what is known of the kernel's programs; None if only recorded launches
             were looked at.
     """
 
@@ -54,7 +52,7 @@ class Found:
     interrupted: Interrupted | None = None
     independence: Independence | None = None
 
-    def until(self, signal: Interrupted, *notes: str) -> Found:
+    def until(self, signal: Interrupted, *notes: str) -> "Found":
         """The same where a signal has come."""
         effort = ProposerReport((f"{signal}; --resume goes on", *notes)) + self.effort
         return replace(self, effort=effort, interrupted=signal)
@@ -123,7 +121,7 @@ def search(
         problem: the kernel, the GPU and the budgets.
         attempts: proves, screens and edits candidates; remembers what becomes of each.
         evaluator: measures or models the best of them, and validates the winner.
-        progress: told of each step.
+        progress: receives each step.
         guard: the last stage, of the best so far.
 
     Returns:
@@ -146,6 +144,8 @@ def search(
                 _show_best(attempts, problem, progress)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 _confirm(evaluator, edited, guard)
+                if paced and evaluator.predicted is None and left(1.0) is not None:
+                    _answer_early(evaluator, attempts)
                 batch.outcomes = attempts.current(screened)
                 if spent(SEARCH_SHARE):
                     break
@@ -159,6 +159,18 @@ def search(
         edited = attempts.edit(evaluator.shortlist(attempts.screened, always))
         best = _confirm(evaluator, edited, guard)
     return best, effort
+
+
+def _answer_early(evaluator: Evaluator, attempts: Attempts) -> None:
+    """Has the best so far by the screen validated, unless one is: a limit may leave no time later.
+
+    At other sizes it is not looked at.
+    """
+    best = max(attempts.screened, key=lambda s: s.attempt.screened_l2_hit_rate or 0.0, default=None)
+    known = best is None or best.attempt.measurement or evaluator.confirmed
+    edited = attempts.edit([best]) if best and not known else []
+    if (first := evaluator.choose(evaluator.evaluate(edited))) is not None:
+        evaluator.settle(first, evaluator.count)
 
 
 def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Evaluated | None:

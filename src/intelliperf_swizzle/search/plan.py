@@ -6,8 +6,6 @@ cost.
 Each has a folder, locked against other runs, with the history of its attempts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter
@@ -17,16 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle import __version__
-from intelliperf_swizzle.disk import FolderLock, remove_partial
-from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle import __version__, disk, errors, hardware, readers, records
 from intelliperf_swizzle.history import History, read_identity
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
-from intelliperf_swizzle.readers import count
-from intelliperf_swizzle.records import Trace
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 
@@ -39,11 +32,17 @@ error (`MODEL_RATE_ERROR`) is more than what is left below the ceiling."""
 
 LEAST_SHARE = 0.005
 """Part of the time of all recorded kernels that a kernel must be able to save, to be searched
-beside others."""
+beside others; without a GPU as many times more as a replay of it has `CHEAP_LINES`."""
+
+CHEAP_LINES = 25_000_000
+"""Line accesses that cost about a tenth of a second; a batched GEMM has twenty times as many."""
 
 
 FEWEST_CANDIDATES = 64
 """For a kernel that is searched at all: the patterns and a few steps of the search."""
+
+SCREENED_LINES = 50_000_000_000
+"""Line accesses that the candidates of a kernel may have together: 400 of a GEMM 8192³."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     total = sum(subject.time_ms for subject in ranked)
     worth = [subject for subject in ranked if is_promising(setup, subject)]
     if len(subjects) > 1 and total and not setup.options.all:
-        worth = [subject for subject in worth if _could_save(subject, setup) >= LEAST_SHARE * total]
+        worth = [s for s in worth if _could_save(s, setup) >= _least_share(s, setup) * total]
     chosen = worth or ranked[:1]
     savings = sum(_could_save(subject, setup) for subject in chosen)
     searches: list[Search] = []
@@ -84,7 +83,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
         part = _could_save(subject, setup) / savings if savings else 1 / len(chosen)
         names[subject.kernel] += 1
         number = f"-{names[subject.kernel]}" if names[subject.kernel] > 1 else ""
-        own = _within_budget(setup, part)
+        own = _within_budget(setup, part, subject.line_accesses)
         if searches and setup.options.history:
             path = Path(setup.options.history)
             beside = path.with_name(f"{path.stem}.{subject.kernel}{number}{path.suffix}")
@@ -95,7 +94,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     return searches
 
 
-def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
+def rank_subjects(subjects: Sequence[Subject], target: hardware.Target) -> list[Subject]:
     """The kernels in the order of the time that they could save, then of the hits to gain.
 
     Those whose source cannot carry a swizzle come last.
@@ -104,7 +103,7 @@ def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
     return sorted(ranked, key=lambda s: s.refusal is not None)
 
 
-def could_save_ms(subject: Subject, target: Target) -> float:
+def could_save_ms(subject: Subject, target: hardware.Target) -> float:
     """Modelled time of all launches that no permutation can save more of.
 
     What lies below the L2s is moved once for each miss, and at the ceiling of the hit rate there
@@ -151,11 +150,15 @@ def _could_save(subject: Subject, setup: Setup) -> float:
     return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
 
 
-def _within_budget(setup: Setup, part: float) -> Setup:
-    """The setup of a search that gets this part of the run's budget."""
+def _least_share(subject: Subject, setup: Setup) -> float:
+    return LEAST_SHARE * max(1.0, subject.line_accesses / CHEAP_LINES * (setup.device is None))
+
+
+def _within_budget(setup: Setup, part: float, lines: int) -> Setup:
+    """The setup of a search that gets this part of the run's budget, less if replays are long."""
     options = setup.options
-    allowed = max(FEWEST_CANDIDATES, round(options.budget * part))
-    candidates = min(options.candidates, allowed)
+    most = min(round(options.budget * part), SCREENED_LINES // max(1, lines))
+    candidates = min(options.candidates, max(FEWEST_CANDIDATES, most))
     share = setup.share * candidates / options.candidates
     return replace(setup, options=replace(options, candidates=candidates), share=share)
 
@@ -185,7 +188,7 @@ def _application(folder: Path, setup: Setup, subject: Subject) -> list[str]:
 
 
 @contextmanager
-def lock_folder(folder: Path, subject: Subject) -> Iterator[FolderLock]:
+def lock_folder(folder: Path, subject: Subject) -> Iterator[disk.FolderLock]:
     """Keeps other runs from an output folder, also after the block if nothing fails in it.
 
     What a killed run left beside the kernel's files is removed.
@@ -195,14 +198,14 @@ def lock_folder(folder: Path, subject: Subject) -> Iterator[FolderLock]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        lock = FolderLock(folder)
+        lock = disk.FolderLock(folder)
     except BlockingIOError:
-        raise UsageError(
+        raise errors.UsageError(
             f"another run is writing to {folder}", hint="name another folder with --report_dir"
         ) from None
     try:
         for function in subject.launches[0].source.functions.values():
-            remove_partial(Path(function.file))
+            disk.remove_partial(Path(function.file))
         yield lock
     except BaseException:
         lock.release()
@@ -224,7 +227,7 @@ def open_history(
     }
     history = History(path, identity, resume=options.resume)
     if options.resume:
-        taken = f"resuming {path}: {count(len(history.attempts), 'attempt')} taken over"
+        taken = f"resuming {path}: {readers.count(len(history.attempts), 'attempt')} taken over"
         progress.note(taken if resumable else f"nothing to resume: there is no {path}")
     try:
         yield history
@@ -257,7 +260,7 @@ def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> 
     }
 
 
-def _digest_accesses(trace: Trace) -> str:
+def _digest_accesses(trace: records.Trace) -> str:
     """What a launch touches; it follows from strides, dtypes and data too."""
     arrays = (trace.tile_offset, trace.access_base, trace.access_shape, trace.shape_offset,
               trace.shape_line, trace.shape_sectors, trace.shape_kind)  # fmt: skip

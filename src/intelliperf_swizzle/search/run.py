@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """One run on an application: record it, search for each kernel that is worth it, conclude."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from signal import SIGALRM
@@ -29,7 +27,7 @@ def optimize_as_asked(
 
     Args:
         setup: what the run works with.
-        progress: told of each step.
+        progress: receives each step.
         tell: told if files cannot go where they should.
     """
     options = setup.options
@@ -51,7 +49,7 @@ def optimize(
         setup: what the run works with.
         proposers: who offers candidates, one after the other.
         folder: for files, in a folder of each kernel's name.
-        progress: told of each step.
+        progress: receives each step.
 
     Returns:
         The outcome for the kernel that saves most time, with those of the others in it.
@@ -70,7 +68,8 @@ def optimize(
         searches = plan.plan_searches(subjects, setup)
         try:
             for number, planned in enumerate(searches, 1):
-                stopping.begin_part(len(searches) - number + 1)
+                shares = [search.setup.share for search in searches[number - 1 :]]
+                stopping.begin_part(shares[0] / sum(shares))
                 if len(searches) > 1:
                     progress.note(f"kernel {number} of {len(searches)}: {planned.subject.kernel}")
                 try:

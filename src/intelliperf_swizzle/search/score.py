@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What is known of one kernel of an application, and of one candidate on it: without a search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from intelliperf_swizzle.history import History

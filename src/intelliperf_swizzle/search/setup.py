@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From options to what a run works with: GPU, profiler, formula, language, commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -11,17 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from intelliperf_swizzle.disk import DiskCache, user_cache
-from intelliperf_swizzle.edit import run_build
+from intelliperf_swizzle import disk, edit, formulas, profile, readers
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formulas import Formula, load_formula
 from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target, targets, unknown
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
-from intelliperf_swizzle.profile import Application, Profiler
 from intelliperf_swizzle.profile.installed import choose_profiler
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.readers import utf8
 
 
 @dataclass(frozen=True)
@@ -45,14 +39,14 @@ class Setup:
     options: Options
     command: tuple[str, ...]
     project: Path
-    formula: Formula
+    formula: formulas.Formula
     target: Target
     device: Device | None
-    profiler: Profiler | None
+    profiler: profile.Profiler | None
     language: ports.KernelLanguage
     invocation: str = ""
     share: float = 1.0
-    kept: DiskCache = field(default_factory=lambda: DiskCache(None))
+    kept: disk.DiskCache = field(default_factory=lambda: disk.DiskCache(None))
 
     @property
     def script(self) -> str:
@@ -91,7 +85,7 @@ class Setup:
             SwizzleError: it failed; with its last lines.
         """
         if self.options.build_command and not isinstance(self.language, ports.Builder):
-            run_build(self.options.build_command, self.project, os.environ)
+            edit.run_build(self.options.build_command, self.project, os.environ)
 
     def prove_command(self, file: str, kernel: str) -> str:
         """Shell text that proves the remap which a kernel's source has already."""
@@ -116,7 +110,7 @@ def prepare(
     Args:
         options: IntelliPerf's and ours.
         command: the application.
-        progress: told of what is chosen.
+        progress: receives what is chosen.
         target: in place of the one that the options name.
         language: of the kernels; by default that of a program with device code, or of one that
             the build command is still to build, else Triton.
@@ -127,18 +121,18 @@ def prepare(
         ProfileError: the profiler that is asked for cannot work here.
     """
     project = Path(options.project_directory)
-    utf8(str(Path.cwd()), "the directory")
-    utf8(str(project.absolute()), "the project directory")
+    readers.utf8(str(Path.cwd()), "the directory")
+    readers.utf8(str(project.absolute()), "the project directory")
     if not project.is_dir():
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
     language = language or choose_language(options, command, project, progress)
     kept = not (options.no_cache or isinstance(language, ports.Builder))
     setup = Setup(
         options=options, command=tuple(command), project=project.resolve(),
-        formula=load_formula(options.formula),
+        formula=formulas.load_formula(options.formula),
         target=target or choose_target(options, progress, language.default_target), device=None,
         profiler=None, language=language, invocation=invocation,
-        kept=user_cache() if kept else DiskCache(None),
+        kept=disk.user_cache() if kept else disk.DiskCache(None),
     )  # fmt: skip
     return with_hardware(setup, progress)
 
@@ -180,7 +174,7 @@ def choose_language(
     if both:
         progress.note(
             f"`{shlex.join(command)}` has kernels of {' and '.join(kind.name for kind in named)}: "
-            f"those of {chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
+            f"those of {chosen.name} are searched (-k NAME: those of NAME's language)"
         )
     return chosen
 
@@ -217,7 +211,7 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
     application = None
     if device is not None or name not in ("auto", "model"):
         built = setup.options.build_command if isinstance(setup.language, ports.Builder) else None
-        application = Application(
+        application = profile.Application(
             setup.command, setup.project, setup.language, device, build_command=built,
             limit_seconds=setup.options.limit_seconds,
         )  # fmt: skip

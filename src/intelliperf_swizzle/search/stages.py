@@ -7,8 +7,6 @@ candidate that a stage refuses leaves as a `Verdict`. The attempt that a stage c
 of it as it then stands.
 """
 
-from __future__ import annotations
-
 import math
 import shlex
 import time
@@ -19,15 +17,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from intelliperf_swizzle import records
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle import disk, errors, hardware, language, records
 from intelliperf_swizzle.edit import PLACE, Edit, carry
-from intelliperf_swizzle.errors import CaptureError, LanguageError, SpliceError, ValidationError
-from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import certify, conditional
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.search.elsewhere import prove_on, refuse, refuse_elsewhere
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches, evaluate_on, tiles_of
@@ -50,9 +43,9 @@ class Proved:
     """
 
     candidate: records.Candidate
-    swizzle: Swizzle
+    swizzle: language.Swizzle
     subject: Subject
-    target: Target
+    target: hardware.Target
     fingerprint: str
     unchanged: bool
 
@@ -105,13 +98,13 @@ class Guarded(Edited):
 
 
 def prove_candidate(
-    candidate: records.Candidate, subject: Subject, target: Target
+    candidate: records.Candidate, subject: Subject, target: hardware.Target
 ) -> Proved | records.Verdict:
     """Proves a candidate on every distinct launch, or says what is wrong with it."""
     if candidate.flaw is not None:
         return records.Verdict("not a swizzle", candidate.flaw)
     try:
-        swizzle = parse(candidate.text)
+        swizzle = language.parse(candidate.text)
         proofs = prove_on(swizzle, [t.launch for t in subject.traced], target)
         if isinstance(proofs, records.Witness):
             return refuse(proofs)
@@ -120,7 +113,7 @@ def prove_candidate(
                 return records.Verdict("unsafe order", reason)
         if refusal := refuse_elsewhere(swizzle, subject, target):
             return refusal
-    except LanguageError as error:
+    except errors.LanguageError as error:
         return records.Verdict("not a swizzle", str(error))
     fingerprint = "+".join(proof.fingerprint for proof in proofs)
     unchanged = all(np.array_equal(proof.tile, np.arange(len(proof.tile))) for proof in proofs)
@@ -138,7 +131,7 @@ def edit_source(
     launches = [replace(launch, fixed=tuple(fixed)) for launch in proved.subject.launches]
     try:
         edit = edit_launches(setup, launches, proved.swizzle, proved.candidate.name)
-    except SpliceError as error:
+    except errors.SpliceError as error:
         return records.Verdict("not patched", str(error))
     return Edited(proved, screened.attempt, edit)
 
@@ -164,8 +157,7 @@ def under(
     edited = edit_source(Screened(proved, best.attempt), setup, fixed)
     if isinstance(edited, records.Verdict):
         return edited
-    diff = edited.edit.diff
-    attempt = replace(best.attempt, candidate=candidate, proof=proof, diff=diff)
+    attempt = replace(best.attempt, candidate=candidate, proof=proof, diff=edited.edit.diff)
     return Guarded(proved, attempt, edited.edit)
 
 
@@ -179,11 +171,11 @@ def carried_by_no_patch(screened: Screened, setup: Setup) -> tuple[str, ...]:
     try:
         own = screened.proved
         return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
-    except SpliceError as error:
+    except errors.SpliceError as error:
         return (f"neither a patch nor `apply` can carry it: {error.fact}",)
 
 
-Remember: TypeAlias = Callable[[Attempt], Attempt]
+Remember: TypeAlias = Callable[[records.Attempt], records.Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""
 
 
@@ -203,7 +195,7 @@ class EvaluationContext:
         subject: the kernel.
         setup: of the run.
         remember: of the run's history.
-        progress: told of each step.
+        progress: receives each step.
         recording_seconds: what recording the application took.
     """
 
@@ -214,7 +206,7 @@ class EvaluationContext:
     recording_seconds: float = 0.0
 
     @cached_property
-    def unit_test(self) -> UnitTest:
+    def unit_test(self) -> "UnitTest":
         """Must pass with the swizzled kernel."""
         return UnitTest(self.setup)
 
@@ -229,7 +221,7 @@ LIMIT_SECONDS = 600.0
 
 
 _TIMES, _LEAST_SECONDS = 5, 30.0
-"""With a swizzle it may take so many times as long as without, or so long."""
+"""With a swizzle it may take this many times as long as without, or this long."""
 
 
 class UnitTest:
@@ -249,7 +241,7 @@ class UnitTest:
         """Whether there is a test to run."""
         return bool(self._setup.options.unittest_command) and self._setup.options.compute != "never"
 
-    def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
+    def judge(self, attempt: records.Attempt, edit: Edit) -> records.Attempt:
         """The attempt, refused if the test fails on it; if it passes, that is noted.
 
         Raises as `failure`.
@@ -272,7 +264,7 @@ class UnitTest:
         (progress or Silent()).phase("running the unit test on the unmodified project")
         begun = time.monotonic()
         if (without := self._run(None, LIMIT_SECONDS)) is not None:
-            raise ValidationError(
+            raise errors.ValidationError(
                 f"without a swizzle, too, {without}",
                 hint="--unittest_command must launch a kernel of the project and exit with 0",
             )
@@ -293,10 +285,10 @@ class UnitTest:
         return self._endless or self._run(edit, self._limit_seconds or LIMIT_SECONDS)
 
     def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
-        """Why the test does not pass on a copy with the edit, in so many seconds."""
+        """Why the test does not pass on a copy with the edit, in that many seconds."""
         setup = self._setup
         command, project = str(setup.options.unittest_command), setup.project
-        with temporary_folder("unit-test") as folder:
+        with disk.temporary_folder("unit-test") as folder:
             place = folder / PLACE
             try:
                 words = shlex.split(command)
@@ -310,9 +302,9 @@ class UnitTest:
                     limit_seconds=limit_seconds, compute="always",
                 )  # fmt: skip
                 tested = setup.language.record(request)
-            except SpliceError as error:
+            except errors.SpliceError as error:
                 return f"the unit test cannot run: {error.fact}"
-            except CaptureError as error:
+            except errors.CaptureError as error:
                 return f"the unit test launched no kernel: {error.fact}"
         if tested.exit_code == 0:
             return None

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What a run is about: a kernel with its launches, what they touch, and what could be gained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -172,8 +170,7 @@ class Subject:
         """The untraced launches, grouped by grid and by the constants of these names."""
         groups: dict[tuple[Any, ...], list[records.Launch]] = {}
         for launch in self.untraced:
-            constants = launch.constants
-            read = tuple(constants.get(name) for name in sorted(names))
+            read = tuple(launch.constants.get(name) for name in sorted(names))
             cut = launch.loop and launch.loop.starts
             groups.setdefault((launch.grid, launch.numbers, cut, read), []).append(launch)
         return list(groups.values())
@@ -205,19 +202,20 @@ class Subject:
         return tuple(dict.fromkeys(chain(*own, *rest)))
 
     @property
-    def apart(self) -> tuple[str, ...]:
-        """Tensors that are different parts of memory to which programs store."""
+    def apart(self) -> tuple[tuple[str, str], ...]:
+        """Tensors that lie apart and may not in another run, of which programs store to one: parts
+        of the same memory, and two that are alike."""
         kinds = records.Access.WRITE, records.Access.ATOMIC
-        parts = (t.trace.segments if t.trace.unseen else touched(t.trace, *kinds)
+        known = (t.trace.segments if t.trace.unseen else touched(t.trace, *kinds)
                  for t in self.traced)  # fmt: skip
-        stored = {name for some in parts for part in some for name in part.names}
-        found: dict[str, None] = {}
+        stored = {name for some in known for segment in some for name in segment.names}
+        found: dict[tuple[str, str], None] = {}
         for launch in self.launches:
-            for number in launch.storages:
-                begins = {name: view.offset_bytes for name, view in launch.tensors()
-                          if view.storage == number}  # fmt: skip
-                if len(set(begins.values())) > 1 and stored & begins.keys():
-                    found |= dict.fromkeys(begins)
+            for (name, one), (other, two) in combinations(launch.tensors(), 2):
+                alike = (one.dtype, one.elements) == (two.dtype, two.elements)
+                parts = one.storage == two.storage and one.offset_bytes != two.offset_bytes
+                if stored & {name, other} and (parts or (alike and one.storage != two.storage)):
+                    found[name, other] = None
         return tuple(found)
 
     @property
@@ -272,7 +270,7 @@ def check_editable(setup: Setup, launches: Sequence[records.Launch]) -> None:
 
 
 def describe(setup: Setup, subject: Subject) -> HardwareContext:
-    """Kernel and GPU as a language model is told of them; by the largest launch."""
+    """Kernel and GPU as a language model is shown them; by the largest launch."""
     largest = subject.traced[0]
     return hardware_context(
         largest.launch, largest.trace, setup.target, occupancy=largest.occupancy,

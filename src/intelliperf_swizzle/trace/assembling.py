@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From accesses to a trace: each access becomes a first line and a shape."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

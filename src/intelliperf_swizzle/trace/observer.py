@@ -3,8 +3,6 @@
 """What programs access, and who takes note of it, whatever language they are written in;
 and of which words are updated by atomics, and whether their order shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -166,7 +164,7 @@ class Atomics:
                 self.ordered.add(place)
 
     def has_room(self, count: int) -> bool:
-        """Whether so many more words can be kept; if not, none are."""
+        """Whether that many more words can be kept; if not, none are."""
         if self._count + count > _MOST_WORDS:
             self.words = None
         return self.words is not None

@@ -3,8 +3,6 @@
 """The shapes of accesses: which lines relative to the first one, each distinct shape kept once;
 and programs grouped by what a term of their addresses or masks is up to a constant."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +84,7 @@ def touched_lines(
         addresses: int64[rows, lanes].
         mask: bool[rows, lanes]; which lanes are active.
         item_bytes: bytes that a lane touches.
-        wave_lanes: so many lanes in turn are a wave, and each lane a thread with one instruction;
+        wave_lanes: how many lanes in turn are a wave, and each lane a thread with one instruction;
             0 = lanes are shared out to threads as a compiler would.
 
     Returns:
@@ -340,7 +338,7 @@ class Groups:
     Attributes:
         first: int64[rows]; each row's first number.
         group: int32[rows].
-        patterns: number of each group's pattern, shared by all terms of a recorder; none where
+        patterns: number of each group's pattern, shared by all terms of a recorder; none if
             the rows are not regular.
         rows: each group's row less its first number, shaped as a term of one program.
     """

@@ -7,8 +7,6 @@ counters and locks of different programs lie side by side. Where sectors alone d
 bytes of loads and stores are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -39,7 +37,7 @@ _WINDOW_LINES = 1 << 22
 def contested_sectors(trace: Trace, segment: Segment, *, ordered: bool) -> Int64Array:
     """The sectors of a segment that a program stores to or updates and another one touches.
 
-    Increasing; none where all of them only update.
+    Increasing; none if all of them only update.
 
     Args:
         trace: of the launch.
@@ -221,7 +219,7 @@ MOST_SECTORS = 1 << 22
 
 
 def with_sharing(
-    trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
+    trace: Trace, recorder: TraceRecorder, run_again: "Callable[[ByteWatch], object]"
 ) -> Trace:
     """The trace with what its programs do to each other's memory.
 
@@ -240,7 +238,7 @@ def with_sharing(
 
 
 def shared_tensors(
-    trace: Trace, ordered: Collection[int], run_again: Callable[[ByteWatch], object]
+    trace: Trace, ordered: Collection[int], run_again: "Callable[[ByteWatch], object]"
 ) -> tuple[str, ...]:
     """Names of tensors with a byte that a program stores or updates and another one touches.
 

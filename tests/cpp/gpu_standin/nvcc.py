@@ -33,7 +33,7 @@ def main(words: list[str]) -> int:
     if os.environ["FAKE_LANGUAGE"] == "none":
         print("nvcc fatal   : there is no such host compiler", file=sys.stderr)
         return 1
-    source = next(one for one in words if one.endswith((".cu", ".cpp", ".hip")))
+    source = next(word for word in words if word.endswith((".cu", ".cpp", ".hip")))
     program = words[words.index("-o") + 1]
     compiler = ["g++", "-O1", "-fPIC", "-x", "c++", f"-I{HERE}"]
     with tempfile.TemporaryDirectory() as folder:

@@ -6,8 +6,6 @@ A *domain's tiles* are those of the workgroups that land on one L2, in launch or
 hold is said in `stream.ReferenceStream` and `amd_replay.Drift`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

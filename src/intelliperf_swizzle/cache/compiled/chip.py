@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Loads and stores behind the L1s of the timed replay: what is under way, the L2 and memory."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The compiled loop of the replay in time of one domain that knows of no other (AMD)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

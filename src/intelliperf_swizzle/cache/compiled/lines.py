@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The replay of one domain line by line, and of the last-level cache behind all domains."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -141,7 +139,7 @@ def look_up(domain: Domain, begin: int, end: int, code: Integer) -> int:
 
 @loop
 def count(domain: Domain, u: int, code: Integer, missed: int, now: Integer) -> None:
-    """Counts a reference to a unit of which so many lines were not there."""
+    """Counts a reference to a unit of which that many lines were absent."""
     lines = domain.unit_lines[u]
     domain.requests[code] += lines
     domain.misses[code] += missed

@@ -3,8 +3,6 @@
 """From the footprints of a trace to units of lines, and to what each tile refers to; and for the
 screen, from units to pieces of them, with its inner loop."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeAlias
 
 import numpy as np

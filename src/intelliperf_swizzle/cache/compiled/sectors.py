@@ -6,8 +6,6 @@ Of every unit there are four parts: in domain 0 the lines at home there and copi
 in domain 1, and the same in domain 1. A part is numbered `2 * domain + copy`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -41,7 +39,7 @@ class Rows(NamedTuple):
 def rows_of(
     unit_offset: Int64Array, unit_line: Int32Array, row_lines: int, banks: int
 ) -> tuple[Int64Array, Int32Array, Int32Array]:
-    """The first three fields of `Rows`, of rows of so many lines. Cost linear in the lines."""
+    """The first three fields of `Rows`, of rows of that many lines. Cost linear in the lines."""
     units = len(unit_offset) - 1
     offset = np.zeros(2 * units + 1, np.int64)
     row, bank = np.empty(len(unit_line), np.int32), np.empty(len(unit_line), np.int32)

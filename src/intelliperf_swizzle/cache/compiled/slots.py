@@ -4,10 +4,8 @@
 
 A slot whose workgroup has ended takes the next one in launch order. In rounds (AMD), slots have
 turns as a `Drift` says; by time (NVIDIA), a queue of events tells which slot goes on first;
-a CU has places for so many computing workgroups at once, and the oldest goes first.
+a CU has places for a number of computing workgroups at once, and the oldest goes first.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The compiled loop of the timed replay; see `nvidia_replay`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -167,7 +165,7 @@ def _run(
     events: Events,
     most: int,
 ) -> float:
-    """Let at most so many events happen, one after the other; the time of the last."""
+    """Let at most that many events happen, one after the other; the time of the last."""
     now = 0.0
     while events.size[0] > 0 and most > 0:
         most -= 1
@@ -371,7 +369,7 @@ def _paced(
 
 @loop
 def _service(own: float, residents: int, randomness: float) -> float:
-    """Clocks until a workgroup that needs `own` of its CU has them, among so many residents.
+    """Clocks until a workgroup that needs `own` of its CU has them, among that many residents.
 
     Served in turn, it waits for each of the others once; at random, for a geometric number of them.
     """

@@ -6,8 +6,6 @@ The program is built by the vendor's compiler and started with `runtime/trial_sh
 which loads the device code of edited builds beside the original's at the recorded launches.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -153,8 +151,8 @@ class CppOnGpu:
             raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
-        """The outcome with a reason why launches did not come again, as far as one is known."""
-        if outcome.refusal is None or not outcome.refusal[1].endswith("did not come again"):
+        """The outcome with a reason why launches were not repeated, as far as is known."""
+        if outcome.refusal is None or not outcome.refusal[1].endswith("were not repeated"):
             return outcome
         kind, text = outcome.refusal
         return replace(outcome, refusal=(kind, f"{text}: {_why_absent(self._journal)}"))
@@ -183,7 +181,7 @@ _FLOATS = ("fp16", "bf16", "fp32", "fp64")
 
 
 def _task(launch: Launch, trace: Trace, index: int, values: Sequence[str]) -> list[str]:
-    """What the preloaded library is told of a recorded launch, a line each.
+    """What the preloaded library reads of a recorded launch, a line each.
 
     Args:
         launch: it.

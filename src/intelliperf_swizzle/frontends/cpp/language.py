@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """HIP and CUDA C++ behind the seam of `frontends.ports`: recorded, traced, executed on the CPU."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

@@ -15,8 +15,6 @@ Macros, templates, lambdas and `hipBlockIdx_x` follow by themselves. A helper th
 gets the same lines, if no other kernel can use it. Which functions read it says the bitcode.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -31,11 +29,7 @@ from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
 from intelliperf_swizzle.frontends.cpp.code.native import split_list
 from intelliperf_swizzle.frontends.cpp.code.source import blank, closing, code_alone
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT, sources
-from intelliperf_swizzle.frontends.cpp.record.device_code import (
-    DeviceKernel,
-    read_kernels,
-    recording_of,
-)
+from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.emit import emit_cpp
 from intelliperf_swizzle.hardware import Target
@@ -53,12 +47,7 @@ _QUIET = (
 
 
 def splice(
-    launches: Sequence[Launch],
-    swizzle: Swizzle,
-    target: Target,
-    *,
-    name: str,
-    roots: Sequence[Path],
+    launches: Sequence[Launch], swizzle: Swizzle, target: Target, name: str, roots: Sequence[Path]
 ) -> edits.Edit:
     """Puts a swizzle into the source of a kernel; as of `frontends.ports.KernelLanguage.edit`.
 
@@ -66,7 +55,7 @@ def splice(
         SpliceError: the number is read where the kernel's file cannot change it, where another
             kernel would be renumbered, too; or the file is not what was recorded.
     """
-    kernel, recording = launches[0].source, recording_of(launches[0])
+    kernel, recording = launches[0].source, device_code.recording_of(launches[0])
     file, recipe = kernel.entry.file, recipe_of(recording)
     program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
     text = _read_as_recorded(kernel.entry, recording)
@@ -119,12 +108,14 @@ def inserted_lines(edit: edits.Edit) -> set[str]:
 
 
 @functools.lru_cache(maxsize=8)
-def _program(recording: Path, _: int) -> tuple[tuple[Path, DeviceKernel], ...]:
-    return tuple(read_kernels(recording).values())
+def _program(recording: Path, _: int) -> tuple[tuple[Path, device_code.DeviceKernel], ...]:
+    return tuple(device_code.read_kernels(recording).values())
 
 
 def _readers(
-    source: KernelSource, program: Sequence[DeviceKernel], functions: Mapping[str, SourceFunction]
+    source: KernelSource,
+    program: Sequence[device_code.DeviceKernel],
+    functions: Mapping[str, SourceFunction],
 ) -> list[Reader]:
     """The functions that read the number, none of which another kernel may use."""
     entry = source.entry
@@ -205,7 +196,9 @@ def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
     text = edits.read_exactly(Path(entry.file))
     copied = edits.place_in_copy(Path(entry.file), root, recording / PROJECT)
     if copied is None:
-        raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names one with both")
+        raise SpliceError(
+            f"{entry.file} lies outside {root}", hint="set -p to a folder that has both"
+        )
     if _HIDING in text:
         raise SpliceError(
             f"{entry.file} already has a swizzle: a kernel in it declares its own `blockIdx`",
@@ -343,7 +336,7 @@ _LOCAL = re.compile(r"Z(?:\d+\w+?|N\w+?E\w*?)E(?:\d|U|s)")
 _NUMBER = re.compile(r"(?:\((.+)\))?(-?\w+|'.+')$")
 
 
-def same_place(kernel: DeviceKernel, source: KernelSource) -> bool:
+def same_place(kernel: device_code.DeviceKernel, source: KernelSource) -> bool:
     """Whether a compiled kernel is of the kernel that this text is of; a template has several."""
     if kernel.source is None:
         return False
@@ -352,7 +345,7 @@ def same_place(kernel: DeviceKernel, source: KernelSource) -> bool:
 
 
 def recorded_alone(
-    launches: Sequence[Launch], program: Sequence[tuple[Path, DeviceKernel]]
+    launches: Sequence[Launch], program: Sequence[tuple[Path, device_code.DeviceKernel]]
 ) -> str | None:
     """The condition in C++ under which an instance is a recorded one; None if all of them are.
 
@@ -402,7 +395,7 @@ def _condition(
 
 
 def _parameters(source: KernelSource) -> list[tuple[str, str]]:
-    """Kind and name of each parameter of a template; none where it is no plain one."""
+    """Kind and name of each parameter of a template; none if it is no plain one."""
     text = source.entry.text
     head = re.match(r"\s*template\s*<", text)
     if head is None or re.search(r"\.\.\.|\btemplate\b", text[head.end() : text.find("(")]):

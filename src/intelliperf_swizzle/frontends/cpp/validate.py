@@ -8,8 +8,6 @@ touch what the original's workgroup of that tile touches, in order. And workgrou
 executed on the CPU in one process on the same memory, must leave the same bytes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -118,7 +116,7 @@ _LIMIT_SECONDS = 240.0
 def compare_bytes(
     mapped: Sequence[records.MappedLaunch], folder: Path, seconds: float
 ) -> tuple[list[int], str | None]:
-    """How many tiles of each launch were compared, and the first difference in words.
+    """How many tiles of each launch were compared, and the first difference as text.
 
     The application runs until all launches have come, each with both kernels.
 
@@ -191,7 +189,7 @@ _PIECE = 1 << 22
 def access_difference(
     original: records.Trace, edited: records.Trace, tile: records.Int64Array
 ) -> str | None:
-    """Where programs touch something else than their tiles did, in words.
+    """Where programs touch something else than their tiles did, as text.
 
     Args:
         original: by the unmodified kernel's programs, which are the tiles.

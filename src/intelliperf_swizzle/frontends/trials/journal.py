@@ -6,8 +6,6 @@ Lines are appended with one write each, so several processes may write, and a ki
 the line that was being written.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -64,7 +62,7 @@ class Check:
 
     Attributes:
         same: whether all bytes agree.
-        difference: the first difference in words, None if there is none.
+        difference: the first difference as text, None if there is none.
         loose: whether floats that atomics add up were compared within the tolerance.
     """
 
@@ -79,7 +77,7 @@ class Failure:
 
     Attributes:
         kind: `faulted` and `hung` took the process with them.
-        text: in words.
+        text: as a sentence.
     """
 
     kind: FailureKind
@@ -104,7 +102,7 @@ class Trial:
 
     @property
     def difference(self) -> str | None:
-        """The first difference in words, None if all bytes agree."""
+        """The first difference as text, None if all bytes agree."""
         return next((check.difference for check in self.checks.values() if not check.same), None)
 
 

@@ -19,8 +19,6 @@ The clock of a GPU drifts by percents within seconds, and both kernels of a roun
 clock. So candidates are compared by the median of their ratios within rounds.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time
@@ -29,9 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from intelliperf_swizzle.children import Child
-from intelliperf_swizzle.codec import decode
-from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle import children, codec, errors, records
 from intelliperf_swizzle.frontends.child_processes import PATIENCE_SECONDS, how_ended, last_lines
 from intelliperf_swizzle.frontends.ports import GpuOutcome
 from intelliperf_swizzle.frontends.trials.journal import (
@@ -42,12 +38,11 @@ from intelliperf_swizzle.frontends.trials.journal import (
     Known,
     Trial,
 )
-from intelliperf_swizzle.records import Interval, Timing, Validation
 
 _POLL_SECONDS = 0.05
 
 
-Begun: TypeAlias = tuple[Path, Child]
+Begun: TypeAlias = tuple[Path, children.Child]
 """A process of the application that tries candidates, and the folder with its journal and log."""
 
 
@@ -76,10 +71,7 @@ def fresh_folder(parent: Path) -> Path:
 
 
 def try_out(
-    start: Callable[[Known], Begun],
-    counts: Sequence[int],
-    candidates: Collection[int],
-    limits: Limits,
+    start: Callable[[Known], Begun], counts: list[int], candidates: Collection[int], limits: Limits
 ) -> dict[int, Trial]:
     """What comes of each candidate at each task, in as many processes as it takes.
 
@@ -101,7 +93,7 @@ def try_out(
             return {number: record.trial(number, limits.device) for number in candidates}
 
 
-def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
+def _run(begun: Begun, record: "_TrialsSoFar", limits: Limits) -> bool:
     """One process of the application; whether it came to its end or was done."""
     folder, child = begun
     journal = Journal(folder)
@@ -125,7 +117,7 @@ def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
     if watch.working is None:
         if not record.size and child.exit_code:
             lines = last_lines(folder)
-            raise ValidationError(
+            raise errors.ValidationError(
                 f"the application failed: the process {how_ended(child.exit_code)}", details=lines
             )
         return True
@@ -134,7 +126,7 @@ def _run(begun: Begun, record: _TrialsSoFar, limits: Limits) -> bool:
 
 
 def _note_loss(
-    begun: Begun, record: _TrialsSoFar, working: Mapping[str, Any], *, late: bool
+    begun: Begun, record: "_TrialsSoFar", working: Mapping[str, Any], *, late: bool
 ) -> None:
     """Notes what was being tried when the process was lost."""
     candidate, what = working["candidate"], working["what"]
@@ -147,7 +139,7 @@ def _note_loss(
     lines = last_lines(begun[0])
     if candidate is None:
         if what != "timing":
-            raise ValidationError(
+            raise errors.ValidationError(
                 f"the unmodified kernel could not be run again: {how}", details=lines
             )
         record.unraced[working["launch"]] = f"timing failed: {how}"
@@ -215,9 +207,9 @@ class _ProcessWatch:
                 self._done += 1
             elif kind == "checked":
                 key = (event["launch"], event["candidate"])
-                self.record.checks[key] = decode(Check, event["check"])
+                self.record.checks[key] = codec.decode(Check, event["check"])
             elif kind == "failed":
-                self.record.failures[event["candidate"]] = decode(Failure, event["failure"])
+                self.record.failures[event["candidate"]] = codec.decode(Failure, event["failure"])
             elif kind == "not raced":
                 self.record.unraced[event["launch"]] = event["text"]
             elif kind == "raced":
@@ -243,7 +235,7 @@ class _ProcessWatch:
 # --- what trials mean ---------------------------------------------------------------------------
 
 
-def median_interval(samples: Sequence[float]) -> Interval:
+def median_interval(samples: Sequence[float]) -> records.Interval:
     """The median and its 95 % interval from order statistics, which needs no distribution.
 
     Of n samples the k-th smallest and the k-th largest enclose the true median with probability
@@ -258,12 +250,12 @@ def median_interval(samples: Sequence[float]) -> Interval:
             break
         rank += 1
     first = max(rank - 1, 0)
-    return Interval(statistics.median(ordered), ordered[first], ordered[count - 1 - first])
+    return records.Interval(statistics.median(ordered), ordered[first], ordered[count - 1 - first])
 
 
 def timing(
     rounds_by_task: Sequence[Sequence[tuple[float, float]]], counts: Sequence[int], device: str
-) -> Timing:
+) -> records.Timing:
     """Combines tasks; bounds are added as if all were wrong the same way.
 
     Args:
@@ -277,7 +269,7 @@ def timing(
     weights = [interval.median * count for interval, count in zip(originals, counts, strict=True)]
     share = [weight / sum(weights) for weight in weights]
     in_ms = [count / 1e6 for count in counts]
-    return Timing(
+    return records.Timing(
         device=device,
         original_ms=_sum(originals, in_ms),
         time_ms=_sum(candidates, in_ms),
@@ -287,9 +279,9 @@ def timing(
     )
 
 
-def _sum(intervals: Sequence[Interval], weights: Sequence[float]) -> Interval:
+def _sum(intervals: Sequence[records.Interval], weights: Sequence[float]) -> records.Interval:
     pairs = list(zip(intervals, weights, strict=True))
-    return Interval(
+    return records.Interval(
         sum(interval.median * weight for interval, weight in pairs),
         sum(interval.low * weight for interval, weight in pairs),
         sum(interval.high * weight for interval, weight in pairs),
@@ -316,7 +308,7 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
         return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
     compared = [tiles[task] for task in trial.checks]
     loose = any(check.loose for check in trial.checks.values())
-    validation = Validation(
+    validation = records.Validation(
         method="gpu",
         launches=len(compared),
         tiles_compared=sum(compared),
@@ -330,7 +322,7 @@ def outcome_of(trial: Trial, tiles: Sequence[int], tolerance: float) -> GpuOutco
         return GpuOutcome(("output differs", trial.difference or ""), validation)
     if len(trial.checks) < len(tiles):
         missing = len(tiles) - len(trial.checks)
-        how = f"were not compared: {trial.note}" if trial.note else "did not come again"
+        how = f"were not compared: {trial.note}" if trial.note else "were not repeated"
         reason = f"{missing} of {len(tiles)} recorded launches {how}"
         return GpuOutcome(("not validated", reason), validation)
     if trial.timing is None:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Triton behind the seam of `frontends.ports`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

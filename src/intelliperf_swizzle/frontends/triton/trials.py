@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Edits of a Triton kernel on the GPU: what is asked of `gpu.Rig`, and what its trials mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,7 +24,7 @@ def on_gpu(
     traced: Sequence[tuple[Launch, Trace]],
     *,
     tolerance: float,
-) -> TritonOnGpu:
+) -> "TritonOnGpu":
     """Runs edits in the application's process, beside the unmodified kernel."""
     return TritonOnGpu(_rig(request, gpu), traced, tolerance)
 

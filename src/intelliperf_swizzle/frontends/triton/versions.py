@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Which Triton is here, under whichever name it was installed, and whether it was tested."""
 
-from __future__ import annotations
-
 import re
 from importlib import metadata, util
 
@@ -33,7 +31,7 @@ def find_triton() -> Compiler:
         others = " ".join(name for name in here if name != own)
         return Compiler(
             found,
-            f"{others} and {own} are both installed, and share their files",
+            f"{others} and {own} are both installed and share files",
             f"pip uninstall -y {others} && pip install --force-reinstall --no-deps "
             f"{own}=={here[own]} --index-url {ROCM_INDEX}",
         )

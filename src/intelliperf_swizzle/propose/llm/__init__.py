@@ -1,11 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A language model as proposer: it is told of kernel and GPU, and answers with a swizzle's text.
+"""A language model as proposer: it is shown kernel and GPU, and answers with a swizzle's text.
 
 And which proposers are asked for, as that depends on whether a model is configured.
 """
-
-from __future__ import annotations
 
 import os
 from dataclasses import replace

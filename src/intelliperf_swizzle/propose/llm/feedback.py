@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What became of earlier attempts, as the next prompt tells it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Iterator, Sequence

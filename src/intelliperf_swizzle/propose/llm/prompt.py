@@ -5,22 +5,17 @@
 An answer is accepted as it stands or refused with a reason.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.codec import loads
+from intelliperf_swizzle import codec, errors, formulas, records
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.sections import render
-from intelliperf_swizzle.errors import LanguageError, RecordError, UsageError
-from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
-from intelliperf_swizzle.records import Attempt, Candidate, Usage
 
 _PROMPTS = Path(__file__).parent / "prompts"
 """Markdown; a file beside a user's own formula comes before one of its name here."""
@@ -105,18 +100,18 @@ CHARACTERS_PER_TOKEN = 4
 """Of English and code, roughly; for estimates only, what is paid for is counted by the endpoint."""
 
 
-def analysis(formula: Formula, context: HardwareContext) -> Question:
+def analysis(formula: formulas.Formula, context: HardwareContext) -> Question:
     """The first call: an analysis of the kernel's use of memory, in words."""
     asked = _words(formula, "analysis", context)
     return Question(asked, _told(formula, context), ANALYSIS, answer_tokens=ANALYSIS_TOKENS)
 
 
 def proposal(
-    formula: Formula,
+    formula: formulas.Formula,
     context: HardwareContext,
     memory_analysis: str | None,
-    attempts: Sequence[Attempt],
-    best: Attempt | None,
+    attempts: Sequence[records.Attempt],
+    best: records.Attempt | None,
     left: str = "",
 ) -> Question:
     """A call for a new swizzle.
@@ -144,7 +139,7 @@ def proposal(
     )
 
 
-def first_questions(formula: Formula, context: HardwareContext) -> list[Question]:
+def first_questions(formula: formulas.Formula, context: HardwareContext) -> list[Question]:
     """The calls that a run begins with; the second one will have the first one's answer, too."""
     asked = [analysis(formula, context)] if formula.memory_analysis else []
     return [*asked, proposal(formula, context, None, [], None)]
@@ -155,7 +150,7 @@ def estimated_tokens(question: Question) -> int:
     return len(question.text) // CHARACTERS_PER_TOKEN
 
 
-def _words(formula: Formula, name: str, context: HardwareContext) -> str:
+def _words(formula: formulas.Formula, name: str, context: HardwareContext) -> str:
     return words(formula, name).replace("{language}", _language(context)[0])
 
 
@@ -166,7 +161,7 @@ def _language(context: HardwareContext) -> tuple[str, str]:
     return "CUDA C++" if context.target.backend == "cuda" else "HIP C++", "cpp"
 
 
-def _told(formula: Formula, context: HardwareContext) -> dict[str, str]:
+def _told(formula: formulas.Formula, context: HardwareContext) -> dict[str, str]:
     told = {name: render(context, name, formula.counters) for name in formula.context}
     if "source" in told:
         told["source"] = _fenced(told["source"], _language(context)[1])
@@ -185,14 +180,14 @@ def _fenced(source: str, language: str) -> str:
     return f"{fence}{language}\n{source}\n{fence}"
 
 
-def _request(formula: Formula, attempts: Sequence[Attempt]) -> str:
+def _request(formula: formulas.Formula, attempts: Sequence[records.Attempt]) -> str:
     if not stuck(attempts, formula.rank):
         return "Propose a swizzle."
     tried = "\n".join(f"- {idea}" for idea in ideas(attempts, formula.rank))
     return f"{words(formula, 'another_family')}\n\nTried so far:\n{tried}"
 
 
-def words(formula: Formula, part: str) -> str:
+def words(formula: formulas.Formula, part: str) -> str:
     """The text of one part of the formula's prompts; its files one after the other.
 
     Raises:
@@ -201,12 +196,12 @@ def words(formula: Formula, part: str) -> str:
     return "\n\n".join(_read(formula, name) for name in formula.prompts[part])
 
 
-def _read(formula: Formula, name: str) -> str:
+def _read(formula: formulas.Formula, name: str) -> str:
     for folder in (Path(formula.folder), _PROMPTS):
         path = folder / name
         if path.is_file():
             return path.read_text(encoding="utf-8").strip()
-    raise UsageError(
+    raise errors.UsageError(
         f"formula `{formula.name}` names a prompt `{name}` that does not exist",
         hint=f"put it into {formula.folder}",
     )
@@ -239,7 +234,7 @@ class Reply:
     fields: Mapping[str, Any]
     text: str
     unreadable: str | None
-    usage: Usage
+    usage: records.Usage
 
 
 @dataclass(frozen=True)
@@ -249,14 +244,14 @@ class FamilyMember:
     A single swizzle is the only member of a family without parameters.
     """
 
-    candidate: Candidate
+    candidate: records.Candidate
     family: Family
     values: Mapping[str, int]
 
-    def sibling(self, values: Mapping[str, int]) -> FamilyMember:
+    def sibling(self, values: Mapping[str, int]) -> "FamilyMember":
         """The member of the same family with other values, be they listed in the answer or not."""
         answer = self.candidate.family or ""
-        candidate = Candidate(
+        candidate = records.Candidate(
             text=self.family.text(values),
             name=_named(answer, values),
             origin="llm",
@@ -274,7 +269,7 @@ class LateAnswerError(RefusedAnswerError):
     """An endpoint takes longer to send an answer than it may."""
 
 
-def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
+def candidate(reply: Reply, name: str, iteration: int) -> records.Candidate:
     """The candidate that a reply holds; its text is what the model wrote, whatever that is.
 
     An answer that lacks fields, is too long or is no text becomes a candidate too, with that flaw,
@@ -287,7 +282,7 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
         "idea": _text(reply, "idea"),
     }
     flaw = reply.unreadable or _flaw({"swizzle": text, **explained})
-    return Candidate(
+    return records.Candidate(
         text=text if flaw is None else _beginning(text),
         name=name,
         origin="llm",
@@ -306,13 +301,13 @@ def no_swizzle_helps(reply: Reply) -> str | None:
     return _beginning(reason)[:LONGEST_REASON]
 
 
-def members(answer: Candidate) -> list[FamilyMember]:
+def members(answer: records.Candidate) -> list[FamilyMember]:
     """The candidates that an answer stands for: itself, or each member of its family."""
     if answer.flaw is not None:
         return [FamilyMember(answer, Family({}, ""), {})]
     try:
         family = parse_family(answer.text)
-    except LanguageError as error:
+    except errors.LanguageError as error:
         return members(replace(answer, text=_beginning(answer.text), flaw=str(error)))
     if not family.parameters:
         return [FamilyMember(answer, family, {})]
@@ -368,8 +363,8 @@ def _text(reply: Reply, field: str) -> str | None:
 def _critique(written: str | None) -> str | None:
     """A line for each attempt of a JSON object; what is none is kept as it stands."""
     try:
-        critiques = loads(written or "{}")
-    except RecordError:
+        critiques = codec.loads(written or "{}")
+    except errors.RecordError:
         return written
     if not isinstance(critiques, dict):
         return written

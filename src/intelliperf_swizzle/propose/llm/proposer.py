@@ -2,24 +2,19 @@
 # SPDX-License-Identifier: MIT
 """The loop of the SwizzlePerf paper: ask, prove, screen, measure, tell what became of it, ask."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from intelliperf_swizzle import errors, formulas, rank, readers
 from intelliperf_swizzle.context import HardwareContext
-from intelliperf_swizzle.errors import ModelError, SlowModelError
-from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import CandidateBatch, Problem, Proposer, ProposerReport
 from intelliperf_swizzle.propose.llm import prompt
 from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
-from intelliperf_swizzle.rank import NOISE_BAND, TIME_TOLERANCE, order
-from intelliperf_swizzle.readers import count
 from intelliperf_swizzle.records import Attempt, Usage
 
 Ask: TypeAlias = Callable[[prompt.Question, int, float], prompt.Reply]
@@ -48,14 +43,14 @@ class LanguageModelProposer:
     Attributes:
         formula: what it is told and what it may cost.
         ask: reaches the model.
-        progress: told of each iteration.
+        progress: receives each iteration.
         samples: answers a call; all are screened, the best is measured.
         tunes: whether the best member of a family is bettered by values near its own.
         fallback: searches if the model answers no proposal in time; None = that is an error.
         clock: seconds, for the budget.
     """
 
-    formula: Formula
+    formula: formulas.Formula
     ask: Ask
     progress: Progress
     samples: int = 1
@@ -63,7 +58,7 @@ class LanguageModelProposer:
     fallback: Proposer | None = None
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
-    _conversation: _Conversation | None = None
+    _conversation: "_Conversation | None" = None
     _started: float | None = None
     _earlier: Usage = field(default_factory=Usage)
 
@@ -93,10 +88,10 @@ class LanguageModelProposer:
                     break
         except EndOfTalkError as end:
             talk.notes.append(str(end))
-        except ModelError as error:
+        except errors.ModelError as error:
             if talk.own_attempts():
                 talk.notes.append(f"{error.fact}; the best so far stands")
-            elif self.fallback and isinstance(error, SlowModelError):
+            elif self.fallback and isinstance(error, errors.SlowModelError):
                 talk.notes.append(f"{error.fact}; searched without it")
                 self.progress.note(talk.notes[-1])
                 yield from self.fallback.propose(problem)
@@ -126,7 +121,7 @@ class _Conversation:
     Attributes:
         proposer: whose settings hold.
         problem: what is to be improved.
-        context: what the model is told of it.
+        context: what the model is shown of it.
         started: the run, by the proposer's clock.
         earlier: what the conversations on other kernels took.
         usage: of all calls so far, those of a resumed history included.
@@ -157,7 +152,7 @@ class _Conversation:
 
     def best(self) -> Attempt | None:
         """The best that is better and, if one is, validated, of whatever origin."""
-        ranked = order(self.problem.attempts(), self.proposer.formula.rank)
+        ranked = rank.order(self.problem.attempts(), self.proposer.formula.rank)
         better = [attempt for attempt in ranked if attempt.verdict.gains]
         return next((attempt for attempt in better if attempt.validation), next(iter(better), None))
 
@@ -170,9 +165,9 @@ class _Conversation:
         best = self.best()
         if best is None or best.measurement is None:
             return False
-        even = (best.measurement.imbalance or 1.0) - 1 < TIME_TOLERANCE
+        even = (best.measurement.imbalance or 1.0) - 1 < rank.TIME_TOLERANCE
         reached = best.measurement.l2_hit_rate
-        return even and self.problem.ceiling_l2_hit_rate - reached < NOISE_BAND
+        return even and self.problem.ceiling_l2_hit_rate - reached < rank.NOISE_BAND
 
     def analyse(self) -> None:
         """The first call, where the formula asks for it."""
@@ -181,7 +176,7 @@ class _Conversation:
             try:
                 [reply] = self._ask(prompt.analysis(self.proposer.formula, self.context), 1)
                 self.memory_analysis = reply.fields.get("memory_analysis")
-            except SlowModelError as error:
+            except errors.SlowModelError as error:
                 self.notes.append(f"{error.fact}; asked for swizzles without a memory analysis")
                 self.proposer.progress.note(self.notes[-1])
 
@@ -189,7 +184,7 @@ class _Conversation:
         """Asks until an attempt is judged, or until the refusals are too many."""
         least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
         calls, progress = 1 + self.proposer.formula.budgets.refusals, self.proposer.progress
-        most = count(calls * self.proposer.samples, "answer")
+        most = readers.count(calls * self.proposer.samples, "answer")
         asking = f"asking: iteration {iteration} of {self.problem.iterations}, up to {most} each"
         for refusals in range(calls):
             progress.phase(asking + (f", {refusals} refused" if refusals else ""))
@@ -235,7 +230,7 @@ class _Conversation:
         return leader
 
     def _propose(self, iteration: int, again: int) -> list[prompt.FamilyMember]:
-        """The candidates of one call, after which so many others may be made if it is refused."""
+        """The candidates of one call, after which that many others may be made if it is refused."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
         more = self.problem.iterations - iteration

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The only part that reaches a language model: DSPy, keys, retries, and what a call took."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """HTTP to an endpoint: no redirects, and an answer of a size that one has; import it late."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,7 +18,7 @@ LARGEST_ANSWER_BYTES = 4 << 20
 class Client(openai.OpenAI):
     """LiteLLM copies what it is given, and a connection has no copy."""
 
-    def __deepcopy__(self, memo: object) -> Client:
+    def __deepcopy__(self, memo: object) -> "Client":
         return self
 
 

@@ -5,8 +5,6 @@
 Three units are at work at once, so the busiest one counts. Integers, mostly of addresses, do not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -8,8 +8,6 @@ Source: LLVM, ClangOffloadBundler.html (bundles), AMDGPUUsage.html (code objects
 BitCodeFormat.html (the wrapper).
 """
 
-from __future__ import annotations
-
 import mmap
 import re
 import struct

@@ -6,8 +6,6 @@ There, no function is inlined and no read is merged with another one, so what is
 there: neither macros, templates nor headers hide it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@
 Source: PTX ISA, "Instruction Set". What has no rule here stays assembly.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

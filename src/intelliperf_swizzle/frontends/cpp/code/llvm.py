@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """LLVM through llvmlite, which has no types: what of it is used here."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import re

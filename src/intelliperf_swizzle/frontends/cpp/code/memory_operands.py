@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What instructions and kernels read and write: how much, and where."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias

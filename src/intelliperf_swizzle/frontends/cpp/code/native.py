@@ -6,8 +6,6 @@ What a kernel asks the GPU for becomes a variable or a call of the stand-in (`ru
 Accesses are reported while address spaces still tell where they go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias

@@ -7,8 +7,6 @@ intrinsic of NVIDIA's that has an equal here is a small function that calls it (
 that has none stays without a definition, and what uses it is refused by its name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

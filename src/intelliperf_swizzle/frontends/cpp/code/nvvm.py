@@ -5,8 +5,6 @@
 `llvm.nvvm.X` is `nvvm.X` here. Source: LLVM, NVPTXUsage.html; PTX ISA (`shfl`, `vote`, `bar`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

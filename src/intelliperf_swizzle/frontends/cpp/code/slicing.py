@@ -6,8 +6,6 @@ Every access to global memory becomes a call of `sw_touch`. What decides no addr
 becomes poison, and LLVM deletes the arithmetic, the shared memory and the loops that only compute.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

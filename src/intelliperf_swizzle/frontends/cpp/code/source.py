@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Where in the user's files device code comes from, by the line tables in its bitcode."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

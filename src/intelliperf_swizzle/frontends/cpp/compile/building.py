@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The user's project, copied and built so that its executable keeps device bitcode."""
 
-from __future__ import annotations
-
 import re
 import struct
 import time
@@ -114,7 +112,9 @@ def built(
             programs = programs_of(words, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
                 raise hinted from None
-            failed = as_build_error(error, "the build made the program and failed at others", place)
+            failed = as_build_error(
+                error, "the build made the program but failed on other targets", place
+            )
             notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
         for file, text in (edit.files if edit else {}).items():
             copied = edits.place_in_copy(Path(file), Path(recipe.project), place)
@@ -126,7 +126,7 @@ def built(
         other, target = ("CUDA", "h200") if recipe.language == "HIP" else ("HIP", "mi300x")
         hint = f"{toolchain.name_of_compiler} builds one" if builds else _REBUILD
         if any(programs_of(moved, place, other)):
-            hint = f"its device code is of {other}: --target {target}"
+            hint = f"its device code is for {other}: --target {target}"
         asked = " ".join(recipe.command)
         raise CaptureError(f"`{asked}` names no program with device code", hint=hint)
     objects, without = _read(files, recipe.arch)

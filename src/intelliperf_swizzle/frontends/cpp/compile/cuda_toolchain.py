@@ -7,8 +7,6 @@ is not needed, as it keeps no bitcode. The runtime is a stand-in, also where a p
 static library.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -8,8 +8,6 @@ for ROCm compiles what its `hipify` makes of sources: an edit of the user's file
 too, and `#line` says which lines are the user's.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The user's project, copied and built by the vendor's own compiler, for runs on a GPU."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -6,8 +6,6 @@ Triton's wheel holds HIP's headers and two of the device libraries. What clang w
 small and written here: two files with a version, and modules that hold one constant each.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -72,7 +70,7 @@ class Toolchain:
     install: ClassVar[str] = APT
 
     @classmethod
-    def find(cls, environment: Mapping[str, str] = os.environ) -> Toolchain:
+    def find(cls, environment: Mapping[str, str] = os.environ) -> "Toolchain":
         """The user's toolchain, with a root made once per version in the cache folder.
 
         Raises:

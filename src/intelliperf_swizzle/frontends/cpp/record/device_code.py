@@ -5,8 +5,6 @@
 For each kernel: its metadata, its address slice, its source, and code for the host.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

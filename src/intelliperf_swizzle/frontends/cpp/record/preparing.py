@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A program that is built and ready to be run on the stand-in; with an edit, too."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil
@@ -11,7 +9,6 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.children import CallError, Ended, call, run
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
@@ -22,12 +19,9 @@ from intelliperf_swizzle.frontends.cpp.compile.building import built
 from intelliperf_swizzle.frontends.cpp.compile.extensions import MODULE, read_build_files
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record import device_code
+from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.hardware import Build, Target
 from intelliperf_swizzle.records import Launch
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.frontends.ports import RecordRequest
-
 
 _RECIPE = "recipe.json"
 _LIMIT_SECONDS = 900.0

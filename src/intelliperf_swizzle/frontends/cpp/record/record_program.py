@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Runs a HIP or CUDA program on the stand-in for the runtime and reads what it has launched."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -15,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from intelliperf_swizzle import records as nouns
 from intelliperf_swizzle.errors import CaptureError
@@ -27,11 +25,9 @@ from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel
 from intelliperf_swizzle.frontends.cpp.record.preparing import make, make_on_gpu
+from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.hardware import load_target
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.frontends.ports import RecordRequest
 
 _WORD = 16
 """Hexadecimal digits of a pointer."""
@@ -105,27 +101,6 @@ def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, 
 # --- running --------------------------------------------------------------------------------------
 
 
-def _run(
-    request: RecordRequest,
-    program: Built,
-    folder: Path,
-    environment: Mapping[str, str],
-    journal: _LaunchJournal,
-    begun: float,
-) -> Ending:
-    command = list(program.command)
-    try:
-        child = start(command, folder, program.folder, environment)
-    except (OSError, ValueError) as error:
-        raise CaptureError(
-            f"the application `{' '.join(command)}` cannot be started: {error}",
-            hint="-b/--build_command builds it",
-        ) from error
-    ending = watch_to_end(child, request, folder, begun + request.limit_seconds)
-    journal.read()
-    return ending
-
-
 @dataclass
 class _LaunchJournal:
     """What the stand-in has written so far."""
@@ -156,6 +131,27 @@ class _LaunchJournal:
                 self.notes[event["text"]] = None
 
 
+def _run(
+    request: RecordRequest,
+    program: Built,
+    folder: Path,
+    environment: Mapping[str, str],
+    journal: _LaunchJournal,
+    begun: float,
+) -> Ending:
+    command = list(program.command)
+    try:
+        child = start(command, folder, program.folder, environment)
+    except (OSError, ValueError) as error:
+        raise CaptureError(
+            f"the application `{' '.join(command)}` cannot be started: {error}",
+            hint="does -b/--build_command build this program?",
+        ) from error
+    ending = watch_to_end(child, request, folder, begun + request.limit_seconds)
+    journal.read()
+    return ending
+
+
 def _form(new: Mapping[str, Any]) -> object:
     """The process of a launch, its kernel, grid, block and shared memory."""
     process = new["id"].partition("-")[0]
@@ -183,7 +179,7 @@ def _launches(
         path, kernel = kernels[event["kernel"]]
         if kernel.source is None:
             journal.notes[
-                f"a launch of {event['kernel']} was not recorded: its source is not here"
+                f"a launch of {event['kernel']} was not recorded: its source was not found"
             ] = None
             continue
         launch = replace(
@@ -300,12 +296,12 @@ def _computed(
             source = kernel.source
             reason = kernel.foreign or "its code for the CPU cannot be loaded"
             if event["why"] == "budget":
-                left = f"which is more than is left of {_BUDGET_SECONDS:g} s; see --compute"
+                left = f"more than is left of {_BUDGET_SECONDS:g} s for all kernels; see --compute"
                 reason = f"about {event['seconds']:.1f} s, {left}"
             why[source.entry.name if source else symbol] = reason
     return [
         f"`{name}` was recorded but not computed ({reason}): ignore the application's own checks "
-        "of its output"
+        "of outputs"
         for name, reason in why.items()
     ]
 
@@ -318,7 +314,7 @@ _MISSING = (
     ),
     (
         r"error while loading shared libraries: (\S+):",
-        "{} is not here, and there is no stand-in for it",
+        "{} was not found, and there is no stand-in for it",
         "install it, or add its folder to LD_LIBRARY_PATH; or record a build without it",
     ),
 )

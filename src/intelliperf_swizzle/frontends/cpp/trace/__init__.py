@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The memory that each workgroup touches: slices, interpreted or executed."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable

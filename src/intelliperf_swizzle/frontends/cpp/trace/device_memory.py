@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What loads of a slice read: contents that were recorded, and what the launch says of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -76,7 +74,7 @@ class DeviceMemory:
         return cls.arguments + (number << 20)
 
     def read_one(self, address: int, count: int) -> int:
-        """The signed number of so many bytes at an address, of an argument or from there on."""
+        """The signed number of that many bytes at an address, of an argument or from there on."""
         begin = max(start for start in self._small if start <= address)
         data = self._small[begin][address - begin : address - begin + count]
         return int.from_bytes(data, "little", signed=True)
@@ -84,7 +82,7 @@ class DeviceMemory:
     def read(
         self, addresses: Int64Array, count: int, active: Callable[[], npt.NDArray[np.bool_]]
     ) -> Int64Array:
-        """Numbers of so many bytes; 0 outside every buffer, where only inactive threads read.
+        """Numbers of that many bytes; 0 outside every buffer, where only inactive threads read.
 
         Args:
             addresses: of all threads.

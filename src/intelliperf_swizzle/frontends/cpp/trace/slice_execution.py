@@ -7,8 +7,6 @@ accesses what; what threads access at one place is one access of their workgroup
 interpreter has it. Nothing is written but shared memory and scratch.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import re
@@ -30,12 +28,12 @@ _MOST_LANES = 1 << 22
 """Lanes of an access of the workgroups that are executed together (32 MB of addresses)."""
 _NOT_HELD = 1
 _FAILURES = {
-    2: "a pointer that may lead to global memory leads to shared memory or scratch",
+    2: "a pointer that may be global points to shared memory or scratch",
     3: "what its threads access depends on their order: a race, or shared memory that is read "
     "before it is written",
     4: "the threads of a workgroup make more than 33,554,432 accesses",
-    5: "the kernel does not come to an end",
-    6: "what a lane that is not there has left in a register decides what is accessed",
+    5: "the kernel does not end",
+    6: "a register of an inactive lane decides what is accessed",
 }
 """By the stand-in's number."""
 
@@ -102,7 +100,7 @@ class SliceExecution:
 
         Args:
             programs: numbers in a row.
-            recorder: is told of accesses.
+            recorder: receives every access.
 
         Returns:
             How many were executed.
@@ -138,7 +136,7 @@ class SliceExecution:
         number, address = failure.tolist()
         if not number:
             return
-        fact = _FAILURES.get(number, "what decides is read outside of every buffer")
+        fact = _FAILURES.get(number, "a value that decides accesses is read outside every buffer")
         for buffer in self._buffers if number == _NOT_HELD else ():
             if buffer.begin <= address < buffer.begin + buffer.bytes:
                 fact = f"the contents of {buffer.names[0]} decide accesses, and were not kept"

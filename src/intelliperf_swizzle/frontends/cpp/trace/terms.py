@@ -7,8 +7,6 @@ address in a GEMM is base + row[workgroup] + ty * K + tx + k: a few numbers for 
 of thousands of workgroups. Bounds of the terms decide most comparisons without an array.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
@@ -118,7 +116,7 @@ def multiply(a: Sum, b: Sum) -> Sum:
 
 
 def wrap(a: Sum, bits: int, *, signed: bool = True) -> Sum:
-    """The sum as a number of so many bits; itself if its bounds say that nothing overflows.
+    """The sum as a number of that many bits; itself if its bounds say that nothing overflows.
 
     A truth value is 0 or 1.
     """
@@ -152,7 +150,7 @@ UNSIGNED = ("lshr", "udiv", "urem")
 
 
 def bitwise(how: str, a: Sum, b: Sum, bits: int) -> Sum:
-    """One of `_BITWISE` on numbers of so many bits."""
+    """One of `_BITWISE` on numbers of that many bits."""
     if how == "and" and not b.terms and b.c & b.c + 1 == 0 and a.lo >= 0 and a.hi <= b.c:
         return a
     if not a.terms and not b.terms:
@@ -200,7 +198,7 @@ def extreme(how: str, a: Sum, b: Sum, bits: int) -> Sum:
 
 
 def count_bits(how: str, a: Sum, bits: int) -> Sum:
-    """`ctpop`, `cttz` or `ctlz` of numbers of so many bits; of 0, all bits are zeros."""
+    """`ctpop`, `cttz` or `ctlz` of numbers of that many bits; of 0, all bits are zeros."""
     low = np.uint64((1 << bits) - 1)
     x = a.array().view(np.uint64) & low
     if how == "cttz":

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Traces launches in this process: their slices, interpreted or executed for all workgroups."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator, Sequence
@@ -45,7 +43,7 @@ def trace_here(launch: records.Launch, _: Path) -> records.Trace:
     traced = _trace(launch, kernel)
     if not kernel.prints:
         return traced
-    caution = f"{launch.kernel} prints: with a swizzle its lines come in another order"
+    caution = f"{launch.kernel} prints; a swizzle changes the order of its lines"
     return replace(traced, cautions=(*traced.cautions, caution))
 
 
@@ -142,7 +140,7 @@ class _Tracing:
         if trace.elements_outside:
             place = place_of_touch(self._kernel.slice, recorder.site_outside or 0)
             raise TraceError(
-                f"{launch.kernel} cannot be traced: it accesses what lies in none of the program's "
+                f"{launch.kernel} cannot be traced: it accesses memory outside the program's "
                 f"allocations{f' ({place})' if place else ''}, so which workgroups depend on each "
                 "other is not known",
                 hint="allocate it with the runtime, or guard the access",

@@ -127,6 +127,25 @@ def _blocks(segment: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from zip(begins, segment["blocks"], strict=False)
 
 
+def mapped_twice(spans: list[Span]) -> bool:
+    """Whether some of the spans are mapped from the same bytes of one file (`mmap`)."""
+    shown: list[tuple[list[str], int, int]] = []
+    for place, access, offset, *file in map(str.split, _mappings()):
+        begin, end = (int(address, 16) for address in place.split("-"))
+        ahead = int(offset, 16) - begin
+        shown += [
+            (file[:2], max(begin, span.begin) + ahead, min(end, span.end) + ahead)
+            for span in spans
+            if access.endswith("s") and begin < span.end and span.begin < end
+        ]
+    pairs = itertools.pairwise(sorted(shown))
+    return any(one[0] == other[0] and other[1] < one[2] for one, other in pairs)
+
+
+def _mappings() -> list[str]:
+    return Path("/proc/self/maps").read_text("ascii", "replace").splitlines()
+
+
 # --- numbers that point ---------------------------------------------------------------------------
 
 
@@ -184,7 +203,7 @@ def words_of(contents: UInt8Array) -> Int64Array:
 @cache
 def lowest_address() -> int:
     """Nothing that a program may write lies below."""
-    for line in Path("/proc/self/maps").read_text("ascii", "replace").splitlines():
+    for line in _mappings():
         place, access, *_ = line.split()
         if "w" in access:
             return int(place.partition("-")[0], 16) & -_PAGE_BYTES

@@ -8,13 +8,13 @@ A count costs a fraction of a microsecond, and the kernel of the system keeps it
 process ends. Each process has a file of its own; a fork begins another one.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class LaunchCounts:
         self._file: Path | None = None
         self._names: list[str] = []
         self._pages: list[memoryview] = []
-        self._captured: list[int] | None = None
+        self._captured: list[Callable[[], object]] | None = None
         self._watching = False
         self.watch()
         os.register_at_fork(after_in_child=self._begin_again)
@@ -62,10 +62,10 @@ class LaunchCounts:
         """Counts one launch; no other thread gets between reading and writing."""
         self._pages[counter // _PAGE][counter % _PAGE] += 1
 
-    def count(self, counter: int) -> None:
-        """Counts a launch, or notes it for the replays of the graph that is captured now."""
+    def count(self, counter: int, again: Callable[[], object] | None = None) -> None:
+        """Counts a launch; what goes into a graph is counted, or made `again`, by its replays."""
         if self._captured is not None and is_capturing():
-            self._captured.append(counter)
+            self._captured.append(again or partial(self.add, counter))
         else:
             self.add(counter)
 
@@ -91,8 +91,8 @@ class LaunchCounts:
 
         def replayed(self_: object) -> None:
             replay(self_)
-            for counter in getattr(self_, held, ()):
-                self.add(counter)
+            for launched in getattr(self_, held, ()):
+                launched()
 
         graph.capture_begin, graph.capture_end, graph.replay = capture_begin, capture_end, replayed
 

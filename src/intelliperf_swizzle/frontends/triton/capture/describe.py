@@ -103,8 +103,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
         },
         fields={n: names for item in values.items() for n, names in _fields(*item)},
     )
-    spans = dict(enumerate(memory.spans))
-    return DescribedLaunch(launch, spans, memory.tensors)
+    return DescribedLaunch(launch, dict(enumerate(memory.spans)), memory.tensors)
 
 
 class _Memory:
@@ -122,6 +121,9 @@ class _Memory:
         self.tensors = list(tensors_in(values))
         spans = [addresses.span_of(tensor) for tensor in self.tensors]
         joined = addresses.merged(spans)
+        foreign = [span for span in spans if span.storage and not span.storage.resizable()]
+        if len(foreign) > 1 and addresses.mapped_twice(addresses.merged(foreign)):
+            raise sources.UnreadableKernelError("two of its tensors show the same bytes of a file")
         self._live: list[addresses.Span] = []
         self.spans: list[addresses.Span] = []
         for span in spans:
@@ -136,8 +138,7 @@ class _Memory:
         """The storage that a tensor is a view of."""
         at = tensor.untyped_storage().data_ptr()
         spans = enumerate(self.spans)
-        inside = (number for number, s in spans if s.begin <= at < max(s.end, s.begin + 1))
-        return next(inside)
+        return next((number for number, s in spans if s.begin <= at < max(s.end, s.begin + 1)))
 
     def follow(self, numbers: Sequence[int]) -> set[int]:
         """Adds what the numbers, and those in memory of integers, point into; where that begins."""
@@ -206,7 +207,7 @@ def base_of(value: Any) -> torch.Tensor:
         held = getattr(value, "__dict__", {}).values()
         inside = [part for part in held if hasattr(part, "data_ptr")]
         if not inside:
-            told = f"a {type(value).__name__} shows memory of no known tensor"
+            told = f"a {type(value).__name__} refers to memory of no known tensor"
             raise sources.UnreadableKernelError(told)
         value = inside[0]
     return value

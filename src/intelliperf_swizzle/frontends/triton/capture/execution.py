@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Inside the application, without a GPU: a launch executed on the application's own memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -19,7 +17,7 @@ from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 _GROWTH = 4
-"""Each batch has so many times as many programs as the one before; the first has one."""
+"""Each batch has this many times the programs of the one before; the first has one."""
 
 Ask = Callable[[float], None]
 

@@ -7,8 +7,6 @@ as if there were one; where there is one, only the agent of the settings is inst
 or what tries swizzles out.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -5,33 +5,26 @@
 To know it again costs some microseconds.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.triton.capture import sources
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, base_of, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
-from intelliperf_swizzle.frontends.triton.capture.sources import (
-    NotUtf8Error,
-    is_jit_function,
-    python_function,
-)
 from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass
@@ -102,9 +95,9 @@ class Ledger:
         key = bound.name, identity(bound.call)
         return self._kinds.setdefault(key, LaunchKind())
 
-    def count(self, record: RecordedLaunch) -> None:
-        """One launch more."""
-        self._counts.count(record.counter)
+    def count(self, record: RecordedLaunch, again: Callable[[], object] | None) -> None:
+        """One launch more; a replay of the graph that it goes into makes it `again`."""
+        self._counts.count(record.counter, again)
 
     def look(self, bound: BoundCall, kind: LaunchKind) -> tuple[DescribedLaunch, RecordedLaunch]:
         """The launch, and its record, which is on disk now.
@@ -168,7 +161,7 @@ class Ledger:
     def refuse(self, bound: BoundCall, kind: LaunchKind, error: Exception) -> None:
         """Tells that a launch cannot be recorded, and why."""
         kind.refused = True
-        kernel, usage = bound.call.kernel.fn.__name__, isinstance(error, NotUtf8Error)
+        kernel, usage = bound.call.kernel.fn.__name__, isinstance(error, sources.NotUtf8Error)
         sentence = f"`{kernel}` was not recorded: {error}"
         journal.write(self._folder, "refused", kernel=kernel, text=sentence, usage=usage)
 
@@ -187,14 +180,24 @@ def identity(call: Call) -> Hashable:
     tensors: list[Any] = []
     values = _look_into((*call.args, *call.kwargs.values()), tensors)
     seen: list[object] = []
-    storages: list[int] = []
+    storages: list[tuple[int, int]] = []
     for tensor in tensors:
         storage = tensor.untyped_storage()
-        storages.append(storage.data_ptr())
+        storages.append((storage.data_ptr(), storage.nbytes()))
         seen += (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
-        seen.append(storage.nbytes())
-    shared = tuple(map(storages.index, storages))
-    return call.kernel.fn, call.grid, len(call.args), *call.kwargs, values, tuple(seen), shared
+    return call.kernel.fn, call.grid, *call.kwargs, values, *seen, *_shared(storages)
+
+
+def _shared(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Of each storage its bytes, the first that it overlaps with, and how far their begin is."""
+    pieces: dict[int, int] = {}
+    piece = end = 0
+    for begin, size in sorted(storages):
+        piece = begin if begin >= end else piece
+        pieces[begin], end = piece, max(end, begin + size)
+    order = [pieces[begin] for begin, _ in storages]
+    for (begin, size), piece in zip(storages, order, strict=True):
+        yield size, order.index(piece), begin - piece
 
 
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:
@@ -214,6 +217,6 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
         return (str(value.dtype), sizes, ahead, _look_into(base, tensors))
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
-    if is_jit_function(value):
-        return python_function(value)
+    if sources.is_jit_function(value):
+        return sources.python_function(value)
     return repr(value)

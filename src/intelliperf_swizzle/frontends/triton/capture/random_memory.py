@@ -6,8 +6,6 @@ One block of random numbers is mapped into a tensor's memory again and again; a 
 it is written to. To draw the numbers of 8 GiB takes half a minute.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

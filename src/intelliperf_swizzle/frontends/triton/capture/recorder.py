@@ -6,8 +6,6 @@ One launch at a time is recorded or executed. On a GPU, a launch like one before
 arguments, some microseconds; integers are copied from it for the first launches of a kind.
 """
 
-from __future__ import annotations
-
 import atexit
 import math
 import os
@@ -15,6 +13,7 @@ import re
 import threading
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -94,7 +93,8 @@ class Recorder:
             self._ledger.refuse(bound, kind, error)
             self._leave(bound)
             return None
-        self._ledger.count(record)
+        again = partial(self.launch, bound, lambda: None) if self._budget else None
+        self._ledger.count(record, again)
         if self._budget is not None:
             self._budget.execute(bound, kind, record, live)
             return None

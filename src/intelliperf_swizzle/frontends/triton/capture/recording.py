@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Start the user's command with a hook of ours in its Pythons, watch it, and read the launches."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -14,12 +12,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from intelliperf_swizzle.children import Child, prepare
 from intelliperf_swizzle.errors import CaptureError, UsageError, did_you_mean
 from intelliperf_swizzle.frontends import child_processes
 from intelliperf_swizzle.frontends.child_processes import Ending, watch_to_end
+from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture import settings as shared
@@ -29,9 +28,6 @@ from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.records import NOT_RECORDED, Capture, Launch, load_launch, save_launch
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.frontends.ports import RecordRequest
 
 RECORDER = "intelliperf_swizzle.frontends.triton.capture.recorder"
 """What is installed in the application."""
@@ -63,7 +59,7 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
 
     Args:
         request: the command; its folder also gets `app.log`, what the application prints. Without
-            a device and a target, the application is told of an MI300X. `compute="auto"` executes
+            a device and a target, the application sees an MI300X. `compute="auto"` executes
             launches of less than half a second, others as far as the budget goes, and beyond it
             those that write integers, from which later launches may compute addresses, if they
             take less than half of what is left of the time limit.
@@ -208,10 +204,10 @@ def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) ->
         return []
     names, total = [*dict.fromkeys(name for name, _ in left)], sum(seconds for _, seconds in left)
     several = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
-    reason = f" (about {total:.0f} s, of {budget_seconds:g} s for all kernels)"
+    reason = f" (about {total:.0f} s; the limit for all kernels is {budget_seconds:g} s)"
     return [
         f"{several} {'was' if len(names) == 1 else 'were'} recorded but not computed"
-        f"{reason if total else ''}: ignore the application's own checks of that output"
+        f"{reason if total else ''}: ignore the application's own checks of outputs"
     ]
 
 
@@ -237,7 +233,7 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:
         before = "its first launch" if "triton" in told.kinds else "it imported Triton"
-        hint = f"it failed before {before}; its last lines are above"
+        hint = f"it failed before {before}; see its last lines above"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(
@@ -251,12 +247,7 @@ def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
 
 
 def start(
-    command: Sequence[str],
-    folder: Path,
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str],
-    *,
-    on_gpu: bool,
+    command: Sequence[str], folder: Path, cwd: Path, environment: Mapping[str, str], *, on_gpu: bool
 ) -> Child:
     """Starts the command; its settings are in the folder, its output goes to `app.log` there.
 

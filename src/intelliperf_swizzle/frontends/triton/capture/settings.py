@@ -40,7 +40,7 @@ _FILE = "settings.json"
 
 @dataclass(frozen=True)
 class Gpu:
-    """The GPU that the application is told of; persistent kernels launch a program per CU.
+    """The target GPU; persistent kernels launch a program per CU.
 
     Attributes:
         product: its name.
@@ -67,7 +67,7 @@ class Gpu:
 
 
 def gpu_told(target: Target | None) -> Gpu:
-    """The GPU that the application is told of, if it runs without one."""
+    """The target GPU, if it runs without one."""
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
 
@@ -81,7 +81,7 @@ class Settings:
 
     Attributes:
         agent: the module whose `install(folder, settings)` watches the launches.
-        gpu: what the application is told of; None if it runs on a real GPU.
+        gpu: what the application sees; None if it runs on a real GPU.
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From a live jit function to text: the kernel, the functions it reaches, the globals they read."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import functools
@@ -14,7 +12,7 @@ import re
 import symtable
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -131,7 +129,7 @@ class _SourceReader:
             lines, first_line = inspect.getsourcelines(function)
             file = str(Path(inspect.getsourcefile(function) or "").resolve(strict=True))
         except (OSError, TypeError) as error:
-            told = f"the text of `{function.__name__}` is in no file"
+            told = f"the source of `{function.__name__}` is in no file"
             raise UnreadableKernelError(told) from error
         if not is_utf8(file):
             raise NotUtf8Error(file)
@@ -237,9 +235,9 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     """Whether text alone decides what a global is: no environment, file or GPU.
 
     Its module sets it once, under no condition, to what is made of literals and of `_PURE`, or
-    defines or imports it; and no module of the user's sets an attribute of that name. A function
-    that is defined under conditions is if each of its definitions is a function of real numbers:
-    that decides no access.
+    defines or imports it; and no module of the user's sets an attribute of that name, or of one
+    that it computes. A function that is defined under conditions is if each of its definitions is
+    a function of real numbers: that decides no access.
 
     Args:
         file: of the module.
@@ -250,7 +248,7 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     modules = [module for named, module in [*sys.modules.items()] if not _is_installed(named)]
     files = {str(getattr(module, "__file__", None)) for module in modules}
     own = (path for path in files if path.endswith(".py") and "-packages" not in path)
-    if any(last in _set_outside(path) for path in own):
+    if any({last, _ANY} & _set_outside(path) for path in own):
         return False
     bound = [top for name, top in _bindings(file) if name in (root, "*")]
     bound = [bind for bind in bound if not _is_star(bind) or [*_origin(file, root, bind, modules)]]
@@ -269,13 +267,18 @@ def is_decided(file: str, name: str, kind: str) -> bool:
 
 
 _SETTERS = {"setattr", "delattr", "patch", "globals", "vars", "__dict__"}
+_ANY = "__dict__"
+"""Among the names that a module sets: one that is computed, so that it may be any."""
 
 
 @functools.cache
 def _set_outside(file: str) -> frozenset[str]:
-    """The names that a module sets as attributes, of others than `self`, or by words."""
+    """The names that a module sets as attributes, of others than `self`, or by words; or `_ANY`."""
     found: set[str | None] = set()
-    for node in ast.walk(ast.parse(_text(file))):
+    nodes = [*ast.walk(ast.parse(_text(file)))]
+    held = [node for node in nodes if isinstance(node, ast.Assign) and _is_scope(node.value, ())]
+    scopes = {ast.unparse(target) for node in held for target in node.targets}
+    for node in nodes:
         match node:
             case ast.Attribute(ast.Name("self")):
                 pass
@@ -283,11 +286,42 @@ def _set_outside(file: str) -> frozenset[str]:
                 found.add(name)
             case ast.Call() | ast.Subscript():
                 inner = [*ast.walk(node)]
-                if not _SETTERS.isdisjoint(getattr(x, "id", getattr(x, "attr", "")) for x in inner):
+                named = {getattr(x, "id", getattr(x, "attr", "")) for x in inner}
+                if not named.isdisjoint(_SETTERS | scopes):
                     words = (part.value for part in inner if isinstance(part, ast.Constant))
                     found |= {str(word).rpartition(".")[2] for word in words}
                     found |= {part.arg for part in inner if isinstance(part, ast.keyword)}
+                found |= {_ANY} if _sets_any(node, scopes) else set()
     return frozenset(filter(None, found))
+
+
+def _sets_any(node: ast.Call | ast.Subscript, scopes: Collection[str]) -> bool:
+    """Whether it sets a name that is computed, of others than `self`, or executes a text."""
+    match node:
+        case ast.Call(ast.Name("exec"), [_, *where]):
+            return not where or _is_scope(where[0], scopes)
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name) as setter, [of, *rest]) if name.strip(
+            "_"
+        ) in ("setattr", "delattr"):
+            own = ast.unparse(of) in ("self", "cls") or ast.unparse(setter).startswith("super()")
+            return not own and not any(isinstance(x, ast.Constant) for x in (of, *rest[:1]))
+        case ast.Call(ast.Attribute(of, "update" | "setdefault" | "pop"), given, named):
+            keys = [key for x in given for key in (x.keys if isinstance(x, ast.Dict) else [x])]
+            told = all(isinstance(key, ast.Constant) for key in keys)
+            return _is_scope(of, scopes) and not (told and all(part.arg for part in named))
+        case ast.Subscript(of, key, ast.Store() | ast.Del()):
+            return _is_scope(of, scopes) and not isinstance(key, ast.Constant)
+    return False
+
+
+def _is_scope(node: ast.AST, held: Collection[str]) -> bool:
+    """Whether it is what others than `self` hold by name, or a variable that was given that."""
+    match node:
+        case ast.Call(ast.Name("globals" | "locals" | "vars"), given):
+            return [*map(ast.unparse, given)] != ["self"]
+        case ast.Attribute(of, "__dict__"):
+            return ast.unparse(of) != "self"
+    return ast.unparse(node) in held
 
 
 def _is_star(top: ast.stmt) -> TypeGuard[ast.ImportFrom]:

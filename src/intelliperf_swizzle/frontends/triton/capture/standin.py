@@ -7,8 +7,6 @@ without a device, by `.cpu()` or from NumPy. (A `TorchFunctionMode` would be nea
 per thread and are not active inside `autograd.Function.backward`.)
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import types

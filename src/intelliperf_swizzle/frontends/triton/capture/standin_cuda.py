@@ -89,7 +89,7 @@ class DeviceGuard(contextlib.AbstractContextManager[None]):
 
 
 class Graph:
-    """A CUDA graph: what is captured into it runs at once, and a replay does nothing more."""
+    """A CUDA graph: what is captured into it runs at once; of it Triton's launches are replayed."""
 
     capturing = False
 
@@ -105,7 +105,7 @@ class Graph:
         Graph.capturing = False
 
     def replay(self) -> None:
-        """The launches have been recorded already."""
+        """The recorder makes the launches again."""
 
     reset = instantiate = enable_debug_mode = lambda self, *_, **__: None
     pool = lambda self: (0, 0)  # noqa: E731

@@ -6,8 +6,6 @@ What a library registers for CUDA is registered for the CPU, in front of what is
 if a tensor claims to be on the GPU, or is being made to be there.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

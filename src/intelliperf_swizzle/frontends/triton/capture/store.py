@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Inside the application: launches on disk, each kind once."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter, defaultdict

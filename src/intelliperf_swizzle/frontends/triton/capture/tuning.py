@@ -6,8 +6,6 @@ Each kernel that Inductor generates has a `CachingAutotuner`
 (torch/_inductor/runtime/triton_heuristics.py), which has it compiled and tried.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +33,7 @@ def watch(*, timed: bool) -> None:
     """Inside the application: from now on knows the configurations of each kernel, and trials.
 
     Args:
-        timed: whether choices can be told apart by their times; without a GPU the first is taken.
+        timed: whether choices can be compared by their times; without a GPU the first is taken.
     """
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import KernelInterface

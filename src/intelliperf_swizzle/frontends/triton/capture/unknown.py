@@ -6,8 +6,7 @@ A launch that was not executed, or a product of torch that was not computed, lea
 it was. What torch makes of such memory is not known either; contents of it are not recorded.
 """
 
-from __future__ import annotations
-
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -24,6 +23,8 @@ from intelliperf_swizzle.frontends.triton.capture.standin_operators import tenso
 
 _OVERWRITES = ("aten::zero_", "aten::fill_", "aten::copy_")
 """Operations that leave nothing of what a tensor held."""
+_FROM_HOST = ("aten::lift_fresh", "aten::fill_", "aten::full", "aten::scalar_tensor")
+"""Operations by which a tensor holds what Python says; not known after `_told`."""
 
 
 class _Mark:
@@ -35,6 +36,8 @@ _marks: weakref.WeakValueDictionary[int, _Mark] = weakref.WeakValueDictionary()
 _lasting: dict[int, _Mark] = {}
 """Of memory that no argument of a launch is a view of: it is not known when that ends."""
 _watching: list[TorchDispatchMode] = []
+_told: list[bool] = []
+"""Not empty after Python has read a decision, a count or a token that is not known."""
 
 
 def is_unknown(span: Span) -> bool:
@@ -87,24 +90,29 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         made = func(*args, **(kwargs or {}))
-        if not _marks:
+        if not _marks and not _told:
             return made
         given = list(tensors_of((*args, *(kwargs or {}).values())))
         name = func._schema.name
-        if name in _OVERWRITES and given:
+        is_unknown = any(map(_holds_unknown, given))
+        if name == "aten::_local_scalar_dense":
+            _tell(given[0])
+        elif _told and name in _FROM_HOST:
+            mark_tensor(made)
+        elif name in _OVERWRITES and given:
             target, *sources = given
-            known = not any(_holds_unknown(source) for source in sources)
+            known = not any(map(_holds_unknown, sources))
             whole = target.numel() * target.element_size() == target.untyped_storage().nbytes()
             if not known or whole:
                 mark_tensor(target, is_unknown=not known)
-        elif any(_holds_unknown(tensor) for tensor in given):
+        elif is_unknown:
             for tensor in tensors_of((made,)):
                 mark_tensor(tensor)
         return made
 
 
 def watch_torch() -> None:
-    """From now on follows what torch makes of memory that is not known, in this thread."""
+    """From now on follows what torch makes of memory that is not known, in each thread."""
     if not _watching:
         with suppress(AttributeError):  # nothing of it is compiled with what it watches
             skip = eval_frame._FrameExecStrategy(*[eval_frame._FrameAction.SKIP] * 2)
@@ -112,6 +120,32 @@ def watch_torch() -> None:
         mode = _Watch()
         _watching.append(mode)
         mode.__enter__()
+        start = threading.Thread.start
+
+        def started(self: threading.Thread) -> None:
+            run = self.run
+
+            def watched() -> None:
+                with _Watch():
+                    run()
+
+            self.run = watched  # type: ignore[method-assign]
+            start(self)
+
+        threading.Thread.start = started  # type: ignore[method-assign]
+        listed = torch.Tensor.tolist
+
+        def tolist(self: torch.Tensor) -> object:
+            _tell(self)
+            return listed(self)
+
+        torch.Tensor.tolist = tolist
+
+
+def _tell(tensor: torch.Tensor) -> None:
+    """Notes that Python reads a tensor; floats are printed and compared, and decide nothing."""
+    if _holds_unknown(tensor) and not tensor.is_floating_point():
+        _told.append(True)
 
 
 def _holds_unknown(tensor: torch.Tensor) -> bool:

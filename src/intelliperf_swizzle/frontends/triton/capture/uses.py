@@ -4,11 +4,9 @@
 
 A kernel that is edited may have helpers, and may be a helper, of functions in any module, launched
 or not. What a function names is looked up as Triton does, in its globals and closure, so aliases,
-imports and attributes of modules need no care. Functions are told apart by file and line: several
+imports and attributes of modules need no care. Functions are identified by file and line: several
 objects may be made from one text, and an edit changes them all.
 """
-
-from __future__ import annotations
 
 import atexit
 import dis

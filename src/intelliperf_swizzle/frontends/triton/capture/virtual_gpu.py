@@ -6,23 +6,18 @@ Kernels stay what they are in the application: Triton binds, specialises, tunes 
 up to TTIR. It is TTIR for gfx942 whatever the target, since tensor descriptors are pointers there.
 """
 
-from __future__ import annotations
-
 import functools
-import importlib
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
 from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_utf8
 from intelliperf_swizzle.frontends.triton.ir import last_line
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver, bench_once
-
-if TYPE_CHECKING:
-    import torch
-    from triton.runtime.jit import JITFunction
 
 
 def install(gpu: Gpu, on_refusal: Callable[..., None]) -> None:
@@ -69,15 +64,14 @@ class VirtualGpu(StandInDriver):
 
     def get_active_torch_device(self) -> torch.device:
         """What tensors say."""
-        return importlib.import_module("torch").device("cuda", 0)
+        return torch.device("cuda", 0)
 
     def get_device_interface(self) -> object:
         """The stand-in for it."""
-        return importlib.import_module("torch").cuda
+        return torch.cuda
 
-    def map_python_to_cpp_type(self, name: str) -> str:
-        """Nothing is compiled in C++."""
-        return name
+    map_python_to_cpp_type = staticmethod(str)
+    """Nothing is compiled in C++."""
 
     def load_binary(self, *_: object) -> tuple[object, object, int, int, int]:
         """Module, function, registers, spills and most threads of a kernel."""

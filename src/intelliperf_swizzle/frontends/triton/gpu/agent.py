@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """In the application: waits for the launches of the order and tries the candidates there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +27,7 @@ from intelliperf_swizzle.frontends.triton.ir.render import live_functions
 BUILD_SECONDS = 180.0
 """A kernel that compiles for longer hangs."""
 TIMES_ORIGINAL = 200.0
-"""A candidate may take so many times as long as the original."""
+"""A candidate may take this many times as long as the original."""
 remade: int | None = None
 """The number of the task that `replay` makes now; None in the application."""
 LOST_PROCESS = 70

@@ -19,8 +19,6 @@ Nothing waits for the host within a round. Behind a launch, untimed, what it rea
 it was again: else a kernel that advances an index would leave its tensor.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import time

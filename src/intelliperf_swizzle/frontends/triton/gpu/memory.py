@@ -8,8 +8,6 @@ for. Whether inputs changed is told by a sum over all words of a bijective mix o
 any write that changes a byte changes it, up to a chance of 2⁻⁶⁴.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -80,7 +78,7 @@ def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments
     args, kwargs = arguments
     replaced = tuple(map(move, args)), {name: move(value) for name, value in kwargs.items()}
     if not memory.keys() <= met:
-        raise UnreachableMemoryError("the arguments hold a tensor in a way that is not understood")
+        raise UnreachableMemoryError("the arguments hold a tensor in an unknown way")
     return replaced
 
 

@@ -6,8 +6,6 @@ The order is a pickle in the folder that the application is started with. The an
 the journal, as `trials.processes` has them.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pickle
@@ -15,7 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,10 +22,8 @@ from intelliperf_swizzle.frontends.triton.capture.addresses import (
     arguments_without_addresses,
     canonical,
 )
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.records import Launch, UInt8Array
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 
 _FILE = "order.pickle"
 _POLL_SECONDS = 0.02

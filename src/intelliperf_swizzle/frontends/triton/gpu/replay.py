@@ -7,8 +7,6 @@ that holds here is still to be confirmed in the application. If the order has `r
 is made so often unmodified, then with each candidate, for a profiler; else once, for the agent.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from functools import partial

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Starts the application on its GPU and has candidates tried there."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,7 +31,7 @@ class Rig:
         device: what its GPU is called.
         environment: of the command; it shows the one GPU to be used.
         cache_bytes: of all caches of the GPU.
-        gpu: None; what the application is told of where there is no GPU.
+        gpu: None; what the application sees if there is no GPU.
         run_seconds: what a candidate may take in any case; more if the original is slow.
         limit_seconds: one process is ended after this time in any case.
         goodbye_seconds: what the application may take to its end after the last trial.

@@ -5,8 +5,6 @@
 For child processes only: Triton is imported without `TRITON_INTERPRET`.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import tempfile
@@ -86,8 +84,9 @@ def _marked(
     """The syntax tree of a kernel with prints in it."""
     tree = parse()
     for body in [*render.bodies(tree)]:
-        for place in reversed(range(len(body))):
-            for values in reversed(marks.get(body[place].lineno + ahead, ())):
+        firsts = {statement.lineno: n for n, statement in reversed([*enumerate(body)])}
+        for line, place in firsts.items():
+            for values in reversed(marks.get(line + ahead, ())):
                 print_ = ast.parse(f"_tl.device_print({MARK!r}, {values})").body[0]
                 for node in ast.walk(print_):
                     ast.copy_location(node, body[place])
@@ -97,8 +96,7 @@ def _marked(
 
 def _lines_ahead(text: str) -> int:
     """Lines before the one with `def`, as Triton counts them."""
-    lines = text.splitlines()
-    return next(i for i, line in enumerate(lines) if line.strip().startswith("def "))
+    return next(i for i, line in enumerate(text.splitlines()) if line.strip().startswith("def "))
 
 
 _compiled: dict[tuple[Any, ...], str] = {}

@@ -2,15 +2,10 @@
 # SPDX-License-Identifier: MIT
 """A stand-in for Triton's GPU driver, so that what asks for a device gets answers without one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from triton.backends.compiler import GPUTarget
-
-if TYPE_CHECKING:
-    import torch
 
 STAND_IN_TIME_MS = 1.0
 """What every benchmark reports: nothing that is executed here has a GPU's duration."""
@@ -22,9 +17,7 @@ class StandInDriver:
     Compiling needs its target alone; the rest is for what an application times.
     """
 
-    def __init__(
-        self, backend: str = "hip", arch: str | int = "gfx942", warp_size: int = 64
-    ) -> None:
+    def __init__(self, backend: str = "hip", arch: str | int = "gfx942", warp_size: int = 64):
         self._target = GPUTarget(backend, arch, warp_size)
         self.utils = self
 
@@ -37,25 +30,15 @@ class StandInDriver:
         """The target that kernels would be compiled for."""
         return self._target
 
-    def get_current_device(self) -> int:
-        """The only device."""
-        return 0
+    get_current_device = get_current_stream = lambda self, *_: 0
+    set_current_device = clear_cache = lambda self, *_: None
+    """There is one device with one stream, and no cache to clear."""
 
-    def set_current_device(self, device: int) -> None:
-        """There is only one."""
-
-    def get_current_stream(self, device: int | None = None) -> int:
-        """The only stream."""
-        return 0
-
-    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
+    def get_empty_cache_for_benchmark(self) -> Any:
         """A buffer whose clearing flushes the cache; there is none to flush."""
         import torch
 
         return torch.empty(1, dtype=torch.int8)
-
-    def clear_cache(self, cache: object) -> None:
-        """There is no cache to clear."""
 
     def get_benchmarker(self) -> Callable[..., float | list[float]]:
         """A benchmark that runs nothing, so that an autotuner takes its first configuration."""
@@ -63,10 +46,7 @@ class StandInDriver:
 
 
 def bench_once(
-    fn: Callable[[], object],
-    *_: object,
-    quantiles: Sequence[float] | None = None,
-    **options: object,
+    fn: Callable[[], object], *_: object, quantiles: Sequence[float] | None = None, **options: Any
 ) -> float | list[float]:
     """`do_bench` that calls its function once and reports a constant."""
     fn()

@@ -5,13 +5,12 @@
 So also what decides where it reads and writes: addresses, masks, branches, loop bounds.
 """
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeAlias
 
 from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
@@ -21,11 +20,15 @@ ACCESSES = {
     "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
 }  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
-_PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25|group.id)[^"]*"|path = "[^"]')
+_PLACE = re.compile(
+    r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|(?<![.\w])s\[?\d|\\25|group.id)[^"]*"|path = "[^"]'
+)
 """Assembly, or a library's function, that may read where the program runs: `%ctaid.x`, the
-hardware's registers. What a library of the user's does is not known."""
+hardware's registers, on AMD `s6`. What a library of the user's does is not known."""
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
+Meeting: TypeAlias = frozenset[tuple[str, str]]
+"""Arguments, each with one that lies in part of its memory."""
 
 
 def asks_where_it_runs(op: Op) -> bool:
@@ -166,7 +169,7 @@ def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
     begin: list[Op | str] = [*further]
     for op in kernel.every():
         if op.name in ACCESSES:
-            begin += [op, *(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))]
+            begin += [op, *_where(op)]
         elif op.name in ("scf.for", "scf.if") and not sources.read_memory(_deciding(op)):
             begin.append(op)  # what it computes is counted
     found = reached(begin, lambda node: _back(node, sources))
@@ -197,12 +200,16 @@ def placed_by_contents(kernel: Kernel) -> frozenset[str] | None:
     not known. What goes elsewhere is the same whatever tensors hold."""
     sources, roots = Sources(kernel), set[str]()
     for op in (op for op in kernel.every() if op.name in ("tt.load", "tt.store")):
-        where = [op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands)]
-        leading = reached([op, *where], lambda node: _back(node, sources))
+        leading = reached([op, *_where(op)], lambda node: _back(node, sources))
         made = kernel.made(node for node in leading if isinstance(node, str))
         if any(leaf.name in ACCESSES for leaf in made):
             roots |= _roots(sources, op.operands[0])
     return _known(kernel, roots)
+
+
+def _where(op: Op) -> list[str]:
+    """Address and mask of an access."""
+    return [op.operands[place] for place in ACCESSES[op.name] if place < len(op.operands)]
 
 
 def _deciding(op: Op) -> list[str]:
@@ -240,19 +247,13 @@ class Accessed:
     hands_over: bool
 
 
-def accessed_by(kernel: Kernel, meeting: Mapping[str, Iterable[str]] = {}) -> Accessed:
-    """What the loads, stores and atomics of a kernel go to.
-
-    Args:
-        kernel: any.
-        meeting: argument -> those that lie in part of its memory.
-    """
+def accessed_by(kernel: Kernel, meeting: Meeting = frozenset()) -> Accessed:
+    """What the loads, stores and atomics of a kernel go to."""
     loaded, answered, changed, plain = (set[str]() for _ in range(4))
     kinds: dict[str, set[str]] = {}
     sources = Sources(kernel)
     for op in (op for op in kernel.every() if op.name in ACCESSES):
-        roots = _roots(sources, op.operands[0])
-        roots = roots.union(*(meeting.get(root, ()) for root in roots))
+        roots = _roots(sources, op.operands[0], meeting)
         changed |= roots if op.name in _CHANGES else set()
         if op.name in ("tt.load", "tt.store"):
             plain |= roots
@@ -271,11 +272,11 @@ def accessed_by(kernel: Kernel, meeting: Mapping[str, Iterable[str]] = {}) -> Ac
     )  # fmt: skip
 
 
-def conflicting(kernel: Kernel) -> list[Op]:
+def conflicting(kernel: Kernel, meeting: Meeting = frozenset()) -> list[Op]:
     """Its stores, and the loads of what it stores to."""
     sources = Sources(kernel)
     ops = (op for op in kernel.every() if op.name in ("tt.load", "tt.store"))
-    of = {op: _roots(sources, op.operands[0]) for op in ops}
+    of = {op: _roots(sources, op.operands[0], meeting) for op in ops}
     stored = set[str]().union(*(of[op] for op in of if not op.results))
     known = {*kernel.args}.issuperset
     return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
@@ -297,7 +298,7 @@ program's number."""
 
 
 @lru_cache(maxsize=64)
-def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
+def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int, ...]]:
     """What may bring programs together at one size and not at a smaller one: operations that lead
     from a program's number to its `conflicting` accesses.
 
@@ -305,8 +306,7 @@ def folds(kernel: Kernel) -> dict[Op, tuple[int, ...]]:
     constant each is a multiple, unless the other one is bounded; else 0.
     """
     own, sources = of_the_program(kernel), Sources(kernel)
-    wanted = [value for op in conflicting(kernel) for place, value in enumerate(op.operands)
-              if place in ACCESSES[op.name]]  # fmt: skip
+    wanted = [value for op in conflicting(kernel, meeting) for value in _where(op)]
     leading = reached(wanted, lambda value: (*sources.before(value), *sources.deciding(value)))
 
     def outcomes(op: Op) -> tuple[int, ...] | None:
@@ -397,12 +397,13 @@ def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
     return frozenset(roots) if roots <= set(kernel.args) else None
 
 
-def _roots(sources: Sources, pointer: str) -> set[str]:
-    """The values that a pointer is made of and that are made of no other pointer."""
+def _roots(sources: Sources, pointer: str, meeting: Meeting = frozenset()) -> set[str]:
+    """The values that a pointer is made of and that are made of no other one; what meets them."""
 
     def pointers(value: str) -> list[str]:
         op = sources.kernel.defs.get(value)
         before = [] if op and op.name == "tt.load" else sources.before(value)
         return [source for source in before if "!tt.ptr" in sources.kernel.types[source]]
 
-    return {value for value in reached([pointer], pointers) if not pointers(value)}
+    roots = {value for value in reached([pointer], pointers) if not pointers(value)}
+    return roots | {other for root, other in meeting if root in roots}

@@ -13,8 +13,6 @@ The tiles may come in another order if the body follows from the program's own n
 alone, and nothing is carried from one tile to the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -240,7 +238,7 @@ class _Judge:
             base = base if goes_on else ""
             if not base:
                 judged.reasons.append(
-                    "it is repeated, and does not go on where the one before it ended"
+                    "it is repeated and does not continue where the previous pass ended"
                 )
         if any(t.operands != [arg, base] or not t.text.startswith("sge") for t in others):
             judged.reasons.append("its condition is more than a bound")
@@ -303,7 +301,9 @@ class _Judge:
                 continue
             if op.name == "tt.get_program_id" or op.name == "tt.call" or asks_where_it_runs(op):
                 line = self._kernel.line(op)
-                judged.reasons.append(f"`{op.name}` at {line} may tell the program's own number")
+                judged.reasons.append(
+                    f"`{op.name}` at {line} may depend on the program's own number"
+                )
             for value in op.operands:
                 outside = value in self._own and value not in self._inside
                 if value in turn or (outside and value not in counters):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A recorded kernel as live Python: each function in a file, where Triton reads its text."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib
@@ -177,8 +175,7 @@ def _undecorated(text: str) -> list[str]:
     if len(definitions) != 1:
         raise SyntaxError(f"expected one function definition, found {len(definitions)}")
     definition = definitions[0]
-    lines = text.splitlines()[definition.lineno - 1 :]
-    return [_jit_decorator(definition.decorator_list), *lines]
+    return [_jit_decorator(definition.decorator_list), *text.splitlines()[definition.lineno - 1 :]]
 
 
 def _jit_decorator(decorators: list[ast.expr]) -> str:

@@ -10,8 +10,6 @@ any other integer, the same for all its reads; what that computes is for the cal
 the mapping that was proved. So this holds for every launch that is compiled alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -68,12 +66,12 @@ class _Event:
     op: Op
     key: Key
     operands: tuple[int, ...]
-    nested: tuple[tuple[_Event, ...], ...]
+    nested: "tuple[tuple[_Event, ...], ...]"
     callee: Op | None
 
 
 class _DifferenceError(Exception):
-    """The first difference in words."""
+    """The first difference as text."""
 
 
 class _BoundError(Exception):
@@ -178,18 +176,15 @@ def _frozen(event: _Event) -> Key:
 
 
 def compare(
-    original: Kernel,
-    edited: Kernel,
-    numbers: Sequence[str] | None = None,
-    others: Sequence[str] = (),
+    original: Kernel, edited: Kernel, numbers: Sequence[str] = (), others: Sequence[str] = ()
 ) -> Renumbering | str:
     """How an edited kernel is the original one with other numbers, or the first difference.
 
     Args:
         original: as Triton makes it from the text, before any pass.
         edited: likewise.
-        numbers: values of the original that are numbers of tiles, in a loop each; None = its
-            program ids are renumbered.
+        numbers: values of the original that are numbers of tiles, in a loop each; without any,
+            its program ids are renumbered.
         others: further values of the original whose partners are asked for.
     """
     for op in original.every():
@@ -205,14 +200,14 @@ def compare(
             return str(difference)
         except _BoundError:
             continue
-        return pair.outcome([*(numbers or ()), *others])
+        return pair.outcome([*numbers, *others])
 
 
 def _leaves(
-    kernel: Kernel, numbers: Sequence[str] | None
+    kernel: Kernel, numbers: Sequence[str]
 ) -> tuple[dict[str, tuple[int, int]], frozenset[Op]]:
     """The values that are renumbered, and the operations by which loops count them."""
-    if numbers is None:
+    if not numbers:
         return {
             op.results[0]: (place, "xyz".index(op.text[0]))
             for place, function in enumerate(kernel.functions.values())

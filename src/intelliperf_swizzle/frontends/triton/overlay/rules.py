@@ -1,8 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What `runtime` is told of a swizzle, and the environment in which it applies a file of them."""
-
-from __future__ import annotations
+"""What `runtime` reads of a swizzle, and the environment in which it applies a file of them."""
 
 import hashlib
 import os

@@ -9,8 +9,6 @@ call of the swizzle; a launch costs the same. One whose source, or Triton, has c
 proof is left alone, with a warning. The module depends on Triton alone: take a copy of it.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import functools

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Compiles kernels without a GPU, in the child process of `build`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

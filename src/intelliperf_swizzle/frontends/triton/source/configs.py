@@ -7,8 +7,6 @@ the recorded ones alone: another one may split a sum, or keep a counter. So its 
 condition that Triton decides when it compiles, and in the others the kernel keeps its order.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping, Sequence

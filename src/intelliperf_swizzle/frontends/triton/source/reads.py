@@ -220,7 +220,7 @@ def begins_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
 
 
 def find_factors(tree: ast.FunctionDef, loop: TileLoop) -> dict[str, Expression | None]:
-    """The kernel's two names whose product is the number of tiles; none where it has none.
+    """The kernel's two names whose product is the number of tiles; none if it has none.
 
     With each its value as an expression of the kernel's arguments, None if it is no such.
     Names are arguments, or assigned once, before the loop.

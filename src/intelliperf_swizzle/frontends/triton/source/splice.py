@@ -23,8 +23,6 @@ the tile's number, and what follows reads the new one::
                                                               row = swizzle_pid // columns
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,12 +72,7 @@ class _Change:
 
 
 def edit(
-    launches: Sequence[Launch],
-    swizzle: Swizzle,
-    target: Target,
-    *,
-    name: str,
-    roots: Sequence[Path],
+    launches: Sequence[Launch], swizzle: Swizzle, target: Target, name: str, roots: Sequence[Path]
 ) -> edits.Edit:
     """Inserts the swizzle before the first read of a program id; as of `ports.Editor`.
 
@@ -277,8 +270,10 @@ def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Spl
         f"# {edits.headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
     )
+    # an argument may have 64 bits, and a program id has 32
+    narrowed = f".to({language}.int32)" if _arguments(request.swizzle) else ""
     return _Change(
-        replacements=tuple((read.place, outputs[read.axis]) for read in reads),
+        replacements=tuple((read.place, outputs[read.axis] + narrowed) for read in reads),
         insertions={before_line: block},
     )
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """From an application, or from calls of a jit function, to launches whose remap is proved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +12,9 @@ from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.disk import DiskCache, temporary_folder, user_cache
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.resizing import scale_launch
+from intelliperf_swizzle.frontends.triton.capture import sources
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
 from intelliperf_swizzle.frontends.triton.capture.describe import describe
-from intelliperf_swizzle.frontends.triton.capture.sources import (
-    UnreadableKernelError,
-    is_jit_function,
-)
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     Observation,
     RemapVerdict,
@@ -78,7 +73,7 @@ def _prove(
 def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) -> SizesTried:
     """The verdicts on a launch at other sizes; as `not_tried` says, where there are none."""
     if isinstance(seen, str) or seen.places_loaded:
-        return SizesTried(not_tried="what a program does depends on what its tensors hold")
+        return SizesTried(not_tried="what a program does depends on the contents of its tensors")
     made = [
         resized
         for resized in scale_launch(launch, lambda count: (*LADDER, count))
@@ -90,7 +85,7 @@ def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) 
     found = [_verdict(other, sight) for other, sight in sights if isinstance(sight, Observation)]
     same = [verdict.kind for verdict in found if verdict.grid == launch.grid]
     if same != [_verdict(launch, seen).kind]:
-        return SizesTried(not_tried="the launch cannot be made anew from its sizes")
+        return SizesTried(not_tried="the launch cannot be re-created from its sizes")
     return summarise(found)
 
 
@@ -155,13 +150,13 @@ def _record_call(
         UsageError: it is no jit function, or the arguments do not fit.
     """
     function = kernel
-    while not is_jit_function(function) and hasattr(function, "fn"):
+    while not sources.is_jit_function(function) and hasattr(function, "fn"):
         function = function.fn
-    if not is_jit_function(function):
+    if not sources.is_jit_function(function):
         raise UsageError(f"{kernel!r} is not a jit function", hint="decorate it with @triton.jit")
     try:
         live = describe(Call(function, (), dict(given), grid))
-    except (TypeError, UnreadableKernelError) as error:
+    except (TypeError, sources.UnreadableKernelError) as error:
         raise UsageError(f"the kernel cannot be called with these arguments: {error}") from error
     unknown = sorted(set(given) - set(live.launch.arguments) - set(live.launch.options))
     if unknown:

@@ -6,8 +6,6 @@ Accesses tell: which programs do the same work, and which elements are stored by
 and which by none. The first rule that holds gives the verdict.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -156,7 +154,7 @@ def first_rule(seen: Observation) -> tuple[RemapKind, str]:
         return "undecided", f"elements are written by no program, and {unknown}"
     if 0 < len(outputs) == len(clean):
         return "permutation", "each element is stored exactly once"
-    return "undecided", "no two programs do the same, and no more is known"
+    return "undecided", "no two programs do the same work; nothing more is known"
 
 
 def _names(tensors: Sequence[Output | Loads]) -> str:
@@ -168,8 +166,7 @@ def _same_work(seen: Observation) -> list[tuple[int, int]]:
     working = np.flatnonzero(seen.writes)
     _, group, counts = np.unique(seen.work[working], return_inverse=True, return_counts=True)
     for first in np.flatnonzero(counts[group] > 1)[:1]:
-        second = np.flatnonzero(group == group[first])[1]
-        return [(int(working[first]), int(working[second]))]
+        return [(int(working[first]), int(working[np.flatnonzero(group == group[first])[1]]))]
     return []
 
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A launch executed without its arithmetic, while it is noted who accesses what."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -90,7 +88,7 @@ class Written:
         if self._elements > MOST_ELEMENTS:
             return None
         numbers = {self._memory.numbers[place] for place in loaded}
-        lengths = {math.prod(view.shape) for _, view in self._views if view.storage in numbers}
+        lengths = {view.elements for _, view in self._views if view.storage in numbers}
         found = []
         for place, writers in sorted(self._writers.items()):
             number, by = self._memory.numbers[place], sorted(self._by[place])
@@ -99,7 +97,7 @@ class Written:
                     output = replace(
                         _output(name, view, writers),
                         blocks=any(several for _, several in by),
-                        as_long=math.prod(view.shape) in lengths,
+                        as_long=view.elements in lengths,
                         lines=tuple(dict.fromkeys(line for line, _ in by)),
                     )
                     if output.unwritten < output.elements:

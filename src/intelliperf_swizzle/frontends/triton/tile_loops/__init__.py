@@ -7,8 +7,6 @@
 of a tile, or where numbers end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -5,8 +5,6 @@
 Proposals: the kernel's IR says which of them are.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -6,8 +6,6 @@
 the IR says that they are these values; which program takes which number is computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -147,7 +145,7 @@ def _outcome(
         taken = take_numbers(launch, kernel, judged) if judged.number else None
     except NotComputableError as error:
         own = not loads_behind(kernel, judged.first)
-        return reason or f"which program takes which cannot be told: {error}" if own else None
+        return reason or f"which program takes which tile is unknown: {error}" if own else None
     if taken is None or reason or not taken.turn.any():
         tiles = taken is None or (taken.turn.any() and taken.once)
         return reason or None if tiles else None
@@ -157,7 +155,7 @@ def _outcome(
     if isinstance(read, str):
         return read
     if judged.base and not read:
-        return "it is one of a run of loops"
+        return "it is one of several loops in a row"
     named = find_names(launch, candidate, name) if candidate else "it is not in the kernel's text"
     if isinstance(named, str):
         return named or None

@@ -7,8 +7,6 @@ which prints stand that have them as operands tells, also one that specialises n
 no count fits by chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -90,12 +88,12 @@ def find_names(
     )
     end, base = next(ends, None), "0"
     if end is None:
-        return "no expression of its text is where its numbers end"
+        return "no expression in its text says where its numbers end"
     if general.judged.base:
         bases = (text for text, value in general.values.items() if value == general.judged.base)
         base = next(bases, "")
     if not base:
-        return "no expression of its text is where its numbers begin"
+        return "no expression in its text says where its numbers begin"
     end = end if end.isidentifier() else f"({end})"
     end = f"({end} + 1)" if general.judged.end_offset else end
     judged = replace(special.judged, number=special.held[counters[0]])

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Traces a launch by executing its kernel's IR, in the child process of `trace`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -30,7 +28,7 @@ from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, 
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
-_WAITING_NOTE = "programs wait for each other; every wait was taken to end"
+_WAITING_NOTE = "programs wait for each other; every wait is assumed to end"
 _FALSE_NOTE = "{}: `tl.assume` is false, so the kernel's behaviour is undefined"
 
 
@@ -64,7 +62,7 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
             hint="record the launch with the contents of its tensors",
         )
     if launch.loop:
-        raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
+        raise TraceError(f"the tiles of {launch.kernel} cannot be distinguished: {reason}")
     told = f"traced program by program: {reason}"
     return live.memory.side_by_side(_one_by_one(launch, kernel, told, inside))
 
@@ -109,16 +107,16 @@ def _trace(
         launch.grid, live.memory.segments, method=method, arithmetic=run.arithmetic,
         notes=(note,) if note else (), waits=run.waits,
     )  # fmt: skip
-    kernel = live.plan.kernel
-    accessed = live.accessed(launch)
+    kernel, meeting = live.plan.kernel, live.plan.meeting
+    accessed = flow.accessed_by(kernel, meeting)
     atomics = (op for op in kernel.every() if accessed.hands_over and "tt.atomic" in op.name)
     places: dict[Op | tuple[Op, int], str] = {
-        op: kernel.line(op) for op in (*flow.conflicting(kernel), *atomics)
+        op: kernel.line(op) for op in (*flow.conflicting(kernel, meeting), *atomics)
     }
     changed = touched_storages(launch, trace, Access.WRITE, Access.ATOMIC)
     placed = live.storages(flow.placed_by_contents(kernel)) & live.storages(accessed.changed)
     rows = {n for _, view in launch.tensors() if view.storage in changed for n in view.strides if n}
-    for op, sides in flow.folds(kernel).items():  # what a tensor has in a row stays in it
+    for op, sides in flow.folds(kernel, meeting).items():  # what a tensor has in a row stays in it
         places |= {(op, side): f"{kernel.line(op)}: {op.name} {side}"
                    for side, of in enumerate(sides or (0,)) if of not in rows}  # fmt: skip
     unresolved = (f"{place} reaches outside of every tensor" for place in recorder.unresolved)

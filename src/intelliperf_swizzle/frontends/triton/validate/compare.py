@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The gate of every swizzled kernel: the same IR but for proved numbers, and the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -5,8 +5,6 @@
 The stage of the call always names what is being run.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -67,7 +65,7 @@ class Answer:
     Attributes:
         launch: which one; None = all of them.
         tiles_compared: how many tiles were executed.
-        difference: the first one in words, None if there is none.
+        difference: the first one as text, None if there is none.
     """
 
     launch: int | None
@@ -137,7 +135,7 @@ def _values(dtype: str | None, number: int, block: int) -> UInt8Array:
 
 
 MOST_TIMES, MOST_SECONDS = 10, 20.0
-"""The edited kernel may take so many times what the original took, and so many seconds more."""
+"""The edited kernel may take this many times as long as the original, and seconds more."""
 
 
 def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:

@@ -7,8 +7,6 @@ where the original reads the number of its program, or of its tile, the edited o
 integer, and what that is in every program of the launch is compared with the proved mapping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -44,10 +42,10 @@ class EditedLaunch:
 
 
 def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator[str | None]:
-    """For each launch the first difference in words, None if there is none.
+    """For each launch the first difference as text, None if there is none.
 
     Raises:
-        ValidationError: an original cannot be compiled from its text.
+        ValidationError: an original cannot be compiled from its source.
     """
     from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of  # it needs Triton
 
@@ -61,7 +59,9 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
             if not launch.recorded:
                 yield None
                 continue
-            fact = f"`{launch.launch.kernel}` cannot be compiled from its text: {last_line(error)}"
+            fact = (
+                f"`{launch.launch.kernel}` cannot be compiled from its source: {last_line(error)}"
+            )
             raise ValidationError(fact) from error
         try:
             edited = parse(ttir_of(launch.launch, edits=launch.edits, raw=True))
@@ -87,7 +87,7 @@ def _compare(original: Kernel, edited: Kernel) -> tuple[Renumbering | str, list[
         ([*op.operands] for op in original.ops() if op.name == "tt.print" and MARK in op.text),
         key=lambda values: original.constant(values[0]) or 0,
     )
-    numbers = [values[1] for values in prints] or None
+    numbers = [values[1] for values in prints]
     others = [value for values in prints for value in values[2:]]
     return compare(original, edited, numbers, others), prints
 
@@ -109,7 +109,7 @@ def _difference(
         )
         return next(filter(None, differences), None)
     except NotComputableError as reason:
-        return f"the number that `{swizzled.launch.kernel}` is given cannot be told: {reason}"
+        return f"the number that `{swizzled.launch.kernel}` is given is unknown: {reason}"
 
 
 def _wrong_program(swizzled: EditedLaunch, edited: Kernel, number: Renumbered) -> str | None:
@@ -144,7 +144,7 @@ def _wrong_tile(
 
 
 def _first_wrong(computed: Array, proved: Array, told: str, what: str) -> str | None:
-    """Where computed numbers are not those of the proof, in words."""
+    """Where computed numbers are not those of the proof, as text."""
     wrong = np.flatnonzero(computed != proved)
     if not len(wrong):
         return None

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Loads, stores and atomics of many programs at once; programs that wait for each other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -155,7 +153,7 @@ class Accesses:
 
     Attributes:
         memory: of the launch.
-        recorder: told of every access.
+        recorder: receives every access.
         noticed: of the whole run.
         programs: of the batch.
         now: told what is being carried out.
@@ -256,7 +254,7 @@ class Accesses:
         self.value_loads.pop(poll.number, None)
         guess = (poll.repeats - VAIN_POLLS - 1) // 2
         if guess >= len(GUESSES):
-            raise NotKnownError("a program waits for a value that could not be guessed")
+            raise NotKnownError("a program waits for an unknown value")
         value = np.full((1,) * (1 + len(pointer.shape)), GUESSES[guess])
         return Block((value.astype(element.array),), element, pointer.shape)
 

@@ -7,8 +7,6 @@ of integers or addresses may be a sum (of bits: a conjunction) of such arrays, e
 axes: a 128 x 64 tile of addresses of 4096 programs is then 4096 + 128 + 64 numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +53,7 @@ class Element:
         return max(1, self.bits // 8)
 
     @property
-    def target(self) -> Element:
+    def target(self) -> "Element":
         """What a pointer points to."""
         return element_of(self.pointee)
 
@@ -187,8 +185,7 @@ class Block:
 
 def unknown(element: Element, shape: Sequence[int], why: frozenset[str]) -> Block:
     """A block that is not known."""
-    zero = np.zeros((1,) * (1 + len(shape)), element.array)
-    return Block((zero,), element, shape, why)
+    return Block((np.zeros((1,) * (1 + len(shape)), element.array),), element, shape, why)
 
 
 def align(array: Array, rank: int) -> Array:
@@ -333,6 +330,6 @@ class Programs:
         return np.broadcast_to(array, (len(array), *block.shape))
 
     def check_size(self, numbers: int) -> None:
-        """Raises TooWideError if an array of so many numbers is too large."""
+        """Raises TooWideError if an array of that many numbers is too large."""
         if numbers > MOST_NUMBERS and len(self.numbers) > 1:
             raise TooWideError

@@ -7,8 +7,6 @@ things, and storages of hundreds of gigabytes cost nothing until their bytes are
 An address that the application itself handed over, as an integer or in a tensor, is translated.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -107,7 +105,7 @@ class Memory:
         return given or self._storages[number].contents is not None
 
     def why_not(self, number: int) -> str:
-        """Why a storage's contents are not known, in words."""
+        """Why a storage's contents are not known, as text."""
         return f"the contents of {', '.join(self._names[number])} were not recorded"
 
     def bytes(self, number: int) -> UInt8Array:

@@ -5,8 +5,6 @@
 Integer sums and conjunctions are kept apart; all else is computed on aligned arrays, lane by lane.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -229,8 +227,7 @@ def _extend(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     """A wider or narrower integer; a sum that does not overflow is cast term by term."""
     [block], element, signed = b, kind[0], op.name not in ("arith.extui", "arith.index_castui")
     if len(block.terms) > 1 and not block.bits and signed and sum_is_exact(block.terms):
-        terms = [term.astype(element.array) for term in block.terms]
-        return Block(terms, element, block.shape)
+        return Block([term.astype(element.array) for term in block.terms], element, block.shape)
     data = block.data if signed else _unsigned(block.data)
     if block.bits and signed:
         data = -data.astype(element.array)

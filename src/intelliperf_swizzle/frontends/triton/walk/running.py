@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Executes a launch: many programs at once, or one by one where they depend on each other."""
 
-from __future__ import annotations
-
+import itertools
 import re
 import threading
 from collections import deque
@@ -60,7 +59,7 @@ class Live:
     now: Now = field(default_factory=Now)
 
     @classmethod
-    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> Live:
+    def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> "Live":
         """A launch, by the plan of its kernel, in a memory of its own; see `Memory`."""
         memory = Memory(launch, fill)
         return cls(plan, launch.grid, memory, bind_arguments(plan.kernel, launch, memory))
@@ -85,14 +84,6 @@ class Live:
         places = self.memory.place(np.array(at, np.int64))
         numbers = self.memory.numbers
         return {*numbers} if names is None else {numbers[place] for place in places if place >= 0}
-
-    def accessed(self, launch: Launch) -> flow.Accessed:
-        """What the kernel accesses; arguments that lie in part of the same memory are one."""
-        views = {value: view for value, _, view in paired(self.plan.kernel, launch)
-                 if isinstance(view, TensorArgument)}  # fmt: skip
-        meeting = {value: [other for other in views if views[other].meets(view)]
-                   for value, view in views.items()}  # fmt: skip
-        return flow.accessed_by(self.plan.kernel, meeting)
 
     def immaterial(self, launch: Launch, control: int) -> tuple[str, ...]:
         """The arguments that decided nothing; `control` as of `Noticed`."""
@@ -139,7 +130,11 @@ def make_live(
     tiles = _find_tiles(kernel, launch)
     numbers = (tiles[1],) if tiles else ()
     slice_ = flow.everything(kernel) if whole else flow.address_slice(kernel, [*wanted, *numbers])
-    return Live.of(Plan(kernel, slice_, tiles), launch, fill)
+    given = [(value, own) for value, _, own in paired(kernel, launch)]
+    views = [(value, own) for value, own in given if isinstance(own, TensorArgument)]
+    pairs = itertools.permutations(views, 2)
+    meeting = frozenset((one, other) for (one, a), (other, b) in pairs if a.meets(b))
+    return Live.of(Plan(kernel, slice_, tiles, meeting), launch, fill)
 
 
 def _find_tiles(kernel: Kernel, launch: Launch) -> tuple[Op, str] | None:
@@ -199,7 +194,7 @@ def run_together(
                     Walker(live.plan, batch, accesses, live.arguments).run()
             except TooWideError:
                 if len(piece) == 1:
-                    raise NotKnownError("one program alone needs too much memory") from None
+                    raise NotKnownError("a single program needs too much memory") from None
                 pending.extend(np.array_split(piece, min(8, len(piece)))[::-1])
                 continue
             recorder.end(np.ones(len(piece), np.bool_), accesses.value_loads)
@@ -266,7 +261,7 @@ class Scheduler:
         program, turn = self.current, threading.Semaphore(0)
         self._vain_waits += 1
         if not self._pending and self._vain_waits > len(self._parked) + 1:
-            raise DeadlockError(f"program {program} waits and no program is left that could end it")
+            raise DeadlockError(f"program {program} waits, and no program is left to release it")
         if len(self._parked) >= MOST_WAITING_PROGRAMS:
             raise DeadlockError(f"more than {MOST_WAITING_PROGRAMS} programs wait at once")
         self._parked.append(turn)
@@ -328,7 +323,7 @@ class OneByOne(Accesses):
         while True:
             found = self.load(pointer, None, None, wanted=True)
             if found is None or not found.known:
-                raise NotKnownError("a program waits for a value that is not known")
+                raise NotKnownError("a program waits for an unknown value")
             if (found.data == expected.data).all():
                 return
 

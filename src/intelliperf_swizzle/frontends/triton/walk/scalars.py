@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What an integer of a kernel's IR is in many programs at once, computed back from the value."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,7 +19,7 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
 )
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.operations import OPERATIONS, constant
-from intelliperf_swizzle.records import Int64Array, Launch
+from intelliperf_swizzle.records import Launch
 
 
 class NotComputableError(Exception):
@@ -46,12 +44,7 @@ class Scalars:
             self.arguments = {}
 
     def value(
-        self,
-        name: str,
-        programs: Int64Array,
-        given: Mapping[str, Array] = {},
-        *,
-        entry: bool = True,
+        self, name: str, programs: Array, given: Mapping[str, Array] = {}, *, entry: bool = True
     ) -> Array:
         """A value in the kernel's own width of bits: integers, or truths, one of each program.
 

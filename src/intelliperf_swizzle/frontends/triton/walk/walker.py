@@ -7,15 +7,13 @@ Operations that are not in the slice are passed over; where a value that is not 
 address, a mask, a branch or a loop bound, execution ends.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from intelliperf_swizzle.frontends.ssa import outcomes
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Slice, folds
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Meeting, Slice, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk import operations
@@ -94,6 +92,7 @@ class Plan:
         kernel: any.
         executed: what of it is executed.
         tiles: the loop in which programs take tiles, and the value that is a tile's number.
+        meeting: arguments of the launch.
 
     Attributes:
         steps: the operations of each basic block that are executed.
@@ -101,10 +100,14 @@ class Plan:
     """
 
     def __init__(
-        self, kernel: Kernel, executed: Slice, tiles: tuple[Op, str] | None = None
+        self,
+        kernel: Kernel,
+        executed: Slice,
+        tiles: tuple[Op, str] | None = None,
+        meeting: Meeting = frozenset(),
     ) -> None:
-        self.kernel, self.executed, self.tiles = kernel, executed, tiles
-        self.folds = {op: sides for op, sides in folds(kernel).items() if sides}
+        self.kernel, self.executed, self.tiles, self.meeting = kernel, executed, tiles, meeting
+        self.folds = {op: sides for op, sides in folds(kernel, meeting).items() if sides}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
         self.constants: dict[str, Block] = {}
