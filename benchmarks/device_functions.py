@@ -175,7 +175,7 @@ def _traced(
         sys.exit(ended.stderr[-3000:])
     objects = tuple(read_code_objects(built))
     with temporary_folder("kernels") as folder:
-        prepare(PreparationRequest(objects, folder, (folder, folder), toolchain.clang), folder)
+        prepare(PreparationRequest(objects, (), folder, (folder, folder), toolchain.clang), folder)
         kernels = {symbol: kernel for symbol, (_, kernel) in read_kernels(folder).items()}
     found: dict[str, str | None] = {}
     for number, function in enumerate(functions):

@@ -580,7 +580,7 @@ def ratio_cell(record: Mapping[str, Any], name: str) -> str:
 
 
 def named(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was named, and how many of what was tried lost time."""
+    """The selected swizzles, and how many attempts lost time."""
     lines = [
         "## Selected swizzles",
         "",

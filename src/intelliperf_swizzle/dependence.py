@@ -55,9 +55,9 @@ def not_known(reason: str) -> Dependence:
 def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     """Which tiles of a launch must keep their order.
 
-    Two programs depend on each other if they touch the same sector of a tensor of which one reads
-    or stores over what another writes, and some program writes that sector; in a launch that
-    waits, of any tensor. This takes too many pairs for dependent (neighbours in a sector), never
+    Two programs depend on each other if they touch the same sector of a tensor, and of that sector
+    some program reads or stores over what another writes; in a launch that waits, if some program
+    writes it. This takes too many pairs for dependent (neighbours in a sector), never
     too few.
 
     Calls that differ only in what float tensors hold are recorded as one launch. A trace that had
@@ -206,6 +206,9 @@ def _chains(trace: records.Trace) -> records.Int64Array:
     The tiles that share a sector form a chain in the order of their numbers; its links suffice.
     """
     sector, tile, writes = _touches(trace)
+    if trace.contested is not None and not trace.waits:
+        known = np.isin(sector, trace.contested)
+        sector, tile, writes = sector[known], tile[known], writes[known]
     order = np.lexsort((tile, sector))
     sector, tile, writes = sector[order], tile[order], writes[order]
     if not len(sector):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Reads what lies in `formulas/`: the catalogue of patterns, users' swizzles, and formulas.
 
-A formula says what a language model is asked to improve, what it is told, and what it may cost.
+A formula says what a language model is asked to improve, what it is shown, and what it may cost.
 """
 
 import re

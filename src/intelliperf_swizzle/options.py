@@ -36,7 +36,7 @@ ALL = (*APPLICATION, "doctor")
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is said of an option beside its name and default.
+    """The help of an option beside its name and default.
 
     Attributes:
         help: for people.
@@ -181,7 +181,7 @@ Declared = Field[Any]
 
 
 def declaration(option: Declared) -> Declaration:
-    """What is said of an option."""
+    """The help of an option."""
     return cast(Declaration, option.metadata["declaration"])
 
 

@@ -96,8 +96,8 @@ def _judge_modelled(
         return Verdict("better", falls)
     if gain <= -NOISE_BAND:
         return Verdict("worse", change)
-    told = f"modelled time {100 * slower:+.1f} %: no difference that the model can tell"
-    return Verdict("no difference", f"{change}, {told}")
+    change_of_time = f"modelled time {100 * slower:+.1f} %: no difference that the model can tell"
+    return Verdict("no difference", f"{change}, {change_of_time}")
 
 
 def _judge_rate(before: Measurement, gain: float, change: str, launch_ms: float) -> Verdict:

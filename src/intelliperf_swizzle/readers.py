@@ -88,9 +88,9 @@ def grid_of(extents: int | Sequence[int], text: str | None = None) -> tuple[int,
     extents = (extents,) if isinstance(extents, int) else tuple(extents)
     right = all(type(extent) is int and 0 <= extent <= LARGEST for extent in extents)
     if not right or not 1 <= len(extents) <= 3:
-        said = shown(" ".join(map(str, extents)) if text is None else text)
+        written = shown(" ".join(map(str, extents)) if text is None else text)
         raise UsageError(
-            f"{said} is not a grid of one to three extents up to {LARGEST}",
+            f"{written} is not a grid of one to three extents up to {LARGEST}",
             hint="--grid 4096 or --grid 64 64",
         )
     x, y, z = (*extents, 1, 1)[:3]

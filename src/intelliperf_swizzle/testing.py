@@ -56,7 +56,7 @@ def assert_source_is_permutation(
     Args as of `prove_source`.
 
     Raises:
-        AssertionError: one does not, or it cannot be told; with the evidence.
+        AssertionError: one does not, or it is unknown; with the evidence.
         SwizzleError: the input is wrong, or the application launched nothing.
     """
     __tracebackhide__ = True
@@ -85,7 +85,7 @@ def assert_kernel_is_permutation(
             grid (three extents), as sizes usually follow from it.
 
     Raises:
-        AssertionError: on a grid it does not, or it cannot be told; with the evidence.
+        AssertionError: on a grid it does not, or it is unknown; with the evidence.
         SwizzleError: the kernel cannot be called so.
     """
     __tracebackhide__ = True

@@ -12,11 +12,15 @@ from recorded_programs import record
 
 import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
 from intelliperf_swizzle.edit import PLACE
-from intelliperf_swizzle.errors import SwizzleError, ValidationError
+from intelliperf_swizzle.errors import SpliceError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import preload
+from intelliperf_swizzle.frontends.cpp.language import HIP
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.language import parse
 
 pytestmark = pytest.mark.hip
+REVERSED = parse("pid = num_pids - 1 - pid")
 CMAKE = """cmake_minimum_required(VERSION 3.21)
 project(two LANGUAGES HIP CXX)
 {find}
@@ -75,6 +79,14 @@ int main() {
   return float(__hip_bfloat16(257.0f)) != 256.0f;  // ties to even
 }
 """
+MORE = """__global__ void count(int* out, int width) {
+  out[blockIdx.x * width + threadIdx.x] = blockIdx.x;
+#ifdef MORE
+  out[0] = blockIdx.x;
+#endif
+}
+
+int main() {"""
 SUMS = "#include <thrust/device_vector.h>\nint main() {}\n"
 
 
@@ -117,13 +129,21 @@ def test_a_program_is_recorded_although_another_lacks_a_header(
     assert "rocthrust" in notes
 
 
-def test_another_program_may_have_a_kernel_of_the_same_name(tmp_path: Path) -> None:
+def test_another_program_may_have_the_same_kernel_and_none_of_other_code(tmp_path: Path) -> None:
     write(tmp_path / "project")
-    (tmp_path / "project" / "sums.hip").write_text("// another\n" + HALVES)
+    calls = "count<<<4, 64>>>((int*)b, 32);\n  hipEvent_t begin"
+    text = HALVES.replace("int main() {", MORE).replace("hipEvent_t begin", calls)
+    (tmp_path / "project" / "halves.hip").write_text(text)
+    (tmp_path / "project" / "sums.hip").write_text('#define MORE\n#include "halves.hip"\n')
     build = "cmake -S . -B build -DCMAKE_HIP_FLAGS=-O2 && make -C build"
     done = record(tmp_path / "project", tmp_path / "records", ["./build/halves"], build)
-    [launch] = done.capture.launches
-    assert trace_here(launch, tmp_path / "project").tiles == 4
+    count, scale = done.capture.launches
+    assert trace_here(scale, tmp_path / "project").tiles == 4
+    target, roots = load_target("mi300x"), [tmp_path / "project"]
+    assert HIP.edit([scale], REVERSED, target, name="reversed", roots=roots).diff
+    with pytest.raises(SpliceError) as refused:
+        HIP.edit([count], REVERSED, target, name="reversed", roots=roots)
+    assert "shares its source with `count of sums`" in refused.value.fact
 
 
 def test_a_makefile_that_names_the_usual_place_of_rocm_finds_what_is_here(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ LANGUAGES: Mapping[str, KernelLanguage] = {"HIP": HIP, "CUDA": CUDA}
 on_hip = pytest.mark.parametrize("program", ["HIP"], indirect=True)
 on_both = pytest.mark.parametrize("program", LANGUAGES, indirect=True)
 PATCHED = ("in_macro", "in_lambda", "striding", "two_readers", "sorted", "in_struct",
-           "in_another_file")  # fmt: skip
+           "in_another_file", "hands_over")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,9 @@ REFUSED = (
         "a lambda with the captures `[]` that reads `blockIdx`, and would not see",
     ),
     ("uses_template", "main.hip.cpp:76 too, where another kernel may use it"),
+    ("begins", "`Begins` reads `blockIdx` before its body, where no line can be put"),
+    ("given", "`Given` reads `blockIdx` before its body, where no line can be put"),
+    ("defaults", "`by_default` reads `blockIdx` before its body, where no line can be put"),
 )
 
 

@@ -141,6 +141,22 @@ def ring(x):
     assert {op.name for op in folds(Kernel.parse(*compiled([launch])))} == {"arith.remsi"}
 
 
+def test_that_a_number_is_not_negative_brings_nothing_together(tmp_path: Path) -> None:
+    """As a descriptor asks of each place; whether a difference is negative may be a bound."""
+    text = """
+@triton.jit
+def bounded(x, y, n):
+    p = (tl.program_id(0) // n).to(tl.int64) * 16 + tl.arange(0, 16)
+    tl.store(x + p, 1, mask=(p >= 0) & (p < n))
+    tl.store(y + p, 1, mask=p - n >= 0)
+"""
+    given = {"x": ("int32", (4096,)), "y": ("int32", (4096,)), "n": 4096}
+    launch = launch_of(write_kernel(tmp_path, text), "bounded", (4,), given)
+    found = folds(Kernel.parse(*compiled([launch])))
+    compared = [op.operands[0] for op in found if op.name == "arith.cmpi"]
+    assert len(compared) == 1, found
+
+
 def test_a_sum_of_numbers_keeps_apart_what_their_common_divisor_does(tmp_path: Path) -> None:
     """A sum that is a multiple of 24 and of 36 is one of 12; what constants bound needs none."""
     text = """

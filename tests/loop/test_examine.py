@@ -255,7 +255,7 @@ def test_a_file_that_cannot_be_edited_is_modelled_and_not_searched(tmp_path: Pat
     for row in outcome.run.kernels:
         assert row.baseline_l2_hit_rate is not None
         assert row.ceiling_l2_hit_rate is not None
-        assert re.search("is not UTF-8; .* of 100 requests miss", row.said)
+        assert re.search("is not UTF-8; .* of 100 requests miss", row.outcome)
     assert outcome.combined is None
     assert "Nothing was tried" in message(outcome.run)
     assert "no swizzle can be put into its source" in message(outcome.run)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What every face has in common, whoever reads it."""
+"""What every format has in common, whoever reads it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The terminal's face: it fits, says the same numbers, and knows a terminal from a pipe."""
+"""The terminal: it fits, says the same numbers, and knows a terminal from a pipe."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def compared(
 ) -> tuple[Measurement, Alternatives]:
     """The unmodified kernel, and the alternatives without any swizzle."""
     with examined(folder, *arguments, target=target) as (setup, subject):
-        found = compare_alternatives(setup, subject, None, Silent())
+        found = compare_alternatives(setup, subject, None, Silent(), None)
         assert found is not None
         return subject.baseline, found
 
@@ -75,18 +75,18 @@ def test_a_kernel_without_the_stride_as_an_argument_cannot_be_padded(
         assert sum(cause.conflict for cause in before.causes or ()) > 0.1 * (
             before.l2_requests or 0
         )
-        found = compare_alternatives(setup, subject, None, Silent())
+        found = compare_alternatives(setup, subject, None, Silent(), None)
         assert found
         assert not found.ranked
         setup = replace(setup, target=replace(IN_STEP, launch_us=1e3))
-        assert compare_alternatives(setup, subject, None, Silent()) is None, (
+        assert compare_alternatives(setup, subject, None, Silent(), None) is None, (
             "a launch alone takes longer"
         )
 
 
 def test_nothing_is_looked_for_where_arithmetic_takes_as_long(tmp_path: Path) -> None:
     with examined(tmp_path, "product", 0, 1, target=TARGET) as (setup, subject):
-        found = compare_alternatives(setup, subject, None, Silent())
+        found = compare_alternatives(setup, subject, None, Silent(), None)
     assert subject.baseline.bound_by_arithmetic
     assert found
     assert (found.ranked, found.reason) == ((), "the kernel is bound by arithmetic")

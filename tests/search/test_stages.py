@@ -21,6 +21,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import CandidateBatch, Problem, ProposerReport
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
+from intelliperf_swizzle.search import evaluators
 from intelliperf_swizzle.search.attempts import Attempts, pose_problem, screen_candidate
 from intelliperf_swizzle.search.evaluators import OnModel
 from intelliperf_swizzle.search.examine import choose_kernel
@@ -187,6 +188,19 @@ def test_what_the_screen_puts_below_what_a_claim_needs_is_not_replayed(
     ]
     assert by_hand < {attempt.attempt.number for attempt in on_model.shortlist(screened, by_hand)}
     assert [evaluated.attempt.number for evaluated in on_model.evaluate(waiting)] == [1, 2, 3, 4, 6]
+
+
+@pytest.mark.parametrize(("idle_lines", "replayed"), [(0, 4), (1_000_000_000, 6)])
+def test_long_replays_end_when_none_has_been_better_for_long(
+    setup: Setup, subject: Subject, monkeypatch: pytest.MonkeyPatch, idle_lines: int, replayed: int
+) -> None:
+    monkeypatch.setattr(evaluators, "IDLE_LINES", idle_lines)
+    on_model, _ = evaluator(setup, subject, Sums())
+    texts = [PAIRS, *(f"{REVERSED}\n{PAIRS}\npid = pid + {number}" for number in (0, 0, 0, 0, 0))]
+    made = [edited(text, at, setup, subject) for at, text in enumerate(texts, 1)]
+    screened = [replace(one.attempt, screened_l2_hit_rate=0.99) for one in made]
+    waiting = [replace(one, attempt=new) for one, new in zip(made, screened, strict=True)]
+    assert len(on_model.evaluate(waiting)) == replayed
 
 
 def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> None:

@@ -250,6 +250,14 @@ def halo(x, y, n, B: tl.constexpr, STEP: tl.constexpr):
     at = pid * STEP + tl.arange(0, B)
     tl.store(y + at, tl.load(x + at, mask=at < n) * (pid + 1), mask=at < n)
 """
+PARTLY = """
+@triton.jit
+def partly(x, y, N: tl.constexpr):
+    pid = tl.program_id(0)
+    tl.store(y + pid, pid)
+    if (pid == 3) | (pid == 9):
+        tl.store(y + N, pid)
+"""
 SIDE_BY_SIDE = """
 @triton.jit
 def row_sums(x, y, B: tl.constexpr):
@@ -280,6 +288,14 @@ def test_programs_that_store_over_each_other_keep_their_order(
         write_kernel(tmp_path, HALO), "halo", (20,), {**floats, "n": 300}, {"B": 16, "STEP": 15}
     )
     assert "same part of `y`" in (as_traced(halo, budget_seconds).difference or "")
+
+
+def test_programs_that_store_over_each_other_somewhere_alone_keep_their_order(
+    tmp_path: Path,
+) -> None:
+    arguments = {"x": ("fp32", (20,)), "y": ("int32", (65,))}
+    launch = launch_of(write_kernel(tmp_path, PARTLY), "partly", (20,), arguments, {"N": 64})
+    assert find_dependence(trace(launch), launch).chains.tolist() == [[3, 9]]
 
 
 @pytest.mark.parametrize("budget_seconds", [ALL, SAMPLE])

@@ -91,7 +91,7 @@ def lockstep(target: Target, slots: int) -> Drift:
 
 
 _MOST_PRODUCTS = 3
-"""Matrix products of one step of a loop, at most, that are told from those of several steps."""
+"""Matrix products of one step of a loop, at most, as opposed to several steps."""
 
 
 def is_pipelined(stream: ReferenceStream, target: Target, physics: Physics) -> bool:

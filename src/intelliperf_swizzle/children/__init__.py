@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Child processes: started, waited for and ended in one way, and none outlives this process.
 
-Each is kept by `keeper`, which kills all that it has started when it ends, when it is told to, and
+Each is kept by `keeper`, which kills all that it has started when it ends, when it is asked to, and
 when this process is gone. A call is a fork of a process that has imported what it needs (`warm`).
 """
 
@@ -85,14 +85,14 @@ class KeptProcess:
             return
         try:
             self._socket.settimeout(seconds)
-            said = self._socket.recv(64)
+            reply = self._socket.recv(64)
         except (BlockingIOError, TimeoutError):
             return
         except OSError:  # closed, or the keeper was killed
-            said = b""
-        self._said += said
+            reply = b""
+        self._said += reply
         _, _, status = self._said.partition(b"\n")
-        if not said or status.endswith(b"\n"):
+        if not reply or status.endswith(b"\n"):
             self._exit_code = int(status or -signal.SIGKILL)
 
     def wait(self, seconds: float) -> int | None:

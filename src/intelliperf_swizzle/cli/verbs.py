@@ -66,12 +66,12 @@ def report(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.report.files import REPORT_FORMATS, format_name, read_run, write
     from intelliperf_swizzle.report.terminal import show, summary
 
-    face = format_name(options.format, options.output_file)
+    kind = format_name(options.format, options.output_file)
     finished = read_run(Path(options.result))
-    if face == "text" and not options.output_file:
+    if kind == "text" and not options.output_file:
         show(summary(finished), sys.stdout)
         return 0
-    text = REPORT_FORMATS[face](finished)
+    text = REPORT_FORMATS[kind](finished)
     if options.output_file:
         write(Path(options.output_file), text)
     else:

@@ -19,7 +19,7 @@ MOST_VALUES = 1 << 16
 """Of a tensor that is described; larger ones are data."""
 
 MOST_TOLD = 16
-"""Values, or runs of equal ones, that are told one by one."""
+"""Values, or runs of equal ones, that are listed one by one."""
 
 _INTEGER = re.compile(r"u?int(8|16|32|64)")
 
@@ -63,7 +63,7 @@ def _spread(values: records.Int64Array) -> str:
 
 
 NEXT_TILES = 3
-"""Distances to the next tile on the same lines that are told; further ones are rare."""
+"""Distances to the next tile on the same lines that are listed; further ones are rare."""
 
 
 def hardware_context(
@@ -332,10 +332,10 @@ def _mostly(causes: Sequence[records.MissCauses]) -> str:
 def describe_tensors(causes: Sequence[records.MissCauses], domain_name: str = "L2") -> str:
     """The same with what each tensor has of it: `…; A 41 (40 another XCD, 1 compulsory), …`."""
     requests = sum(cause.requests for cause in causes)
-    told: list[str] = []
+    tensors: list[str] = []
     for cause in causes[:MOST_TENSORS]:
         counts = of_hundred(total([cause]), requests)
         missed = sum(counts.values())
         if missed and len(causes) > 1:
-            told.append(f"{', '.join(cause.names)} {missed} ({_classes(counts, domain_name)})")
-    return "; ".join([describe_causes(causes, domain_name), *told])
+            tensors.append(f"{', '.join(cause.names)} {missed} ({_classes(counts, domain_name)})")
+    return "; ".join([describe_causes(causes, domain_name), *tensors])

@@ -3,7 +3,7 @@
 """The processes of front ends: applications that are recorded, and children that trace.
 
 A user's kernel may crash or hang, so traces are made in child processes, of whatever language. An
-application is watched to its end; what is said of how that came stands here, too.
+application is watched to its end; so are the sentences on how it ended.
 """
 
 import itertools

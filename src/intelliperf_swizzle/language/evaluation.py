@@ -63,7 +63,7 @@ def evaluate(
         gpu: what is read of the target: `Target.inputs`.
 
     Returns:
-        int64[programs]; launch index (axis 0 fastest) -> tile. Nothing is said yet about its
+        int64[programs]; launch index (axis 0 fastest) -> tile. Nothing is known yet about its
         range: an output `pid` may be any number; where an output `pid_k` lies outside its axis the
         tile is -1.
 

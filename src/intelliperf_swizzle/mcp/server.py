@@ -171,7 +171,7 @@ async def _answer(
     assert process.stdout is not None
     await process.stdin.send(dumps(call).encode() + b"\n")
     lines = BufferedByteReceiveStream(process.stdout)
-    told = 0
+    steps = 0
     while True:
         try:
             line = (await lines.receive_until(b"\n", _LONGEST_LINE)).decode()
@@ -183,5 +183,5 @@ async def _answer(
             if "error" in answer:
                 raise ToolError(answer["error"])
             return dict(answer["answer"])
-        told += 1
-        await context.report_progress(told, None, line.strip())
+        steps += 1
+        await context.report_progress(steps, None, line.strip())

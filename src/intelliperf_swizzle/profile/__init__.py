@@ -94,7 +94,7 @@ class Ran(children.Ended):
     """A profiler's run of the application, by what it and the application printed.
 
     Attributes:
-        folder: where the profiler was told to write.
+        folder: where the profiler writes.
     """
 
     folder: Path

@@ -92,10 +92,10 @@ def find_tool(name: ToolName, machine: Machine = HERE) -> Tool:
     path = machine.program(name) or _elsewhere(kind.elsewhere, machine.root)
     if path is None:
         return Tool(name, problem=Obstacle(f"{name} is not installed", kind.install))
-    said = _ask([path, "--version"], machine.limit_seconds)
-    if isinstance(said, Obstacle):
-        return Tool(name, path, problem=said)
-    found = re.search(kind.version, said)
+    printed = _ask([path, "--version"], machine.limit_seconds)
+    if isinstance(printed, Obstacle):
+        return Tool(name, path, problem=printed)
+    found = re.search(kind.version, printed)
     version = found[1] if found else None
     refused = {"cuda": _no_nvidia_access, "hip": _no_amd_access}[kind.backend](machine.root)
     return Tool(name, path, version, problem=refused)
@@ -210,7 +210,7 @@ def choose_profiler(
         name: one of `PROFILERS`.
         target: the GPU that is asked for.
         application: what a hardware profiler is to run; None = there is none, so the model.
-        progress: told why `auto` is the model on a machine with a GPU.
+        progress: receives why `auto` is the model on a machine with a GPU.
         machine: where tools are looked for.
 
     Raises:

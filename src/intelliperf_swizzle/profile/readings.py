@@ -97,7 +97,7 @@ def totals(
             workgroup size leave a choice.
 
     Raises:
-        ProfileError: a launch is not among the readings, or which ones are its cannot be told.
+        ProfileError: a launch is not among the readings, or which ones are its is unknown.
     """
     kernels = dict.fromkeys(traced.launch.kernel for traced in launches)
     named = {name: [reading for reading in readings if reading.kernel == name] for name in kernels}
@@ -133,7 +133,7 @@ Counters: TypeAlias = tuple[str, ...]
 class CountingProfiler:
     """Runs the application, or a replay of its launches, under a tool that counts.
 
-    What tools differ in is said by those that inherit it: their command line, how what they write
+    What tools differ in is in those that inherit it: their command line, how what they write
     is read, whether they could count all that was asked for, and what a measurement is made of.
 
     Args:
@@ -219,13 +219,13 @@ class CountingProfiler:
 
         def count(edits: Sequence[Edit]) -> list[Measurement]:
             wanted = [edits, *[edits if spilled else ()] * (len(self.sets) - 1)]
-            told = {c[0]: begun[c[0]](own) for c, own in zip(self.sets, wanted, strict=True)}
+            by_choice = {c[0]: begun[c[0]](own) for c, own in zip(self.sets, wanted, strict=True)}
 
             def sums(choices: list[Counters], own: Sequence[Edit]) -> list[Totals]:
                 variants = (None, *own)
 
                 def run(counters: Counters) -> AbstractContextManager[profile.Ran]:
-                    wait = told.pop(counters, None) or session(counters)(own)
+                    wait = by_choice.pop(counters, None) or session(counters)(own)
                     return nullcontext(wait())
 
                 complete = len(launches) * len(variants) * REPEATS

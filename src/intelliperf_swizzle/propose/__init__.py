@@ -24,7 +24,7 @@ class CandidateBatch:
         evaluate_from: evaluate the best of them, if it was screened at least so high (a hit rate
             from 0 to 1), with a few that tie with it, and validate the best that is better; None =
             screen only.
-        outcomes: told by the search before it asks for the next batch: an attempt each, in the same
+        outcomes: sent by the search before it asks for the next batch: an attempt each, in the same
             order, refusals included.
     """
 

@@ -247,7 +247,7 @@ class TileLoop:
 
     @property
     def name(self) -> str:
-        """What people are told that it is called."""
+        """The name that people see."""
         return self.counters[0].name
 
     @property
@@ -304,11 +304,11 @@ class Launch:
         for name, argument in self.arguments.items():
             yield from _tensors(name, argument)
 
-    def leaves(self) -> Iterator[tuple[str, Argument]]:
+    def leaves(self, *, compiled_in: bool = False) -> Iterator[tuple[str, Argument]]:
         """The scalars and pointers that arguments are flattened to, in Triton's order and names;
-        no constexprs."""
+        constexprs only with `compiled_in`."""
         for name, argument in self.arguments.items():
-            if name not in self.constexprs:
+            if compiled_in or name not in self.constexprs:
                 yield from _leaves(name, argument, self.fields)
 
     def element(self, storage: int, place: int) -> str:
@@ -356,10 +356,10 @@ class Launch:
 
     def in_words(self, configs: Iterable[int | None]) -> str:
         """Configurations by number, with what they have not in common with all others."""
-        told = [" ".join(f"{name}={value}" for name, value in config.items()
+        labels = [" ".join(f"{name}={value}" for name, value in config.items()
                          if any(other.get(name) != value for other in self.configs))
                 for config in self.configs]  # fmt: skip
-        return " and ".join("one of its own" if at is None else f"number {at + 1} ({told[at]})"
+        return " and ".join("one of its own" if at is None else f"number {at + 1} ({labels[at]})"
                             for at in configs)  # fmt: skip
 
     def with_config(self, values: Mapping[str, Any]) -> "Launch":

@@ -140,7 +140,7 @@ class RemapVerdict:
         count: how often this launch was seen.
         drops_tiles: programs do the work of others, and of a tensor that several programs store to,
             elements are stored by none, and that does not follow from loaded values, which need
-            not be those of a real run. Narrower than `not a permutation`: it is said unasked.
+            not be those of a real run. Narrower than `not a permutation`: it is reported unasked.
         sizes: the same launch at other sizes; None if these were not asked for.
     """
 
@@ -202,6 +202,7 @@ class Trace:
         cautions: what makes it doubtful, a sentence each; for beside the verdict.
         shared_writes: names of tensors of which programs of this launch read, or store over, what
             others write.
+        contested: the sectors of these in which they do, by increasing number; None = not known.
         waits: whether a program waits for another (a spin loop on memory).
         order_matters: whether programs update the same address with atomics.
         tiles_outside: tiles with accesses outside every tensor, which are left out.
@@ -244,6 +245,7 @@ class Trace:
     method: Literal["batched", "sequential"]
     notes: tuple[str, ...] = ()
     shared_writes: tuple[str, ...] = ()
+    contested: Int64Array | None = None
     waits: bool = False
     order_matters: bool = False
     tiles_outside: int = 0

@@ -203,7 +203,7 @@ class KernelSummary:
     causes: str = ""
 
     @property
-    def said(self) -> str:
+    def outcome(self) -> str:
         """What came of it, and why it misses."""
         return "; ".join(filter(None, (self.note or self.verdict, self.causes)))
 

@@ -26,12 +26,12 @@ def lines(run: Run) -> list[str]:
     """Why requests miss, a sentence before and one after, and why the swizzle helps, if it does."""
     before, after = _causes(run)
     both = (("Why it misses", before), ("With the swizzle", after))
-    said = [f"{title}: {describe_causes(c, run.domain_name)}." for title, c in both if c]
-    told = [why_it_helps(run), requests(run)]
+    misses = [f"{title}: {describe_causes(c, run.domain_name)}." for title, c in both if c]
+    effects = [why_it_helps(run), requests(run)]
     if not run.nothing_to_gain:  # else the verdict says so
         modelled = run.predicted or run.baseline
-        told.append(bound_by_arithmetic(replace(modelled, time_ms=run.baseline.time_ms)))
-    return [*said, *(sentence for sentence in told if sentence)]
+        effects.append(bound_by_arithmetic(replace(modelled, time_ms=run.baseline.time_ms)))
+    return [*misses, *(sentence for sentence in effects if sentence)]
 
 
 def reasons(run: Run) -> list[str]:
@@ -62,11 +62,11 @@ def placement(run: Run) -> list[str]:
     if picture is None or picture.domains == 1:
         return []
     of = (picture.domains, run.domain_name)
-    told = []
+    placements = []
     for tensor in (t for t in picture.tensors if t.tiles_per_line >= SHARED):
         domains = [access.domains_per_line for access in (tensor.before, tensor.after) if access]
-        told.append(locality.placement(tensor.names, domains, run.grid, of))
-    return [f"Placement: {'; '.join(told)}."] if told else []
+        placements.append(locality.placement(tensor.names, domains, run.grid, of))
+    return [f"Placement: {'; '.join(placements)}."] if placements else []
 
 
 def takes(run: Run) -> list[str]:
@@ -160,7 +160,7 @@ def alternatives(run: Run) -> list[str]:
         return []
     if not found.ranked:
         return [f"No other change helps: {found.reason}."]
-    said = [
+    changes = [
         f"{establish.describe_alternative(other, run)}: "
         f"modelled L2 hit rate {percent(found.before)} → {percent(other.l2_hit_rate)}"
         f"{f', {establish.change_of(other, run)}' * run.claims_time}."
@@ -169,8 +169,8 @@ def alternatives(run: Run) -> list[str]:
     title = (
         "Best by the model, not timed" if establish.untimed(found.ranked[0], run) else "Recommended"
     )
-    first = [f"{title}: {said[0]}"] * (found.ranked[0].kind != "swizzle")
-    return [*first, *(f"Alternative: {other}" for other in said[1:])]
+    first = [f"{title}: {changes[0]}"] * (found.ranked[0].kind != "swizzle")
+    return [*first, *(f"Alternative: {other}" for other in changes[1:])]
 
 
 def sizes(run: Run) -> list[str]:
@@ -178,20 +178,20 @@ def sizes(run: Run) -> list[str]:
     if run.sizes is None:
         return []
     others, guard = run.sizes.others, run.sizes.guard
-    told = []
+    found = []
     if others:
         programs = [math.prod(other.grid) for other in others]
         losing = sum(other.loses for other in others)
         counted = f"1 other size ({programs[0]} programs)"
         if len(others) > 1:
             counted = f"{len(others)} other sizes ({min(programs)} to {max(programs)} programs)"
-        told.append(
+        found.append(
             f"Of {counted} at which the swizzle changes the order, it loses at {losing or 'none'} "
             f"(modelled){'; do not use it there' if losing and not guard else ''}."
         )
     if guard and guard not in establish.permutation(run.best.proof if run.best else None):
-        told.append(f"The patch renumbers workgroups if {guard}; otherwise it changes nothing.")
-    return told
+        found.append(f"The patch renumbers workgroups if {guard}; otherwise it changes nothing.")
+    return found
 
 
 def cause_names(run: Run) -> list[str]:

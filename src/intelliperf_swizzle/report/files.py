@@ -155,8 +155,8 @@ def run_of(fields: object) -> records.Run:
         _check_shapes(found.picture)
     measured = {attempt.number for attempt in found.attempts if attempt.measurement is not None}
     if found.best and (found.best.measurement is None or found.best.number not in measured):
-        told = f"expected that of a measured attempt, got {found.best.number}"
-        raise errors.RecordError(f"swizzle.best.number: {told}")
+        expected = f"expected that of a measured attempt, got {found.best.number}"
+        raise errors.RecordError(f"swizzle.best.number: {expected}")
     return records.Run(**_fields(found))
 
 
@@ -203,7 +203,7 @@ def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
 
     Args:
         directory: as `--report_dir` names it; None = `swizzle-out`, here.
-        tell: told where files go if they cannot go there.
+        tell: receives where files go if they cannot go there.
     """
     folder = Path(directory or DEFAULT_FOLDER)
     whole = folder.absolute()
@@ -324,10 +324,10 @@ REPORT_FORMATS = {"text": plain, "html": render, "md": markdown}
 
 
 def format_name(asked: str | None, output_file: str | None) -> str:
-    """The face that is asked for, else the one that a file's ending names, else `text`.
+    """The format that is asked for, else the one that a file's ending names, else `text`.
 
     Raises:
-        UsageError: no face has that ending.
+        UsageError: no format has that ending.
     """
     if asked or output_file is None:
         return asked or "text"

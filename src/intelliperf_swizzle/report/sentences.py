@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What a run has to say, in sentences; every face uses the same ones."""
+"""What a run has to say, in sentences; every format uses the same ones."""
 
 import shlex
 from collections import Counter

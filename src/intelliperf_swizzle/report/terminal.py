@@ -142,7 +142,7 @@ def kernels(rows: Sequence[records.KernelSummary]) -> Table:
             _rate(row.ceiling_l2_hit_rate),
             _rate(row.best_l2_hit_rate),
             _rate(row.time_saved),
-            row.said,
+            row.outcome,
         )
         for row in rows
     )
@@ -153,11 +153,11 @@ def kernels(rows: Sequence[records.KernelSummary]) -> Table:
 def scored(found: records.Score, known: records.Accuracy | None, target: str) -> RenderableType:
     """One candidate beside the unmodified kernel; `known` of the model on such kernels."""
     attempt = found.attempt
-    said = f"{attempt.verdict.kind}. {attempt.verdict.reason}."
-    said = said[0].upper() + said[1:]
+    sentence = f"{attempt.verdict.kind}. {attempt.verdict.reason}."
+    sentence = sentence[0].upper() + sentence[1:]
     if attempt.measurement is not None and attempt.measurement.profiler == "model":
-        said = f"{said} {sentences.of_model(known, target)}"
-    verdict = _verdict([said], found.cautions)
+        sentence = f"{sentence} {sentences.of_model(known, target)}"
+    verdict = _verdict([sentence], found.cautions)
     if attempt.measurement is None:
         return verdict
     rows = sentences.comparison(found.baseline, attempt.measurement)
@@ -217,7 +217,7 @@ def _comparison(
 
 
 SILENCE_SECONDS = 2.0
-"""After this, a phase that says nothing of itself is said to be going on."""
+"""After this, a phase that reports nothing is shown as going on."""
 
 
 COMPILING = ", while the cache model is compiled (once on this machine)"
@@ -257,7 +257,7 @@ class Quiet(progress.Silent):
 class Lines(Quiet):
     """Progress as plain lines, at most one step every two seconds; for pipes and log files.
 
-    A phase in which nothing is said shows how long it has taken so far: after two seconds, and
+    A phase that reports nothing shows how long it has taken so far: after two seconds, and
     then whenever twice as many have passed.
     """
 
@@ -282,8 +282,8 @@ class Lines(Quiet):
         self._until = max(self._until, now + 2 * self._silence_seconds)
         if now - self._last >= 2:
             self._last = now
-            told = f"{done} of {total}" if done < total else f"{done} so far"
-            print("  " + ", ".join(filter(None, (told, best, left))), file=self._stream, flush=True)
+            step = f"{done} of {total}" if done < total else f"{done} so far"
+            print("  " + ", ".join(filter(None, (step, best, left))), file=self._stream, flush=True)
 
     def note(self, sentence: str) -> None:
         """Prints it."""
@@ -365,8 +365,8 @@ class Live(Quiet):
         if not self._sentence:
             return ""
         seconds = time.monotonic() - self._begun
-        told = f" ({seconds:.0f} s)" if self._step is None and seconds >= SILENCE_SECONDS else ""
-        self._spinner.update(text=Text(self._sentence + told))
+        took = f" ({seconds:.0f} s)" if self._step is None and seconds >= SILENCE_SECONDS else ""
+        self._spinner.update(text=Text(self._sentence + took))
         if self._step is None:
             return self._spinner
         done, total, best, left = self._step

@@ -43,7 +43,7 @@ class Attempts:
         self.best = self.baseline
         """The highest such rate so far."""
         self.reported: list[Attempt] = []
-        """Attempts of which an earlier run has told a language model the numbers."""
+        """Attempts whose numbers an earlier run has shown to a language model."""
         self._take_over(history.attempts)
 
     @property
@@ -173,8 +173,8 @@ class Attempts:
     def _repeated(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
         """A language model is told that it repeats a permutation, however it has written it."""
         kind = known.verdict.kind
-        told = "not evaluated" if kind == "screened out" else f"{kind}, {known.verdict.reason}"
-        reason = f"the same permutation as attempt {known.number} ({known.candidate.name}): {told}"
+        what = "not evaluated" if kind == "screened out" else f"{kind}, {known.verdict.reason}"
+        reason = f"the same permutation as attempt {known.number} ({known.candidate.name}): {what}"
         return self._history.record(
             Attempt(number, candidate, Verdict("repeated", reason), fingerprint=known.fingerprint)
         )

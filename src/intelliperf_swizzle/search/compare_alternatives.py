@@ -32,7 +32,7 @@ LEAST_CAUSE = 0.01
 """Part of all requests that must miss for a reason which the order of tiles has to do with."""
 
 LEAST_HEADROOM = 0.01
-"""Of hit rate, below which a kernel is said to be at its ceiling."""
+"""Of hit rate, below which a kernel counts as at its ceiling."""
 
 PROBES = (1, 128)
 """Programs that are traced, one after the other, to see what an argument does."""
@@ -247,11 +247,7 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
 
 
 def compare_alternatives(
-    setup: Setup,
-    subject: Subject,
-    best: Edited | None,
-    progress: Progress,
-    begun: Begun | None = None,
+    setup: Setup, subject: Subject, best: Edited | None, progress: Progress, begun: Begun | None
 ) -> Alternatives | None:
     """The alternatives of a kernel; None if its launches are too short for any to matter.
 

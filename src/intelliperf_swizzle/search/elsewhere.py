@@ -74,15 +74,15 @@ def _check_other_counts(
     read = [launch for launch in launches if launch.loop and launch.loop.read_from]
     constants = {frozenset((n, x.constants.get(n)) for n in swizzle.names): x for x in read}
     for launch in constants.values():
-        told = "the number of tiles is read from memory, and"
+        fact = "the number of tiles is read from memory, and"
         if "program" in swizzle.names:
-            return records.Verdict("not a permutation", f"{told} with it `program` of each changes")
+            return records.Verdict("not a permutation", f"{fact} `program` depends on it")
         assert launch.loop is not None
         for count in FEW_COUNTS:
             turns = np.arange(count, dtype=np.int32) % launch.programs
             loop = replace(launch.loop, program=turns, turn=turns, starts=(0,))
             if isinstance(prove_on(swizzle, [replace(launch, loop=loop)], target), records.Witness):
-                return records.Verdict("not a permutation", f"{told} it is none of {count} tiles")
+                return records.Verdict("not a permutation", f"{fact} it fails for {count}")
     return None
 
 

@@ -6,7 +6,7 @@ Without a GPU hit rates are modelled, or read by a profiler that runs the applic
 are compared on the CPU. With one the model predicts, the hardware validates, times and decides.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +52,9 @@ FEWEST_MODELLED = 8
 WAVE = 4
 """Finalists that are replayed before it is asked which others can still win."""
 
+IDLE_LINES = 1_000_000_000
+"""Line accesses that are replayed without a better finalist before no more are."""
+
 
 class OnModel:
     """Evaluates on the cache model, or with a profiler of the host, and validates on the CPU."""
@@ -71,8 +74,7 @@ class OnModel:
     @property
     def confirmed(self) -> list[Evaluated]:
         """What was validated and is better."""
-        attempts = [evaluated.attempt for evaluated in self._validated.values()]
-        ranked = rank.order(attempts, self._setup.formula.rank)
+        ranked = self._in_order(self._validated.values())
         return [self._validated[attempt.number] for attempt in ranked if attempt.verdict.gains]
 
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
@@ -102,16 +104,19 @@ class OnModel:
             with ThreadPoolExecutor(1 if self._setup.profiler else cores()) as pool:
                 for edit, read in zip(wave, pool.map(self._measure, wave), strict=True):
                     done.append(self._evaluate(edit, read))
-                    leaders = rank.order([e.attempt for e in done], self._setup.formula.rank)
-                    leader = leaders[0] if leaders else done[-1].attempt
+                    leader = (self._in_order(done) or [done[-1].attempt])[0]
                     setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
     def _could_still_win(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
-        """Those that can still win; all of them where a profiler decides."""
+        """Those that can still win, none after `IDLE_LINES`; all where a profiler decides."""
         if self._setup.profiler:
             return waiting
         attempts, read = [e.attempt for e in done], self.baseline
+        best = self._in_order(done)
+        since = attempts[::-1].index(best[0]) if best else len(done)
+        if since * self._setting.subject.line_accesses > IDLE_LINES:
+            return []
         tells_time = self._setting.subject.tells_time(self._setup.target)
         by_hits = not tells_time and read.imbalance is None and read.modelled_time_ms
         needed = read.l2_hit_rate + rank.MODEL_RATE_ERROR if by_hits else None
@@ -119,9 +124,12 @@ class OnModel:
         numbers = {attempt.number for attempt in reach} | self._always
         return [attempt for attempt in waiting if attempt.number in numbers]
 
+    def _in_order(self, evaluated: Iterable[Evaluated]) -> list[Attempt]:
+        return rank.order([e.attempt for e in evaluated], self._setup.formula.rank)
+
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
-        ranked = rank.order([e.attempt for e in evaluated], self._setup.formula.rank)
+        ranked = self._in_order(evaluated)
         better = [attempt for attempt in ranked if attempt.verdict.gains]
         refused = [e for e in self._validated.values() if not e.attempt.verdict.gains]
         if not better or len(refused) >= self._setup.options.num_attempts:
@@ -360,8 +368,8 @@ class OnGpu:
         if screened.attempt.predicted is not None or not self._setting.subject.is_traced:
             return None
         predicted = modelled(self._setting, screened, causes=True)
-        said = rank.judge(predicted, self.predicted)
-        verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
+        last = rank.judge(predicted, self.predicted)
+        verdict = Verdict("screened out", f"predicted, not measured: {last.kind}, {last.reason}")
         return replace(screened.attempt, predicted=predicted, verdict=verdict)
 
     def _run(self, edited: Sequence[Edited], run: _Run) -> Mapping[int, ports.GpuOutcome]:
@@ -474,7 +482,7 @@ def choose_evaluator(setting: EvaluationContext, folder: Path) -> Evaluator:
 
     Args:
         setting: of the run.
-        folder: for what the application's process is told and tells on a GPU.
+        folder: for what is exchanged with the application's process on a GPU.
 
     Raises:
         ValidationError: the unit test does not pass without a swizzle.

@@ -34,7 +34,7 @@ PROGRAM = "program"
 
 
 READ = "the number of tiles is read from `{}`: proved for any count; gain is for the recorded one"
-"""What is said of numbers of tiles that memory holds."""
+"""The note on numbers of tiles that memory holds."""
 
 
 @contextmanager
@@ -149,8 +149,8 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
                 check_editable(setup, looped)
                 subject = examine_kernel(looped, setup, progress)
                 if loop.read_from:
-                    told = READ.format("`, `".join(loop.read_from))
-                    subject = replace(subject, cautions=(told, *subject.cautions))
+                    fact = READ.format("`, `".join(loop.read_from))
+                    subject = replace(subject, cautions=(fact, *subject.cautions))
                 return replace(subject, notes=(note, *reasons, *subject.notes))
             except (errors.SpliceError, errors.TraceError) as error:
                 reasons = (*reasons, f"tiles of the loop at {where} cannot be renumbered: "
@@ -160,8 +160,8 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
     try:
         check_editable(setup, launches)
     except errors.SpliceError as error:
-        told = f"no swizzle can be put into its source: {error.fact}"
-        subject = replace(subject, refusal=error.fact, cautions=(*subject.cautions, told))
+        fact = f"no swizzle can be put into its source: {error.fact}"
+        subject = replace(subject, refusal=error.fact, cautions=(*subject.cautions, fact))
     return subject
 
 

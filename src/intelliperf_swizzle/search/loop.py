@@ -190,8 +190,8 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
 def _show_best(attempts: Attempts, problem: Problem, progress: Progress) -> None:
     """Shows how far the search is; what is left of it nobody knows: most end before the budget."""
     below = 100 * max(0.0, problem.ceiling_l2_hit_rate - attempts.best)
-    said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling" * (
+    best = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling" * (
         attempts.best > 0
     )
     done = min(len(attempts.all()), problem.budget)
-    progress.step(done, done, said)
+    progress.step(done, done, best)

@@ -28,7 +28,7 @@ def optimize_as_asked(
     Args:
         setup: what the run works with.
         progress: receives each step.
-        tell: told if files cannot go where they should.
+        tell: receives a sentence if files cannot go where they should.
     """
     options = setup.options
     if options.output_file not in (None, STDOUT):

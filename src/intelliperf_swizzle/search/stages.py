@@ -167,7 +167,7 @@ def unedited(screened: Screened) -> Edited:
 
 
 def carried_by_no_patch(screened: Screened, setup: Setup) -> tuple[str, ...]:
-    """What is to be said of a swizzle that no patch can carry."""
+    """The notes on a swizzle that no patch can carry."""
     try:
         own = screened.proved
         return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes

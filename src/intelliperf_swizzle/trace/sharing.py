@@ -233,14 +233,15 @@ def with_sharing(
     updates = bool((trace.shape_kind == Access.ATOMIC).any())
     order_matters = updates and updates_collide(trace, recorder.atomics.words)
     ordered = recorder.atomics.ordered if order_matters else ()  # else each word has one program
-    shared = shared_tensors(trace, ordered, run_again)
-    return replace(trace, shared_writes=shared, order_matters=order_matters)
+    shared, sectors = shared_tensors(trace, ordered, run_again)
+    return replace(trace, shared_writes=shared, contested=sectors, order_matters=order_matters)
 
 
 def shared_tensors(
     trace: Trace, ordered: Collection[int], run_again: "Callable[[ByteWatch], object]"
-) -> tuple[str, ...]:
-    """Names of tensors with a byte that a program stores or updates and another one touches.
+) -> tuple[tuple[str, ...], Int64Array]:
+    """Names of tensors with a byte that a program stores or updates and another one touches, and
+    the sectors of such bytes.
 
     Args:
         trace: of the launch.
@@ -262,7 +263,8 @@ def shared_tensors(
             if place not in ordered:
                 contested[place] = own[np.isin(own, found, assume_unique=True)]
     both = zip(trace.segments, contested, strict=True)
-    return tuple(name for segment, own in both if len(own) for name in segment.names)
+    names = tuple(name for segment, own in both if len(own) for name in segment.names)
+    return names, np.concatenate((np.zeros(0, np.int64), *contested))
 
 
 class ByteWatch(Observer):

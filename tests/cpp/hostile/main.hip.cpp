@@ -127,6 +127,27 @@ __global__ void turnstile(volatile int* turn, float* sum) {
   *turn = blockIdx.x + 1;
 }
 
+struct Begins {
+  int at;
+  __device__ Begins() : at(blockIdx.x * 64) {}
+};
+struct Given {
+  int at = blockIdx.x * 64;
+};
+__device__ int by_default(int block = blockIdx.x) { return block * 64; }
+__global__ void begins(int* out) { out[Begins().at + threadIdx.x] = 1; }
+__global__ void given(int* out) { out[Given().at + threadIdx.x] = 1; }
+__global__ void defaults(int* out) { out[by_default() + threadIdx.x] = blockIdx.x; }
+template <typename Index>
+__device__ void handed_on(Index block, int* out) {
+  out[block.x * 64 + threadIdx.x] = block.x;
+}
+#ifdef __HIP__  // CUDA's cannot be handed on
+__global__ void hands_over(int* out) { handed_on(blockIdx, out); }
+#else
+__global__ void hands_over(int* out) { handed_on(dim3(blockIdx), out); }
+#endif
+
 int main() {
   int* a;
   float *b, *c;
@@ -160,5 +181,9 @@ int main() {
   launch_other(a);
   (void)hipMemcpy(a, values, 4, hipMemcpyHostToDevice);
   turnstile<<<12, 64>>>(a, b);
+  begins<<<12, 64>>>(a);
+  given<<<12, 64>>>(a);
+  defaults<<<12, 64>>>(a);
+  hands_over<<<12, 64>>>(a);
   return hipDeviceSynchronize() != hipSuccess;
 }

@@ -3,7 +3,7 @@
 """The compiled inner loops of the cache model. Everything here imports numba, so import it late.
 
 A *domain's tiles* are those of the workgroups that land on one L2, in launch order. What the arrays
-hold is said in `stream.ReferenceStream` and `amd_replay.Drift`.
+hold is documented in `stream.ReferenceStream` and `amd_replay.Drift`.
 """
 
 from typing import NamedTuple

@@ -37,6 +37,7 @@ from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction, launched_axes
 
 _HIDING = "const dim3 blockIdx("
+_BEFORE = ("reads `blockIdx` before its body, where no line can be put", "read it in the body")
 _SHADOWS = re.compile(r"-W(shadow|everything)\b")
 _BUILD_FILES = ("[Mm]akefile*", "*.mk", "*.mak", "CMakeLists.txt", "*.cmake", "*.ninja", "*.sh",
                 "*.py")  # fmt: skip
@@ -70,6 +71,10 @@ def splice(
     }
     code = {path: code_alone(text) for path, text in before.items()}
     inside = range(kernel.entry.first_line, kernel.entry.first_line + kernel.entry.text.count("\n"))
+    for function in functions.values():
+        if "lockIdx" in code_alone(function.text).partition("{")[0]:
+            own = Reader(function.name, function.file, function.first_line, 0, ())
+            raise _refused(own, *_BEFORE)
     helpers = [reader for reader in readers if reader.file != file or reader.line not in inside]
     texts = sources(Path(recipe.project)) if len(before) > 1 else ()
     _check_mentions(helpers, functions.values(), chain(code.items(), (
@@ -230,6 +235,9 @@ def _body(code: str, reader: Reader) -> range:
         at += 1
     if not code.startswith("{", at) or _line(code, at) != reader.brace_line:
         raise _refused(reader, "has a body that a macro generates", "write it out")
+    before = code[head.end() if head else begin : at]
+    if "lockIdx" in before or (not head and re.search(r"\b(?:struct|class)\b", before)):
+        raise _refused(reader, *_BEFORE)
     return range(at + 1, closing(code, at))
 
 
@@ -360,15 +368,17 @@ def recorded_alone(
     paths = {launch.options["device_kernel"] for launch in launches}
     own = [(str(path) in paths, kernel) for path, kernel in program if same_place(kernel, source)]
     others = [kernel for recorded, kernel in own if not recorded]
-    if not others:
+    program_of = next((kernel.differs_in for _, kernel in own if kernel.differs_in), None)
+    if not (others or program_of):
         return None
     arguments = [
         [_arguments(k.instance) for known, k in own if known is has] for has in (True, False)
     ]
     local = any(_LOCAL.search(kernel.code.symbol, 2) for recorded, kernel in own if recorded)
-    condition = None if local else _condition(_parameters(source), *arguments)
+    condition = None if local or program_of else _condition(_parameters(source), *arguments)
     if condition is None:
-        entry, which = source.entry, others[0].instance or others[0].code.symbol
+        entry = source.entry
+        which = f"{entry.name} of {program_of}" if program_of else others[0].instance
         raise SpliceError(
             f"{entry.file}:{entry.first_line}: `{entry.name}` shares its source with `{which}`, "
             "which was not recorded and would be renumbered, too",

@@ -130,7 +130,7 @@ def _note_loss(
 ) -> None:
     """Notes what was being tried when the process was lost."""
     candidate, what = working["candidate"], working["what"]
-    if candidate in record.failed:  # it was said before the process ended itself
+    if candidate in record.failed:  # it was reported before the process ended itself
         return
     if working["launch"] in record.unraced:
         record.rounds[working["launch"]] = {}
@@ -154,7 +154,7 @@ def _note_loss(
 
 @dataclass
 class _TrialsSoFar:
-    """What all processes have told so far."""
+    """What all processes have reported so far."""
 
     counts: tuple[int, ...]
     checks: dict[tuple[int, int], Check] = field(default_factory=dict)
@@ -228,7 +228,7 @@ class _ProcessWatch:
         return self._done >= tasks
 
     def quiet(self, seconds: float) -> bool:
-        """Whether nothing was told for so long."""
+        """Whether nothing was reported for that long."""
         return time.monotonic() - self._since > seconds
 
 

@@ -22,7 +22,7 @@ LONGEST_TEXT = 1500
 LONGEST_REASON = 400
 
 MOST_MEMBERS = 12
-"""Of a family, best first, that are told; the rest by the lowest."""
+"""Of a family, best first, that are listed; the rest by the lowest."""
 
 MOST_KINDS = 8
 """Of what a search has tried, best first."""
@@ -86,8 +86,8 @@ def remembered(
     Args:
         attempts: all of the run, by number.
         best: the one to beat, of whatever origin.
-        formula: by what attempts are put in order, and which readings are told.
-        budget: characters; what comes last is left out first, and that is said.
+        formula: by what attempts are put in order, and which readings are shown.
+        budget: characters; what comes last is left out first, and a line says so.
     """
     parts = list(_parts(attempts, best, formula))
     kept: list[str] = []
@@ -151,12 +151,12 @@ def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
     kinds: dict[str, Attempt] = {}
     for attempt in order(attempts, rank):
         kinds.setdefault(kind_of(attempt.candidate), attempt)
-    told = list(kinds.values())[:MOST_KINDS]
-    lines = [f"- {a.number} {a.candidate.name}: {_verdict(a)}" for a in told]
-    if any(attempt.candidate.origin == "search" for attempt in told):
+    shown = list(kinds.values())[:MOST_KINDS]
+    lines = [f"- {a.number} {a.candidate.name}: {_verdict(a)}" for a in shown]
+    if any(attempt.candidate.origin == "search" for attempt in shown):
         lines.append(_NESTS)
     begun = f"A search has tried {len(attempts)} candidates before you."
-    return "\n".join([f"{begun} The best of each kind:" * bool(told) or begun, *lines])
+    return "\n".join([f"{begun} The best of each kind:" * bool(shown) or begun, *lines])
 
 
 def _whole(answer: ModelAnswer, best: Attempt | None, formula: Formula) -> str:
@@ -186,17 +186,17 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     ranked = order(evaluated, rank)
     ranked += [a for a in evaluated if a not in ranked]
     if ranked:
-        told = [f"{_values(a)} {_evaluated(a)}" for a in ranked]
-        lines.append(f"Other members evaluated: {_few(told)}")
+        rows = [f"{_values(a)} {_evaluated(a)}" for a in ranked]
+        lines.append(f"Other members evaluated: {_few(rows)}")
     rates = {a.number: a.screened_l2_hit_rate for a in answer.attempts}
     highest = max((rate for rate in rates.values() if rate is not None), default=0.0)
     below = {other.number: highest - (rates[other.number] or 0.0) for other in others}
     left = [other for other in others if other not in ranked and rates[other.number] is not None]
     if left:
         left.sort(key=lambda attempt: (below[attempt.number], attempt.number))
-        told = [f"{_values(other)} {100 * below[other.number]:.1f}" for other in left]
+        rows = [f"{_values(other)} {100 * below[other.number]:.1f}" for other in left]
         lines.append(
-            f"Not evaluated, points below the family's best by a quick model: {_few(told)}"
+            f"Not evaluated, points below the family's best by a quick model: {_few(rows)}"
         )
     refused: dict[str, list[Attempt]] = {}
     for member in answer.attempts:
@@ -218,8 +218,8 @@ def _elsewhere(attempt: Attempt, counters: Collection[str]) -> Iterator[str]:
     elif proof.condition:
         yield f"a permutation where {proof.condition}, which is tested"
     if sizes and sizes.others and "modelled_memory_time_ms" in counters:
-        told = (f"{_change(other.time_ratio)} on {math.prod(other.grid)}" for other in sizes.others)
-        yield f"modelled time, by number of programs: {', '.join(told)}"
+        rows = (f"{_change(other.time_ratio)} on {math.prod(other.grid)}" for other in sizes.others)
+        yield f"modelled time, by number of programs: {', '.join(rows)}"
     if sizes and sizes.guard and sizes.guard != proof.condition:
         yield f"as it loses at some, the patch renumbers only if {sizes.guard}"
 
@@ -228,11 +228,11 @@ def _change(ratio: float | None) -> str:
     return "no permutation" if ratio is None else f"{100 * ratio - 100:+.1f} %"
 
 
-def _few(told: Sequence[str]) -> str:
+def _few(rows: Sequence[str]) -> str:
     """The first ones of a list, and the last."""
-    if len(told) > MOST_MEMBERS:
-        told = [*told[:MOST_MEMBERS], f"{len(told) - MOST_MEMBERS} more, {told[-1]} the last"]
-    return "; ".join(told)
+    if len(rows) > MOST_MEMBERS:
+        rows = [*rows[:MOST_MEMBERS], f"{len(rows) - MOST_MEMBERS} more, {rows[-1]} the last"]
+    return "; ".join(rows)
 
 
 def _evaluated(attempt: Attempt) -> str:

@@ -103,7 +103,7 @@ CHARACTERS_PER_TOKEN = 4
 def analysis(formula: formulas.Formula, context: HardwareContext) -> Question:
     """The first call: an analysis of the kernel's use of memory, in words."""
     asked = _words(formula, "analysis", context)
-    return Question(asked, _told(formula, context), ANALYSIS, answer_tokens=ANALYSIS_TOKENS)
+    return Question(asked, _sections(formula, context), ANALYSIS, answer_tokens=ANALYSIS_TOKENS)
 
 
 def proposal(
@@ -117,14 +117,14 @@ def proposal(
     """A call for a new swizzle.
 
     Args:
-        formula: what is told and asked.
+        formula: what is shown and asked.
         context: of the kernel.
         memory_analysis: the answer to `analysis`, if it was asked.
         attempts: all of the run, by number.
         best: the best attempt so far, of whatever origin: the one to beat.
-        left: what is said of further answers and iterations.
+        left: the sentence on further answers and iterations.
     """
-    inputs = _told(formula, context)
+    inputs = _sections(formula, context)
     if memory_analysis:
         inputs["memory_analysis"] = memory_analysis
     if attempts or best:
@@ -161,15 +161,15 @@ def _language(context: HardwareContext) -> tuple[str, str]:
     return "CUDA C++" if context.target.backend == "cuda" else "HIP C++", "cpp"
 
 
-def _told(formula: formulas.Formula, context: HardwareContext) -> dict[str, str]:
-    told = {name: render(context, name, formula.counters) for name in formula.context}
-    if "source" in told:
-        told["source"] = _fenced(told["source"], _language(context)[1])
+def _sections(formula: formulas.Formula, context: HardwareContext) -> dict[str, str]:
+    sections = {name: render(context, name, formula.counters) for name in formula.context}
+    if "source" in sections:
+        sections["source"] = _fenced(sections["source"], _language(context)[1])
     if formula.documents:
-        told["documents"] = "\n\n".join(
+        sections["documents"] = "\n\n".join(
             Path(formula.folder, name).read_text("utf-8") for name in formula.documents
         )
-    return told
+    return sections
 
 
 def _fenced(source: str, language: str) -> str:
@@ -313,8 +313,8 @@ def members(answer: records.Candidate) -> list[FamilyMember]:
         return [FamilyMember(answer, family, {})]
     values, *others = family.members()
     name = _named(answer.name, values)
-    told = replace(answer, text=family.text(values), name=name, family=answer.name)
-    first = FamilyMember(told, family, values)
+    member = replace(answer, text=family.text(values), name=name, family=answer.name)
+    first = FamilyMember(member, family, values)
     return [first, *(first.sibling(other) for other in others)]
 
 

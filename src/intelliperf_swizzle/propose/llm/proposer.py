@@ -41,7 +41,7 @@ class LanguageModelProposer:
     """Asks a language model for one swizzle after the other and tells it what became of each.
 
     Attributes:
-        formula: what it is told and what it may cost.
+        formula: what it is shown and what it may cost.
         ask: reaches the model.
         progress: receives each iteration.
         samples: answers a call; all are screened, the best is measured.

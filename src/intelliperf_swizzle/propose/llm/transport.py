@@ -207,8 +207,8 @@ class Model:
     def _told(self, error: BaseException) -> str:
         """The error in one line, without the key."""
         refused = next((c for c in _chain(error) if isinstance(c, RefusedAnswerError)), error)
-        said = str(refused).partition("Traceback")[0]  # LiteLLM's, of an answer it cannot read
-        text = " ".join(said.split()) or type(refused).__name__
+        message = str(refused).partition("Traceback")[0]  # LiteLLM's, of an answer it cannot read
+        text = " ".join(message.split()) or type(refused).__name__
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
             text = text.replace(secret, "***") if secret else text
         return text if len(text) <= 300 else f"{text[:300]} …"

@@ -1,3 +1,3 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Device code: bitcode, line tables, and CUDA's intrinsics said in those of AMD."""
+"""Device code: bitcode, line tables, and CUDA's intrinsics expressed in those of AMD."""

@@ -8,7 +8,7 @@ there: neither macros, templates nor headers hide it.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intelliperf_swizzle.frontends.cpp.code.inline_ptx import ASSEMBLY
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
@@ -17,6 +17,10 @@ from intelliperf_swizzle.frontends.ssa import reached
 _NAME = r'"[^"]+"|[\w.$]+'
 _DEFINED = re.compile(rf"(?ms)^define [^\n]*?@({_NAME})\(.*?^\}}$")
 _VARIABLE = re.compile(rf"(?m)^@({_NAME}) = [^\n]*$")
+_NUMBERED = re.compile(
+    r"(?:, ![\w.]+)? [!#]\d+\b|(?m:^ +#dbg_.*$)|(?:\.|__)(?:static|intern)(?:\.|__)\w+"
+    r"|(?<=\w)(?:\.\d+)+(?![\w.])"
+)
 _MENTION = re.compile(rf"@({_NAME})")
 _NUMBER = re.compile(r"llvm\.amdgcn\.(?:cluster\.)?workgroup\.id|llvm\.amdgcn\.s\.getreg")
 _PRINTING = frozenset({"nvvm.vprintf", "__ockl_printf_begin"})
@@ -24,6 +28,8 @@ _UNIFORM = re.compile(r"__ockl_(?:get_local_size|get_num_sub_groups|wgred_\w+)$"
 """Ask for the number to tell the last workgroup, which is as large as all: the stand-in refuses
 launches in which it is not."""
 _BUILTIN = re.compile(r"_ZNK?2(?:4__hip|5__cuda)_builtin_blockIdx_t")
+_PASSED = "builtin_blockIdx_t"
+"""In the name of an instance that is passed the builtin itself, by `auto` or a template."""
 _ASSEMBLY = re.compile(r' asm [^"]*"[^"]*(?:ttmp|s_getreg|\bs\[?\d|%ctaid|%cluster)')
 
 
@@ -88,6 +94,11 @@ class CallGraph:
         called = reached([kernel], lambda name: sorted(self._mentions.get(name, ())))
         return [name for name in called if name in self._bodies]
 
+    def texts(self, kernel: str) -> set[str]:
+        """The user's functions that a kernel may call, itself too, without numbers and lines."""
+        own = filter(self._debug.is_users, self.reached(kernel))
+        return {_NUMBERED.sub("", self._bodies[name]) for name in own}
+
     def prints(self, kernel: str) -> bool:
         """Whether a kernel may call `printf`."""
         return not _PRINTING.isdisjoint(self._mentioned(kernel))
@@ -116,12 +127,16 @@ class CallGraph:
 
     def readers(self, kernel: str) -> tuple[Reader, ...]:
         """A kernel, and those functions of the user's that it reaches and that read the number."""
-        found = []
+        found, passed = [], list[BlockIndexRead]()
         for name in self.reached(kernel):
             reads = tuple(self._reads(name)) if self._debug.is_users(name) else ()
             function = self._debug.function(name)
-            if function is not None and (reads or name == kernel):
+            if _PASSED in self._debug.instance(name):
+                passed += reads  # of what the kernel hands over, its own if it has one
+            elif function is not None and (reads or name == kernel):
                 found.append(Reader(*function, reads))
+        if passed and found:
+            found[0] = replace(found[0], reads=(*found[0].reads, *passed))
         return tuple(found)
 
     def _reads(self, name: str) -> Iterator[BlockIndexRead]:

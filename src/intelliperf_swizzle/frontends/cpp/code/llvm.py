@@ -81,10 +81,10 @@ def parse(code: str | bytes) -> Module:
         return read(code)
     except RuntimeError as error:
         version = ".".join(map(str, llvm.llvm_version_info))
-        said = ": ".join(str(error).splitlines()[:2])[:300]
+        message = ": ".join(str(error).splitlines()[:2])[:300]
         hint = "a newer llvmlite, or an older clang" if isinstance(code, bytes) else None
         raise TraceError(
-            f"LLVM {version} cannot read the device code: {said}", hint=hint
+            f"LLVM {version} cannot read the device code: {message}", hint=hint
         ) from error
 
 

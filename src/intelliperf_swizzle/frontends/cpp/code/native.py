@@ -152,7 +152,7 @@ def positioned(text: str, kernels: Iterable[llvm.Function]) -> str:
     Lanes that have parted meet as hardware has it: those that are behind go first.
 
     Args:
-        text: of the module; where it is a slice, what its threads touch is told with the place.
+        text: of the module; where it is a slice, what its threads touch is reported with the place.
         kernels: of it.
     """
     for function in kernels:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What NVIDIA's intrinsics do, said in AMD's and in LLVM's own: text of a module.
+"""What NVIDIA's intrinsics do, expressed in AMD's and in LLVM's: text of a module.
 
 `llvm.nvvm.X` is `nvvm.X` here. Source: LLVM, NVPTXUsage.html; PTX ISA (`shfl`, `vote`, `bar`).
 """

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
@@ -13,6 +14,8 @@ _ENTRY = re.compile(r"(?m)^!(\d+) = (?:distinct )?!DI\w+\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|(\d+))')
 _FUNCTION = re.compile(r'(?m)^define [^\n]*@([\w.$]+|"[^"]+")\([^\n]*?!dbg !(\d+)')
 
+Place: TypeAlias = tuple[str, str, int, int]
+"""As of `DebugInfo.function`."""
 _HEADERS = ("/include/hip/", "/cuda-toolkit-", "/lib/clang/")
 """Parts of paths of files that are not the user's."""
 
@@ -42,7 +45,7 @@ class DebugInfo:
             entry = self._entries.get(entry.get("inlinedAt", ""))
         return None
 
-    def function(self, symbol: str) -> tuple[str, str, int, int] | None:
+    def function(self, symbol: str) -> Place | None:
         """Name without template arguments, file, and lines of the name and of the body's brace."""
         number = self._functions.get(symbol, "")
         fields = self._entries.get(number, {})

@@ -69,12 +69,14 @@ class Built:
         folder: where it is: a copy, or the project where nothing was to be built.
         command: the application, paths into the project turned into the copy's.
         objects: its code objects with bitcode, one GPU's of each translation unit.
+        others: those of other programs that the command builds.
         notes: sentences for the report.
     """
 
     folder: Path
     command: tuple[str, ...]
     objects: tuple[binaries.CodeObject, ...]
+    others: tuple[binaries.CodeObject, ...]
     notes: tuple[str, ...]
 
 
@@ -137,7 +139,11 @@ def built(
             hint=toolchain.keeping if builds else _REBUILD,
         )
     notes += [f"{name} was built without device bitcode" for name in sorted(without)]
-    return Built(place, moved, tuple(objects), tuple(notes))
+    beside = built_files(place, recipe.language) if builds and edit is None else ()
+    others, _ = _read(
+        [f for f in beside if _is_linked(f) and f.resolve() not in files], recipe.arch
+    )
+    return Built(place, moved, tuple(objects), tuple(others), tuple(notes))
 
 
 def _build(
@@ -176,22 +182,22 @@ def as_build_error(error: SwizzleError, fact: str, place: Path) -> BuildError:
     """The error of a build in a copy, with the first that a compiler says, or Python."""
     patterns = ("error|fatal", "Error: ")
     wrong = (line for pattern in patterns for line in error.details if re.search(pattern, line))
-    said = next(wrong, error.fact).replace(f"{place}/", "")
-    return BuildError(f"{fact}: {said}", details=error.details)
+    message = next(wrong, error.fact).replace(f"{place}/", "")
+    return BuildError(f"{fact}: {message}", details=error.details)
 
 
 def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     """The error of a build that wants what is not here, with a hint that says so."""
-    said = "\n".join(error.details)
-    call = re.search(r"undefined reference to `((?:cuda|hip|cu)[A-Z]\w+)'", said)
-    missing = _MISSING.search(said)
+    printed = "\n".join(error.details)
+    call = re.search(r"undefined reference to `((?:cuda|hip|cu)[A-Z]\w+)'", printed)
+    missing = _MISSING.search(printed)
     wanted = missing[missing.lastindex or 0] if missing else ""
     name, compiler = toolchain.language, toolchain.name_of_compiler
-    whole = re.search(rf"(/\S+/{compiler}): (?:No such file|not found)", said)
+    whole = re.search(rf"(/\S+/{compiler}): (?:No such file|not found)", printed)
     package = _install(wanted, name)
     deeper = toolchain.root.glob(f"include/*/{wanted}") if re.fullmatch(r"\w+\.h", wanted) else ()
     here = next((header.relative_to(toolchain.root / "include") for header in deeper), None)
-    managed = re.search(r"(\S+:\d+):\d+: note: host variable declared here\n.*__managed__", said)
+    managed = re.search(r"(\S+:\d+):\d+: note: host variable declared here\n.*__managed__", printed)
     if managed:
         hint = f"{managed[1]}: clang knows no managed variables of CUDA; use cudaMallocManaged"
     elif call:

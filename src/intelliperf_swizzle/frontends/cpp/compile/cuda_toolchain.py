@@ -152,15 +152,15 @@ def _resources(text: str, arch: str) -> dict[str, tuple[int, None, int, int]]:
         (folder / "kernels.ptx").write_text(text, "utf-8")
         words = ["--verbose", f"--gpu-name={arch}", "kernels.ptx", "--output-file=kernels.cubin"]
         ended = children.run([assembler, *words], cwd=folder)
-    said = ended.output
+    printed = ended.output
     if ended.exit_code != 0:
         raise CaptureError(
             f"ptxas cannot assemble the kernels for {arch}",
             hint="compile them for another GPU: -arch=sm_90",
-            details=tuple(said.splitlines()[:8]),
+            details=tuple(printed.splitlines()[:8]),
         )
     found = {}
-    for symbol, stack, registers, rest in _REPORT.findall(said):
+    for symbol, stack, registers, rest in _REPORT.findall(printed):
         shared = re.search(r"(\d+) bytes smem", rest)
         found[symbol] = (int(registers), None, int(stack), int(shared[1]) if shared else 0)
     return found

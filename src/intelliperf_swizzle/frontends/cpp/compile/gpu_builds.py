@@ -100,8 +100,8 @@ def gpu_environment(recipe: building.Recipe, environment: Mapping[str, str]) -> 
 
 def _library_folders(environment: Mapping[str, str]) -> list[str]:
     """Where nvcc links libraries from, which is not always where they are looked for later."""
-    said = _output(["nvcc", "--dryrun", "-x", "cu", os.devnull, "-o", "a.out"], environment)
-    named = dict.fromkeys(re.findall(r'"-L([^"]+)"', said))
+    printed = _output(["nvcc", "--dryrun", "-x", "cu", os.devnull, "-o", "a.out"], environment)
+    named = dict.fromkeys(re.findall(r'"-L([^"]+)"', printed))
     return [str(Path(folder).resolve()) for folder in named if not folder.endswith("/stubs")]
 
 

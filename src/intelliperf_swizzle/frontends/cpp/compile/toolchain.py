@@ -234,11 +234,11 @@ def _find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int
         path = shutil.which(name, path=environment.get("PATH"))
         if path is None:
             continue
-        said = children.run([path, "--version"]).output
-        found = re.search(r"clang version (\d+)", said)
+        printed = children.run([path, "--version"]).output
+        found = re.search(r"clang version (\d+)", printed)
         if found and int(found[1]) >= _OLDEST_CLANG:
             return path, int(found[1])
-        seen.append(f"{path}: {said.splitlines()[0] if said else 'no version'}")
+        seen.append(f"{path}: {printed.splitlines()[0] if printed else 'no version'}")
     raise CaptureError(
         f"{language} programs need clang {_OLDEST_CLANG} or newer (ROCm 6.2's or Debian's), "
         "and there is none",

@@ -17,13 +17,14 @@ from intelliperf_swizzle.frontends.cpp.code import llvm, native, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
 from intelliperf_swizzle.frontends.cpp.code.slicing import AddressSlice, optimise, slice_kernel
-from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo, Place
 from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain as ptx
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"
 _EMPTY = re.compile(r'= (?:tail )?call (\w+) asm (?:sideeffect )?"", "=\w+,0"\(\1 ([^\s()]+)\).*')
 """Assembly without a word, as of `__all` and `__any`: it yields what it is given."""
+_KERNEL = re.compile(r"(?m)^define [^\n]*?\bamdgpu_kernel [^\n]*?@([\w.$]+)\(")
 _PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_f?printf_\w+\([^\n]*\{\n).*?^\}$")
 """What a HIP kernel prints with, also where it asserts; its result is not looked at."""
 STANDIN = "standin.so"
@@ -54,6 +55,7 @@ class DeviceKernel:
         instance: its name with its template arguments.
         prints: whether it may call `printf`, which does nothing here.
         foreign: why it cannot be executed on a CPU; None if it can.
+        differs_in: another program that was built, which has other code of its lines.
     """
 
     code: KernelCode
@@ -65,6 +67,7 @@ class DeviceKernel:
     instance: str = ""
     prints: bool = False
     foreign: str | None = None
+    differs_in: str | None = None
 
     def line_of(self, operation: str) -> str | None:
         """File and line of an operation of the slice."""
@@ -118,12 +121,14 @@ class PreparationRequest:
 
     Attributes:
         objects: the code objects, at most one GPU's of each translation unit.
+        others: those of other programs that were built.
         folder: of the recording.
         moved: the copy that was built, and the project that it is a copy of.
         clang: links them.
     """
 
     objects: tuple[CodeObject, ...]
+    others: tuple[CodeObject, ...]
     folder: Path
     moved: tuple[Path, Path]
     clang: str
@@ -137,6 +142,9 @@ def prepare(request: PreparationRequest, _: Path) -> None:
     for code in request.objects:
         for number, bitcode in enumerate(code.bitcode):
             preparation.add(bitcode, code, f"_{number}" if number else "")
+    for code in request.others:
+        for bitcode in code.bitcode:
+            preparation.compare(bitcode, code)
     preparation.write()
 
 
@@ -148,6 +156,9 @@ class _Preparation:
         self._definitions: dict[str, object] = {}
         self._objects: list[Path] = []
         self._foreign: dict[str, str] = {}
+        self._places: dict[str, Place | None] = {}
+        self._texts: dict[Place | None, list[set[str]]] = {}
+        self._differs: dict[Place | None, str] = {}
         self._next = GLOBALS
 
     def add(self, bitcode: bytes, code: CodeObject, part: str) -> None:
@@ -184,6 +195,9 @@ class _Preparation:
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
+            place = self._places[kernel.name] = whole.function(kernel.name)
+            if self._request.others:
+                self._texts.setdefault(place, []).append(calls.texts(kernel.name))
             self._kernels[kernel.name] = DeviceKernel(
                 codes[kernel.name],
                 sliced,
@@ -196,6 +210,20 @@ class _Preparation:
             )
         if new:
             self._compile(text, new, debug)
+
+    def compare(self, bitcode: bytes, code: CodeObject) -> None:
+        """Notes of which kernels another program has other code, or another instance."""
+        if not any(place and Path(place[1]).name.encode() in bitcode for place in self._texts):
+            return
+        if code.arch.startswith("sm_"):
+            bitcode = nvptx.retarget(bitcode, code.arch)
+        text = self._placed(str(llvm.parse(bitcode)))
+        debug = DebugInfo(text)
+        calls = CallGraph(text, debug)
+        for symbol in _KERNEL.findall(text):
+            place = debug.function(symbol)
+            if place in self._texts and calls.texts(symbol) not in self._texts[place]:
+                self._differs[place] = code.file.name
 
     def _placed(self, text: str) -> str:
         """A module's text with line tables that name files of the project, not of its copy."""
@@ -213,7 +241,7 @@ class _Preparation:
             if known is not words and "_odr" not in words[0]:
                 found |= set() if "constant" in words[0] and known == words else {name}
         shared = bool(found - private)
-        for name in re.findall(r"(?m)^define [^\n]*?\bamdgpu_kernel [^\n]*?@([\w.$]+)\(", text):
+        for name in _KERNEL.findall(text):
             place = debug.function(name)
             if self._definitions.setdefault(name, place) != place or shared:
                 found.add(name)
@@ -254,7 +282,8 @@ class _Preparation:
             self._foreign |= dict.fromkeys(self._kernels, failure)
         rows = []
         for number, (symbol, kernel) in enumerate(self._kernels.items()):
-            kernel = replace(kernel, foreign=self._foreign.get(symbol))
+            differs = self._differs.get(self._places[symbol])
+            kernel = replace(kernel, foreign=self._foreign.get(symbol), differs_in=differs)
             (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
             parameters = (str(parameter.bytes) for parameter in kernel.code.parameters)
             plain = kernel.source.entry.name if kernel.source else "-"

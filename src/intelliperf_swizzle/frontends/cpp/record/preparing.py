@@ -43,8 +43,9 @@ def make(
     (folder / _RECIPE).write_text(dumps(encode(recipe)), "utf-8")
     (folder / device_code.STANDIN).symlink_to(toolchain.root / "lib" / toolchain.runtime)
     program = built(recipe, folder, toolchain, environment, edit)
+    moved = program.folder, Path(recipe.project)
     asked = device_code.PreparationRequest(
-        program.objects, folder, (program.folder, Path(recipe.project)), toolchain.clang
+        program.objects, program.others, folder, moved, toolchain.clang
     )
     try:  # LLVM may crash on it
         function = "intelliperf_swizzle.frontends.cpp.record.device_code:prepare"

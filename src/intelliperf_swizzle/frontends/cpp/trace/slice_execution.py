@@ -46,7 +46,7 @@ class SliceExecution:
         launch: of it.
         arguments: the bytes of each.
         buffers: of the launch.
-        update: is told what atomics do.
+        update: receives what atomics do.
 
     Attributes:
         read: by the address of each buffer whose contents were kept, uint8[sectors]: 1 where
@@ -115,9 +115,9 @@ class SliceExecution:
         everyone = np.ones(count, np.bool_)
         bx, by, bz = self._launch.options["block"]
         recorder.begin(programs[:count])
-        told = np.zeros(7, np.int64)
-        while self._library.sw_trace_next(_pointer(told)):
-            size, kind, self._update.code, site, threads, addresses, lanes = told.tolist()
+        status = np.zeros(7, np.int64)
+        while self._library.sw_trace_next(_pointer(status)):
+            size, kind, self._update.code, site, threads, addresses, lanes = status.tolist()
             at = _array(lanes, threads, np.uint32)
             found = np.zeros(count * self._threads, np.int64)
             active = np.zeros(found.shape, np.bool_)

@@ -48,7 +48,7 @@ class Interpreter:
         wave_lanes: threads of a wave.
         values: of the parameters.
         memory: what loads that decide read.
-        update: is told what atomics do.
+        update: receives what atomics do.
         folds: as of `decoding.folds`.
         folded: which outcomes there are of these.
         deciding: the instruction of each load whose value decided, in the order of their numbers.

@@ -32,7 +32,7 @@ _MOST_COUNTING_STEPS = 500_000
 _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
 _MOST_WATCHED = 1 << 28
-"""Bytes of the buffers whose writers are told thread by thread (600 MB)."""
+"""Bytes of the buffers whose writers are tracked thread by thread (600 MB)."""
 
 
 def trace_here(launch: records.Launch, _: Path) -> records.Trace:

@@ -207,8 +207,8 @@ def base_of(value: Any) -> torch.Tensor:
         held = getattr(value, "__dict__", {}).values()
         inside = [part for part in held if hasattr(part, "data_ptr")]
         if not inside:
-            told = f"a {type(value).__name__} refers to memory of no known tensor"
-            raise sources.UnreadableKernelError(told)
+            fact = f"a {type(value).__name__} refers to memory of no known tensor"
+            raise sources.UnreadableKernelError(fact)
         value = inside[0]
     return value
 
@@ -239,8 +239,8 @@ class _Converter:
             return tuple(self.convert(name, item) for item in value)
         plain: records.Argument = sources.constant(value)
         if plain is sources.NOT_A_CONSTANT or isinstance(plain, dict):
-            told = f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
-            raise sources.UnreadableKernelError(told)
+            fact = f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
+            raise sources.UnreadableKernelError(fact)
         return plain
 
     def _tensor(self, value: Any) -> records.TensorArgument:

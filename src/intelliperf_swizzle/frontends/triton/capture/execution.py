@@ -30,7 +30,7 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
     Args:
         ttir: of its kernel.
         live: the launch.
-        ask: is told now and then what share of the programs is done; what it raises ends this.
+        ask: receives now and then what share of the programs is done; what it raises ends this.
 
     Raises:
         NotKnownError: what is not known decides what a program does.

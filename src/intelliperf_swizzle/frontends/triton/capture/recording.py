@@ -79,10 +79,10 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
     place = _prepared(Path(request.folder), settings)
     application = start(request.command, place, request.cwd, request.variables, on_gpu=gpu is None)
     ending = watch_to_end(application, request, place, deadline)
-    told = _Told(Journal(place).unread())
-    launches = _launches(place, told, whole=ending.exit_code == 0)
+    log = _Log(Journal(place).unread())
+    launches = _launches(place, log, whole=ending.exit_code == 0)
     if not launches:
-        raise _no_launch(told, ending)
+        raise _no_launch(log, ending)
     return Capture(
         launches=tuple(launches),
         ended_by=ending.ended_by,
@@ -90,18 +90,18 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
         seconds=time.monotonic() - begun,
         notes=(
             *untested(),
-            *_left_out(launches, told, compute_budget_seconds),
-            *dict.fromkeys(told.notes),
+            *_left_out(launches, log, compute_budget_seconds),
+            *dict.fromkeys(log.notes),
         ),
         last_lines=ending.last_lines,
         folder=place,
         cautions=(
             *ending.cautions(all(launch.computed for launch in launches)),
-            *dict.fromkeys(told.refusals + told.cautions),
+            *dict.fromkeys(log.refusals + log.cautions),
         ),
         gpu_seconds={
-            launch.ordinal: told.executions[record].seconds or math.nan
-            for launch, record in zip(launches, told.records, strict=True)
+            launch.ordinal: log.executions[record].seconds or math.nan
+            for launch, record in zip(launches, log.records, strict=True)
             if gpu is None and launch.computed
         },
     )
@@ -123,7 +123,7 @@ def _prepared(folder: Path, settings: shared.Settings) -> Path:
 # --- watching -----------------------------------------------------------------------------------
 
 
-class _Told:
+class _Log:
     """What the journal of a recording tells, once that is over.
 
     Attributes:
@@ -159,32 +159,32 @@ class _Told:
         return [entry[field] for entry in self._events if entry["event"] == event]
 
 
-def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
+def _launches(folder: Path, log: _Log, *, whole: bool) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk.
 
     Unless recorded as a `whole`, others may follow whose tensors hold something else.
     """
     counts = read_counts(folder)
-    for (record, known), times in told.same.items():
-        if times == told.unseen[record]:  # in all processes
+    for (record, known), times in log.same.items():
+        if times == log.unseen[record]:  # in all processes
             counts[known] += counts.pop(record, 0)
     # what was captured into a graph that is never replayed was not launched
-    told.records = [record for record in told.records if counts[record]]
-    paths = [folder / "launches" / f"{record}.json" for record in told.records]
+    log.records = [record for record in log.records if counts[record]]
+    paths = [folder / "launches" / f"{record}.json" for record in log.records]
     launches = [
         replace(
             load_launch(path),
             count=counts[record],
-            computed=record in told.executions and told.executions[record].computed,
+            computed=record in log.executions and log.executions[record].computed,
             ordinal=ordinal,
         )
-        for ordinal, (record, path) in enumerate(zip(told.records, paths, strict=True))
+        for ordinal, (record, path) in enumerate(zip(log.records, paths, strict=True))
     ]
     for at, launch in enumerate(launches):
-        others = (NOT_RECORDED,) if launch.kernel in told.refused else tuple(dict(launch.tensors()))
-        if launch.kernel in told.refused or not whole:
+        others = (NOT_RECORDED,) if launch.kernel in log.refused else tuple(dict(launch.tensors()))
+        if launch.kernel in log.refused or not whole:
             launches[at] = replace(launch, varying=(*launch.varying, *others))
-    launches = with_other_users(launches, told.uses)
+    launches = with_other_users(launches, log.uses)
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
     return launches
@@ -193,12 +193,12 @@ def _launches(folder: Path, told: _Told, *, whole: bool) -> list[Launch]:
 # --- words --------------------------------------------------------------------------------------
 
 
-def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) -> list[str]:
+def _left_out(launches: Sequence[Launch], log: _Log, budget_seconds: float) -> list[str]:
     """Which launches were not computed, and why."""
     left = [
         (f"`{launch.kernel}`", known.seconds or 0.0)
         for launch in launches
-        if (known := told.executions.get(told.records[launch.ordinal])) and not known.computed
+        if (known := log.executions.get(log.records[launch.ordinal])) and not known.computed
     ]
     if not left:
         return []
@@ -211,35 +211,35 @@ def _left_out(launches: Sequence[Launch], told: _Told, budget_seconds: float) ->
     ]
 
 
-def _no_launch(told: _Told, ending: Ending) -> CaptureError | UsageError:
-    if told.not_utf8:
-        return UsageError(told.not_utf8, hint="rename it, or use a link with another name")
-    if "python" not in told.kinds:
+def _no_launch(log: _Log, ending: Ending) -> CaptureError | UsageError:
+    if log.not_utf8:
+        return UsageError(log.not_utf8, hint="rename it, or use a link with another name")
+    if "python" not in log.kinds:
         hint = (
             "the command started no Python that could be watched, and named no HIP or CUDA program"
             " (-b/--build_command builds one); a script that sets PYTHONPATH must keep its old"
             " value, and Python must not run with -E, -I or -S"
         )
-    elif told.refusals or told.cautions:
+    elif log.refusals or log.cautions:
         hint = "what cannot be recorded is named above"
     elif any(map(_EXTENSION.search, ending.last_lines)):
         hint = (
             "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"
             " of a program of its own are, built by hipcc or nvcc"
         )
-    elif "triton" not in told.kinds and not ending.exit_code:
+    elif "triton" not in log.kinds and not ending.exit_code:
         hint = "it never imported Triton, and of a Python program only Triton kernels are recorded"
     elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:
-        before = "its first launch" if "triton" in told.kinds else "it imported Triton"
+        before = "its first launch" if "triton" in log.kinds else "it imported Triton"
         hint = f"it failed before {before}; see its last lines above"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(
         f"no Triton launch was recorded: {ending.sentence}",
         hint=hint,
-        details=(*dict.fromkeys(told.refusals + told.cautions), *ending.last_lines),
+        details=(*dict.fromkeys(log.refusals + log.cautions), *ending.last_lines),
     )
 
 
@@ -280,9 +280,9 @@ def start(
         return child_processes.start(command, folder, cwd, hooked)
     except (OSError, ValueError) as error:
         gone = isinstance(error, FileNotFoundError)
-        said = f"there is no program `{command[0]}`"
-        said = said if gone else f"`{command[0]}` cannot be started: {error}"
-        raise UsageError(said, hint=_another_program(command, Path(cwd))) from error
+        fact = f"there is no program `{command[0]}`"
+        fact = fact if gone else f"`{command[0]}` cannot be started: {error}"
+        raise UsageError(fact, hint=_another_program(command, Path(cwd))) from error
 
 
 def _another_program(command: Sequence[str], cwd: Path) -> str:

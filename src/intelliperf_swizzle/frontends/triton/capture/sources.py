@@ -129,8 +129,8 @@ class _SourceReader:
             lines, first_line = inspect.getsourcelines(function)
             file = str(Path(inspect.getsourcefile(function) or "").resolve(strict=True))
         except (OSError, TypeError) as error:
-            told = f"the source of `{function.__name__}` is in no file"
-            raise UnreadableKernelError(told) from error
+            fact = f"the source of `{function.__name__}` is in no file"
+            raise UnreadableKernelError(fact) from error
         if not is_utf8(file):
             raise NotUtf8Error(file)
         indent = lines[0].removesuffix(lines[0].lstrip(" \t"))
@@ -176,9 +176,9 @@ class _SourceReader:
             if isinstance(known, list) and not known[1:]:
                 continue  # another one of this name, of which no more is known
             same = self.kernel.__globals__.get(root) is scope.get(root) or function is self.kernel
-            said = same and root not in code.co_varnames and kind in _CONSTANTS
+            constant = same and root not in code.co_varnames and kind in _CONSTANTS
             by_digest = kind == "function" and root in digested and name.count(".") < len(places)
-            self.computed[name] = value if said else [place, value] if by_digest else [place]
+            self.computed[name] = value if constant else [place, value] if by_digest else [place]
 
     def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
@@ -307,8 +307,8 @@ def _sets_any(node: ast.Call | ast.Subscript, scopes: Collection[str]) -> bool:
             return not own and not any(isinstance(x, ast.Constant) for x in (of, *rest[:1]))
         case ast.Call(ast.Attribute(of, "update" | "setdefault" | "pop"), given, named):
             keys = [key for x in given for key in (x.keys if isinstance(x, ast.Dict) else [x])]
-            told = all(isinstance(key, ast.Constant) for key in keys)
-            return _is_scope(of, scopes) and not (told and all(part.arg for part in named))
+            literal = all(isinstance(key, ast.Constant) for key in keys)
+            return _is_scope(of, scopes) and not (literal and all(part.arg for part in named))
         case ast.Subscript(of, key, ast.Store() | ast.Del()):
             return _is_scope(of, scopes) and not isinstance(key, ast.Constant)
     return False

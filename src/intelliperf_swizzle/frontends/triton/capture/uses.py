@@ -205,6 +205,6 @@ def _with_other_users(
         # a helper that is launched, too, is its own user
         if place != entry and place not in own:
             others[place] = function.name
-        told = tuple(f"`{name}` ({at[0]}:{at[1]})" for at, name in sorted(others.items()))
-        functions[key] = replace(function, other_users=told)
+        places = tuple(f"`{name}` ({at[0]}:{at[1]})" for at, name in sorted(others.items()))
+        functions[key] = replace(function, other_users=places)
     return replace(launch, source=replace(launch.source, functions=functions))

@@ -4,7 +4,7 @@
 
 What is done to bytes works on whole 64-bit words, and the few bytes behind them; what is counted is
 added to a number that stays on the GPU, so that nothing waits for the host until all of it is asked
-for. Whether inputs changed is told by a sum over all words of a bijective mix of word and place:
+for. Whether inputs changed is decided by a sum over all words of a bijective mix of word and place:
 any write that changes a byte changes it, up to a chance of 2⁻⁶⁴.
 """
 

@@ -282,6 +282,9 @@ def conflicting(kernel: Kernel, meeting: Meeting = frozenset()) -> list[Op]:
     return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
 
 
+_NATURAL = ("addi", "muli", "divsi", "remsi", "extsi", "minsi", "splat", "broadcast", "expand_dims",
+            "reshape", "trans")  # fmt: skip
+"""Operations that make no negative number of others."""
 _FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
           "maxsi", "maxui", "select", "cmpi", "if")  # fmt: skip
 _BITS = ("andi", "ori", "xori")
@@ -314,6 +317,8 @@ def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int,
         several = len({*op.operands} & own) > 1
         if (name, kind) in (("trunci", ["i32"]), *((how, ["i1"]) for how in _BITS)):
             return None
+        if name == "cmpi" and re.match("sge|slt", op.text) and kernel.constant(op.operands[1]) == 0:
+            return None if _is_natural(kernel, op.operands[0]) else (0, 0)
         if name == "cmpi":  # sizes are compared at all sizes
             fixed = several or any(kernel.constant(operand) is not None for operand in op.operands)
             return (0, 0) if fixed and not _leaves_out(kernel, op) else None
@@ -364,6 +369,19 @@ def _divides(kernel: Kernel, op: Op) -> bool:
     bound = op.name == "arith.minsi" and any(kernel.constant(o) == 1 for o in op.operands)
     return bound and all(
         re.search("div|rem", user.name) and [*user.operands[1:]] == [*op.results] for user in users
+    )
+
+
+def _is_natural(kernel: Kernel, value: str) -> bool:
+    """Whether a number is not negative whatever the program: a descriptor tests each for that."""
+    op = kernel.defs.get(value)
+    constant = kernel.constant(value)
+    if op is None or constant is not None:
+        return constant is not None and constant >= 0
+    operands = op.operands[: 1 if re.search("div|rem", op.name) else None]
+    name = op.name.split(".")[-1]
+    return name in ("get_program_id", "make_range") or (
+        name in _NATURAL and all(_is_natural(kernel, operand) for operand in operands)
     )
 
 

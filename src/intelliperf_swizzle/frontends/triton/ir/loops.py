@@ -365,9 +365,9 @@ class _Judge:
         definition = self._kernel.defs.get(value)
         name = self._kernel.name(definition) if definition is not None else None
         place = f" ({self._kernel.line(definition)})" if definition is not None else ""
-        told = f"`{name}`" if name else "a value"
+        subject = f"`{name}`" if name else "a value"
         return (
-            f"{told}{place} follows from the program's own number, and is read in its body "
+            f"{subject}{place} follows from the program's own number, and is read in its body "
             f"({self._kernel.line(op)})"
         )
 

@@ -40,14 +40,14 @@ def rules_of(
     late = named - {*launch.constexprs, *launch.source.computed}
     if not launch.source.identity or (launch.loop and not text) or late:
         return ()
-    told = [
+    described = [
         {n.replace(".dtype.", "."): getattr(v, "name", v) for n, v in c.items()} for c in configs
     ]
     rule: dict[str, object] = {
         **launch.source.identity,
         "swizzle": swizzle.text,
         "target": target.name,
-        "configs": told,
+        "configs": described,
     }
     if launch.loop:
         return ({**rule, "text": text[text.index("def ") :]},)

@@ -36,15 +36,15 @@ def recorded_configs(
     that the kernel's identity tells from others do not count if that is compared: `digested`.
 
     Raises:
-        SpliceError: they cannot be said in a condition.
+        SpliceError: they cannot be expressed as a condition.
     """
     first, others = launches[0], other_configs(launches)
     names, recorded = {n for config in others for n in config}, [x.arguments for x in launches]
     decisive = {n for n in names if any(a.get(n) != b.get(n) for a in others for b in recorded)}
     computed = [item for launch in launches for item in launch.source.computed.items()]
-    told = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
-    told -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
-    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - told
+    by_digest = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
+    by_digest -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
+    decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - by_digest
     decisive = {part for name in decisive for part in _parts(first, name)}
     known = [_named_values(launch) for launch in launches]
     for name in sorted(decisive):
@@ -98,7 +98,8 @@ def _named(leaf: str) -> str:
 def _named_values(launch: Launch) -> dict[str, Any]:
     """What a launch was made with, by the names that the kernel has for it."""
     types = {f"{n}.dtype.element_ty": DtypeArgument(tensor.dtype) for n, tensor in launch.tensors()}
-    leaves = {_named(name): value for name, value in launch.leaves()} | {**launch.arguments}
+    every = launch.leaves(compiled_in=True)
+    leaves = {_named(name): value for name, value in every} | {**launch.arguments}
     tensors = {n: value for n, value in leaves.items() if isinstance(value, TensorArgument)}
     pointers = {n: DtypeArgument(f"{_POINTER}{tensor.dtype}>") for n, tensor in tensors.items()}
     return {**launch.source.computed, **types, **leaves, **pointers}
@@ -106,7 +107,8 @@ def _named_values(launch: Launch) -> dict[str, Any]:
 
 def _parts(launch: Launch, name: str) -> list[str]:
     """What is tested of an argument; of a tuple, each of its items, and of these what is asked."""
-    leaves = (leaf for leaf, _ in launch.leaves() if leaf.startswith(f"{name}."))
+    every = launch.leaves(compiled_in=True)
+    leaves = (leaf for leaf, _ in every if leaf.startswith(f"{name}."))
     parts = [*map(_named, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
     types = (f"{part}.dtype.element_ty" for part in parts)
     return [*parts, *(asked for asked in types if asked in launch.source.entry.text)] or [name]

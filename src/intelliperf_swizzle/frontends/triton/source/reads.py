@@ -24,7 +24,7 @@ from intelliperf_swizzle.records import Argument, Counter, Launch, SourceFunctio
 def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
     """The statements in which a counter holds the number: up to the next that assigns it.
 
-    None if that cannot be told: another statement begins the line, or an assignment is nested.
+    None if that is unknown: another statement begins the line, or an assignment is nested.
     """
     for body in bodies(tree):
         for place, statement in enumerate(body):
@@ -275,12 +275,15 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     may decide that: arguments, types of tensors, or what no patch can test.
 
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
-    nothing is known of what another value does. What is no number counts always if it is compared.
+    nothing is known of what another value does. What is no number counts always if it is compared,
+    and a tuple that is a constexpr always.
     """
     compared, kinds = _compared(launch), str | records.DtypeArgument | None
     words = (name for name, value in launch.arguments.items() if isinstance(value, kinds))
+    tuples = (name for name in launch.constexprs if isinstance(launch.arguments.get(name), tuple))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
-    always = [*(name for name in words if name in compared), *(t for t in types if "." in t)]
+    asked = (t for t in types if "." in t)
+    always = [*(name for name in words if name in compared), *asked, *tuples]
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
         tree = definition(function)
@@ -295,8 +298,8 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
                 known = key == launch.source.kernel and read.isdisjoint(assigned)
                 names = read & launch.arguments.keys() if known else launch.arguments
                 decide = [_told(launch, name) for name in names if _is_compiled_in(launch, name)]
-                found[where(function, lines.start)] = told = (*decide, *_ELSEWHERE.findall(test))
-                there.update(lines if told else ())  # what is in it goes with it
+                found[where(function, lines.start)] = tested = (*decide, *_ELSEWHERE.findall(test))
+                there.update(lines if tested else ())  # what is in it goes with it
     return found
 
 

@@ -79,7 +79,7 @@ def edit(
     Where the text cannot carry it, or others use that text, the kernel alone changes when it is
     compiled (see `overlay`): the edit has no file and no diff.
     """
-    edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing can be said of it
+    edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing is known of it
     most = max(launches, key=lambda launch: launch.programs)
     kinds = {launch.source.identity.get("source"): launch for launch in (*launches, most)}.values()
     given = swizzle, target, recorded_configs(launches, digested=True)

@@ -62,8 +62,8 @@ def find_candidates(launch: Launch) -> list[CandidateLoop]:
 def _heads(loop: ast.For | ast.While) -> Iterator[Counter]:
     """What may hold a number when the body begins."""
     own = reads.bound_names(loop)
-    told = reads.names_in(loop.target if isinstance(loop, ast.For) else loop.test)
-    for name in dict.fromkeys(node.id for node in told if node.id in own):
+    names = reads.names_in(loop.target if isinstance(loop, ast.For) else loop.test)
+    for name in dict.fromkeys(node.id for node in names if node.id in own):
         yield Counter(name, loop.body[0].lineno)
 
 

@@ -63,8 +63,8 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
         )
     if launch.loop:
         raise TraceError(f"the tiles of {launch.kernel} cannot be distinguished: {reason}")
-    told = f"traced program by program: {reason}"
-    return live.memory.side_by_side(_one_by_one(launch, kernel, told, inside))
+    caution = f"traced program by program: {reason}"
+    return live.memory.side_by_side(_one_by_one(launch, kernel, caution, inside))
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:

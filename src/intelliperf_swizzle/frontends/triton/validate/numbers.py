@@ -119,8 +119,8 @@ def _wrong_program(swizzled: EditedLaunch, edited: Kernel, number: Renumbered) -
     computed = Scalars(swizzled.launch, edited).value(number.value, programs, entry=own)
     tile, axis = swizzled.tile, number.number
     proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
-    told = f"program {{}} the program id {{}} along axis {axis}"
-    return _first_wrong(computed, proved, told, "programs")
+    sentence = f"program {{}} the program id {{}} along axis {axis}"
+    return _first_wrong(computed, proved, sentence, "programs")
 
 
 def _wrong_tile(
@@ -143,11 +143,11 @@ def _wrong_tile(
     return _first_wrong(computed, tile, "number {} the tile {}", "tiles")
 
 
-def _first_wrong(computed: Array, proved: Array, told: str, what: str) -> str | None:
+def _first_wrong(computed: Array, proved: Array, sentence: str, what: str) -> str | None:
     """Where computed numbers are not those of the proof, as text."""
     wrong = np.flatnonzero(computed != proved)
     if not len(wrong):
         return None
     at = int(wrong[0])
-    given = f"the emitted code gives {told.format(at, computed[at])}, the proof {proved[at]}"
+    given = f"the emitted code gives {sentence.format(at, computed[at])}, the proof {proved[at]}"
     return f"{given} ({len(wrong)} {what} differ)"

@@ -156,7 +156,7 @@ class Accesses:
         recorder: receives every access.
         noticed: of the whole run.
         programs: of the batch.
-        now: told what is being carried out.
+        now: receives what is being carried out.
         compute: whether stores and atomics are carried out.
         value_loads: storages (a bit set) by the number of an access whose value was taken there.
     """

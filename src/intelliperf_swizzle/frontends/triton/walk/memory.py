@@ -21,6 +21,7 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.walk import blocks
 from intelliperf_swizzle.records import (
     LINE_BYTES,
+    SECTOR_BYTES,
     Argument,
     Int64Array,
     Launch,
@@ -85,10 +86,14 @@ class Memory:
         by = np.array([base[n] - self.base[n] for n in self.numbers], np.int64) // LINE_BYTES
         if not len(by):
             return trace
-        lines = trace.access_base.astype(np.int64)
+        lines, contested = trace.access_base.astype(np.int64), trace.contested
+        if contested is not None:
+            each = LINE_BYTES // SECTOR_BYTES
+            contested = np.sort(contested + by[trace.segment_of(contested // each)] * each)
         return replace(
             trace,
             access_base=(lines + by[trace.segment_of(lines)]).astype(np.int32),
+            contested=contested,
             segments=tuple(
                 replace(segment, first_line=base[number] // LINE_BYTES)
                 for segment, number in zip(trace.segments, self.numbers, strict=True)

@@ -355,8 +355,8 @@ class OneByOne(Accesses):
             self.scheduler.memory_changed()
             self._report(Access.ATOMIC, pointer, mask)
             return change()
-        told = (operation, *(value.data.tobytes() for value in given))
-        return self._polled(Access.ATOMIC, pointer, mask, told, change)
+        state = (operation, *(value.data.tobytes() for value in given))
+        return self._polled(Access.ATOMIC, pointer, mask, state, change)
 
     def _polled(
         self,
@@ -412,8 +412,8 @@ def run_one_by_one(
 
     def run(program: int) -> None:
         batch = Programs(live.grid, np.array([program], np.int64))
-        told = observer or Observer()
-        accesses = OneByOne(live.memory, told, noticed, batch, live.now, scheduler=scheduler)
+        observed = observer or Observer()
+        accesses = OneByOne(live.memory, observed, noticed, batch, live.now, scheduler=scheduler)
         with np.errstate(all="ignore"):
             Walker(live.plan, batch, accesses, live.arguments).run()
         noticed.arithmetic[program] = batch.arithmetic[0]
