@@ -63,8 +63,8 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def applied(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(folder, sys.executable, "-m", "intelliperf_swizzle", "apply", *arguments)
+def applied(folder: Path, *arguments: str, verb: str = "apply") -> subprocess.CompletedProcess[str]:
+    return run(folder, sys.executable, "-m", "intelliperf_swizzle", verb, *arguments)
 
 
 def test_an_application_gets_the_swizzle_and_its_source_stays(swizzles: Path) -> None:
@@ -131,7 +131,8 @@ def test_what_torch_generates_is_found_again_in_another_process(
 
 
 def test_the_module_can_be_taken_along(swizzles: Path, tmp_path: Path) -> None:
-    assert applied(tmp_path, "mine.py", "--vendor").returncode == 0
+    assert applied(tmp_path, "--vendor", "mine.py", verb="overlay").returncode == 0
+    assert len((tmp_path / "mine.py").read_text().splitlines()) <= 250
     text = "import mine, sys\nmine.install(sys.argv.pop(1))\n" + APPLICATION
     (tmp_path / "app.py").write_text(text)
     ended = run(tmp_path, sys.executable, "app.py", str(swizzles), "compile")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 VERBS = (
     "prove", "score", "explain", "apply", "report", "mcp", "patterns", "targets", "doctor",
-    "validate-model", "install-hook", "remove-hook",
+    "overlay", "validate-model", "install-hook", "remove-hook",
 )  # fmt: skip
 """Each is a function of its arguments that returns the exit code; without a verb, `optimize`."""
 

@@ -20,7 +20,7 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.options import add_options, read_options
 
 
-def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes another program)
+def apply(arguments: Sequence[str]) -> int:
     """Becomes the application, in which each Python applies the swizzles once it imports Triton."""
     from intelliperf_swizzle.frontends.ports import Overlay, frontends
 
@@ -30,17 +30,7 @@ def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes
         " compiled, sources stay.",
     )
     parser.add_argument("swizzles", metavar="SWIZZLES.JSON", help="a run writes it")
-    parser.add_argument(
-        "--vendor",
-        action="store_true",
-        help="write the module that applies swizzles to this file instead, for your own project",
-    )
     [able, *_] = [frontend for frontend in frontends() if isinstance(frontend, Overlay)]
-    if "--vendor" in arguments:
-        file = Path(parser.parse_args(arguments).swizzles)
-        shutil.copyfile(able.overlay_module, file)
-        print(f"{file}: `with applied('swizzles.json'):` applies a file of swizzles")
-        return 0
     options, command = parse_with_application(parser, arguments)
     file = Path(options.swizzles)
     if not file.is_file():
@@ -49,6 +39,20 @@ def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes
         raise UsageError(f"there is no program `{command[0]}`")
     sys.stdout.flush()
     os.execvpe(command[0], command, able.applying(file, os.environ))
+
+
+def overlay(arguments: Sequence[str]) -> int:
+    """Writes the module that applies swizzles, for a project of the user's."""
+    from intelliperf_swizzle.frontends.ports import Overlay, frontends
+
+    parser = Parser(prog=f"{PROGRAM} overlay", description="Apply swizzles without this package.")
+    told = "write the module that applies swizzles, which needs Triton alone, to this file"
+    parser.add_argument("--vendor", metavar="FILE.py", required=True, help=told)
+    file = Path(parser.parse_args(arguments).vendor)
+    [able, *_] = [frontend for frontend in frontends() if isinstance(frontend, Overlay)]
+    shutil.copyfile(able.overlay_module, file)
+    print(f"{file}: `with applied('swizzles.json'):` applies a file of swizzles")
+    return 0
 
 
 def report(arguments: Sequence[str]) -> int:
