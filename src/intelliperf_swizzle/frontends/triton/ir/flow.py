@@ -288,7 +288,6 @@ _NATURAL = ("addi", "muli", "divsi", "remsi", "extsi", "minsi", "splat", "broadc
 _FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
           "maxsi", "maxui", "select", "cmpi", "if")  # fmt: skip
 _BITS = ("andi", "ori", "xori")
-_LANE_BY_LANE = ("arith.andi", "tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape")
 _ALONE = ("addi", "subi", "muli", "xori")
 _APART = (
     *_ALONE, "addptr", "splat", "broadcast", "expand_dims", "extsi", "extui", "reshape", "trans",
@@ -321,7 +320,7 @@ def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int,
             return None if _is_natural(kernel, op.operands[0]) else (0, 0)
         if name == "cmpi":  # sizes are compared at all sizes
             fixed = several or any(kernel.constant(operand) is not None for operand in op.operands)
-            return (0, 0) if fixed and not _leaves_out(kernel, op) else None
+            return (0, 0) if fixed else None
         if name in ("addi", "subi", "addptr") and (several or _grows(sources, op, own)):
             bounded = (_is_bounded(kernel, operand) and several for operand in op.operands[::-1])
             return tuple(0 if near or o not in own else _multiple(kernel, sources, o, own)
@@ -348,17 +347,6 @@ def _grows(sources: Sources, op: Op, own: set[str]) -> bool:
     return any(
         loop.name == "scf.while" or (loop.name == "scf.for" and kernel.constant(loop.stop) is None)
         for loop in loops
-    )
-
-
-def _leaves_out(kernel: Kernel, op: Op) -> bool:
-    """Whether a condition does nothing but leave out lanes of stores."""
-    users = [user for value in op.results for user in kernel.uses.get(value, ())]
-    return all(
-        _leaves_out(kernel, user)
-        if user.name in _LANE_BY_LANE
-        else user.name == "tt.store" and {*user.operands[:2]}.isdisjoint(op.results)
-        for user in users
     )
 
 

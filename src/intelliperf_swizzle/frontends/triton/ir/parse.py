@@ -210,9 +210,8 @@ class Kernel:
 
     def place(self, op: Op) -> tuple[str, int] | None:
         """File and line that an operation comes from, in the user's code if any of it is."""
-        found = self.places(op)
-        users = (place for place in found if "/triton/language/" not in place[0])
-        return next(users, found[0] if found else None)
+        users = (place for place in self.places(op) if "/triton/language/" not in place[0])
+        return next(users, next(iter(self.places(op)), None))
 
     def line(self, op: Op) -> str:
         """The same as `file.py:12`, for people; `?` where it is not known."""
