@@ -191,7 +191,7 @@ def test_tiles_of_a_loop_are_drawn_by_number_whatever_the_grid() -> None:
     looped = replace(launch((3, 2, 1), 5, 4), loop=TileLoop(1, "tiles", (), program, turn))
     trace = traced((20, 1, 1), 5, 4, np.zeros(20, np.int64))
     [tiles] = picture(looped, trace, TARGET, occupancy=1, tile=None).tiles
-    assert tiles.title == "by number, 5 in a row"
+    assert tiles.title == "numbered, 5 per row"
 
 
 def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:
