@@ -103,7 +103,7 @@ class _Slice:
 
 
 def _slice(launch: records.Launch, trace: records.Trace, columns: int | None) -> _Slice:
-    x, y, z = launch.grid
+    x, y, z = launch.numbers
     numbers = np.arange(trace.tiles)
     if y == z == 1:
         return _flat(launch, trace, columns)

@@ -61,6 +61,8 @@ def test_names_mean_what_was_recorded(tmp_path: Path) -> None:
     assert names["HUGE"] == -math.inf
     assert names["ceil"] is tl.cdiv
     assert "LOGGER" not in names
+    helper = functions["app.scale"].fn.__globals__
+    assert helper["SIZE"] == 16  # a patch of one may test what another reads
     assert functions["lib.kernel"].fn.__globals__["again"] is functions["app.kernel"]
     assert functions["app.kernel"].noinline
     assert kernel.__defaults__ == (16,)

@@ -24,6 +24,7 @@ from intelliperf_swizzle.records import (
     Segment,
     SourceFunction,
     TensorArgument,
+    TileLoop,
     Trace,
 )
 
@@ -182,6 +183,15 @@ def test_programs_that_compute_several_tiles_are_drawn_where_they_write() -> Non
     [tiles] = shown.tiles
     assert tiles.tiles == (4, 8)
     assert tiles.before.domain == ("0123", "4567") * 4
+
+
+def test_tiles_of_a_loop_are_drawn_by_number_whatever_the_grid() -> None:
+    """Six programs on two axes take twenty tiles."""
+    program, turn = np.arange(20, dtype=np.int32) % 6, np.arange(20, dtype=np.int32) // 6
+    looped = replace(launch((3, 2, 1), 5, 4), loop=TileLoop(1, "tiles", (), program, turn))
+    trace = traced((20, 1, 1), 5, 4, np.zeros(20, np.int64))
+    [tiles] = picture(looped, trace, TARGET, occupancy=1, tile=None).tiles
+    assert tiles.title == "numbered, 5 per row"
 
 
 def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:

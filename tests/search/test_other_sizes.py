@@ -124,6 +124,9 @@ CARRYING = (
     .replace("tl.store(w + (tile & 255), tile)", "sum = sum + tile")
     .replace("trans(values)", "trans(values) + sum")
 )
+STEPPING = PERSISTENT.replace("(tile & 255)", "tile").replace(
+    "w = torch.zeros(256", "w = torch.zeros(4096"
+)
 PARTS = TURNED.replace("torch.zeros(320, 320,", "torch.zeros(640, 320,").replace(
     "(x, torch.empty_like(x), w,", "(x[:320], x[320:], w,"
 )
@@ -137,6 +140,7 @@ LOOP_OF_PLACES = "for k in range(tl.cdiv(N, B)): tl.store(w + pid * S + k, pid)"
 SEARCHED = {
     "table": GATHER,
     "persistent": PERSISTENT,
+    "stepping": STEPPING,
     "heads": HEADS,
     "flags": FLAGS,
     "carrying": CARRYING,
@@ -224,6 +228,17 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     again = score(text, stencil(256), target=TARGET, project_directory=str(tmp_path))
     assert again.baseline.l2_hit_rate == pytest.approx(square.before)
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
+
+
+def test_of_a_step_with_which_a_loop_leaves_out_tiles_the_recorded_value_is_tested(
+    runs: Mapping[str, RunRecord],
+) -> None:
+    """And no size, as no tiles depend on each other at any step."""
+    run = runs["stepping"]
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert "P == 32" in str(run.best.proof.condition)
+    assert "M ==" not in str(run.best.proof.condition)
 
 
 @pytest.mark.parametrize("kernel", ["table", "persistent"])
@@ -378,6 +393,7 @@ UNCOMPILED = {
     f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "T", "FLAG"},
     f"if p == n:\n        {CHAINED}": set(),
     "if FLAG:\n        p += 1\n    tl.store(y + p, p)": set(),
+    "last, at = m, y + p\n    for k in range(last):\n        put(at, p)": set(),
 }
 """Kernels, and what decides what of them is not compiled."""
 PLACED = {

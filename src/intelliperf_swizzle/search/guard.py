@@ -194,14 +194,15 @@ class SizeGuard:
         traces = zip(changes, made, self._look(made, VARIED_SECONDS), strict=True)
         return [((*change,), launch, trace) for change, launch, trace in traces if trace]
 
-    def _binds(self, launch: Launch, trace: Trace) -> bool:
-        """Whether its programs depend on each other, or may, or a loop carries more than it did."""
+    def _binds(self, launch: Launch, trace: Trace, loops: bool = True) -> bool:
+        """Whether its programs depend on each other, or may, or a loop carries more than it did, or
+        deals in other tiles."""
         known = frozenset().union(*(t.seen | t.unseen for t in self._traces))
         exchange = trace.hands_over and not any(t.hands_over for t in self._traces)
         if find_dependence(trace, launch) or trace.unseen - known or exchange:
             return True
         language, renumber = self._setup.language, self._setup.options.renumber
-        if launch.loop is None or not isinstance(language, TileLoops):
+        if not loops or launch.loop is None or not isinstance(language, TileLoops):
             return False
         (found,), _ = language.with_loops([launch], renumber)
         return found.loop is None or found.loop.counters != launch.loop.counters
@@ -214,8 +215,11 @@ class SizeGuard:
     @cached_property
     def _binding(self) -> list[tuple[str, Launch]]:
         """Arguments at another value of which programs bind each other, in which launch."""
-        binding = (varied for varied in self._varied if self._binds(*varied[1:]))
-        return [(name, launch) for names, launch, _ in binding for name in names]
+        return self._bind(loops=True)
+
+    def _bind(self, loops: bool) -> list[tuple[str, Launch]]:
+        varied = (varied for varied in self._varied if self._binds(*varied[1:], loops))
+        return [(name, launch) for names, launch, _ in varied for name in names]
 
     @property
     def _held(self) -> list[str]:
@@ -273,7 +277,7 @@ class SizeGuard:
             or any(touched(t, *_PLAIN) & touched(t, records.Access.ATOMIC) for t in traces)
             or any(find_dependence(t.trace, t.launch) for t in others)
             or self._misses([*traces, *(t.trace for t in larger)])
-            or any(self._is_bound(*at) for at in self._binding if at[0] not in self._rows)
+            or any(self._is_bound(*at) for at in self._bind(loops=False) if at[0] not in self._rows)
         )
 
     def _is_bound(self, name: str, launch: Launch) -> bool:

@@ -204,11 +204,14 @@ class Kernel:
             return float(text) if "0x" not in text else int(text, 16)
         return None
 
+    def places(self, op: Op) -> list[tuple[str, int]]:
+        """Files and lines that an operation comes from, the innermost call first."""
+        return [(file, int(line)) for file, line in _FILE_LINE.findall(self._location(op.loc))]
+
     def place(self, op: Op) -> tuple[str, int] | None:
         """File and line that an operation comes from, in the user's code if any of it is."""
-        found = [(file, int(line)) for file, line in _FILE_LINE.findall(self._location(op.loc))]
-        users = (place for place in found if "/triton/language/" not in place[0])
-        return next(users, found[0] if found else None)
+        users = (place for place in self.places(op) if "/triton/language/" not in place[0])
+        return next(users, next(iter(self.places(op)), None))
 
     def line(self, op: Op) -> str:
         """The same as `file.py:12`, for people; `?` where it is not known."""

@@ -126,8 +126,9 @@ def _make(
         members, fields = (bind({}, parts[part]) for part in ("members", "fields"))
         own = {**members, "__annotations__": fields}
         classes[key] = _aggregate(type(key.partition("#")[0], (), own))
-    for key, function in source.functions.items():
-        bind(scopes[key], function.names)
+    every = {k: v for function in source.functions.values() for k, v in function.names.items()}
+    for key, function in source.functions.items():  # a patch may test what a helper reads
+        bind(scopes[key], {**every, **function.names})
     return functions
 
 

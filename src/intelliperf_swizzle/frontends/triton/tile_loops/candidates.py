@@ -70,16 +70,11 @@ def _heads(loop: ast.For | ast.While) -> Iterator[Counter]:
 def _middles(loop: ast.For | ast.While) -> Iterator[Counter]:
     """What statements of the body assign that do not end their line."""
     for statement, following in zip(loop.body, loop.body[1:], strict=False):
-        if following.lineno == statement.end_lineno:
-            continue
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target = statement.targets[0]
-        elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
-            target = statement.target
-        else:
-            continue
-        if isinstance(target, ast.Name):
-            yield Counter(target.id, following.lineno)
+        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+        assigns = isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign)
+        alone = assigns and len(targets) == 1 and following.lineno > (statement.end_lineno or 0)
+        if alone and isinstance(targets[0], ast.Name):
+            yield Counter(targets[0].id, following.lineno)
 
 
 def _values(tree: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[str]:

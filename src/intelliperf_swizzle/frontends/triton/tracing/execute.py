@@ -128,7 +128,7 @@ def _trace(
         trace, hands_over=accessed.hands_over, notes=(*trace.notes, *false),
         placed=accessed.hands_over or trace.waits or bool(placed), floats=tuple(floats),
         seen=frozenset(places.values()) - unseen, unseen=unseen, unresolved=tuple(unresolved),
-        uncompiled=find_uncompiled(launch, {*map(kernel.place, kernel.every())}) | numbers,
+        uncompiled=find_uncompiled(launch, {*chain(*map(kernel.places, kernel.every()))}) | numbers,
     )  # fmt: skip
 
 
