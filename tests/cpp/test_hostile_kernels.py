@@ -205,7 +205,9 @@ def test_a_variable_goes_by_its_name_in_the_source(program: Program) -> None:
 def test_a_reader_that_decides_values_alone_is_not_missed(program: Program) -> None:
     """Neither the mapping nor any trace shows it."""
     edit = program.edit("two_readers")
-    unpatched = program.edit_by_hand(edit, "] = blockIdx.x; }", "] = ::blockIdx.x; }")
+    [text] = edit.files.values()
+    store = next(row for row in text.split("\n") if "out[first() +" in row)
+    unpatched = program.edit_by_hand(edit, store, store.replace("= blockIdx", "= ::blockIdx"))
     mapped = program.mapped("two_readers")
     folder = make_edited(program.capture.folder, unpatched)
     assert gates._trace_difference(mapped, folder) is None
