@@ -65,9 +65,7 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
     """
     floats = any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
     if launch.count > 1 and trace.method == "sequential" and floats:
-        return not_known(
-            "calls with different contents of float tensors were recorded as one launch"
-        )
+        return not_known("calls with other contents of float tensors were recorded as one launch")
     if records.NOT_RECORDED in launch.varying:
         return not_known(records.NOT_RECORDED)
     known = {*trace.immaterial, *(() if trace.placed else dict(launch.tensors()))}

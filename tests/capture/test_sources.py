@@ -340,7 +340,6 @@ def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> N
         ("self.__dict__[late] = vars(self)[late] = 3", True),
         ("print(vars(late)[late], globals())", True),
         ("setattr(module, 'OTHER', late)", True),
-        ("vars(module).update({'OTHER': 3}, MORE=3)", True),
         ("late = {}\n    late[module] = 3\n    late.update(self)", True),
         ("self.NAME = 3", True),
         ("print(module.NAME == 3, 'NAME')", True),
@@ -357,6 +356,29 @@ def test_what_another_module_sets_is_not_decided(
     setting.__file__ = str(tmp_path / "setting.py")
     monkeypatch.setitem(sys.modules, "setting", setting)
     assert is_decided(str(tmp_path / "module.py"), "NAME", "constexpr") is decided
+
+
+@pytest.mark.parametrize(
+    ("setter", "decided"),
+    [
+        ("import module\nsetattr(module, late, 3)", False),
+        ("from package import module\nvars(module)[late] = 3", False),
+        ("import sys\nsetattr(sys.modules[late], late, 3)", False),
+        ("import a, b\nfor module in (a, b):\n    setattr(module, late, 3)", False),
+        ("import importlib\nm = importlib.import_module(late)\nsetattr(m, late, 3)", False),
+        ("def changed(config, late):\n    setattr(config, late, 3)", True),
+        ("import torch\nlayer = torch.nn.Linear(1, 1)\nsetattr(layer, late, 3)", True),
+        ("globals()[late] = 3", True),
+    ],
+)
+def test_a_function_is_not_decided_where_names_of_modules_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setter: str, decided: bool
+) -> None:
+    (tmp_path / "module.py").write_text("def NAME(x): pass\n")
+    (tmp_path / "setting.py").write_text(f"{setter}\n")
+    setting = types.SimpleNamespace(__file__=str(tmp_path / "setting.py"))
+    monkeypatch.setitem(sys.modules, "setting", setting)
+    assert is_decided(str(tmp_path / "module.py"), "NAME", "function") is decided
 
 
 @pytest.mark.parametrize(

@@ -194,9 +194,7 @@ def _is_shorter(proved: stages.Proved, known: stages.Proved) -> bool:
     if rank.text_length(proved.candidate) >= rank.text_length(known.candidate):
         return False
     new, old = proved.certify(), known.certify()
-    return new.extent == "every size" or (
-        new.condition == old.condition and new.extent == old.extent
-    )
+    return new.extent == "every size" or (new.condition, new.extent) == (old.condition, old.extent)
 
 
 def pose_problem(

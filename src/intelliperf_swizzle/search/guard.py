@@ -166,16 +166,17 @@ class SizeGuard:
     @cached_property
     def _varied(self) -> list[_Varied]:
         """A small launch with other values of arguments that other sizes leave alone: of each by
-        itself, of two that bind nothing, and of all of these."""
+        itself, of two that bind nothing, of all of these, and of what may be a length of rows, more
+        than what binds and may be their distance."""
         first, small = self._subject.traced[0], self._small.launch
         others = [other.traced.launch.arguments for other in self._others]
         changed = {n for n, v in first.launch.arguments.items() if any(a[n] != v for a in others)}
         factors = {name for name in changed if is_factor_alone(small, name)}
         rows = {name: 2 * small.constants[name] for name in factors if is_stride(small, name)}
-        sizes = changed - (factors - {*rows})
+        others_vary = changed - (factors - {*rows})
         values = {
             name: other_values(small, name)
-            for name in sorted(small.arguments.keys() - {*first.trace.immaterial} - sizes)
+            for name in sorted(small.arguments.keys() - {*first.trace.immaterial} - others_vary)
             if others
         }
         alone = self._vary([{name: value} for name in values for value in values[name]])
@@ -183,7 +184,13 @@ class SizeGuard:
         free = {name: found[-1] for name, found in values.items() if found and name not in binding}
         pairs = itertools.islice(itertools.combinations(free.items(), 2), MOST_PAIRS)
         together = [*[free] * (len(free) > 2), *[rows] * bool(rows)]
-        return [*alone, *self._vary([*map(dict, pairs), *together])]
+        strides = {small.constants.get(name, 0) for name in binding}
+        longer = [
+            {name: small.constants[name] + stride}
+            for name, stride in itertools.product(free, strides)
+            if 2 < 2 * small.constants[name] <= stride and len(values[name]) > 1
+        ]
+        return [*alone, *self._vary([*map(dict, pairs), *together, *longer])]
 
     def _vary(self, changes: Sequence[Mapping[str, int]]) -> list[_Varied]:
         """The small launch with other arguments, where somebody may make it."""

@@ -11,19 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle import records
+from intelliperf_swizzle import dependence, records
 from intelliperf_swizzle.cache.model import accuracy_of
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.locality import describe_causes, hardware_context
-from intelliperf_swizzle.dependence import (
-    Dependence,
-    deciding,
-    find_dependence,
-    not_known,
-    safe_order,
-    touched,
-)
 from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
@@ -35,7 +27,7 @@ SAME = parse("pid = pid")
 """Every program computes the tile that it computes anyway."""
 
 
-NOT_LOOKED_AT = not_known("the launch was not looked at")
+NOT_LOOKED_AT = dependence.not_known("the launch was not looked at")
 """What is known of the dependences of such a launch."""
 
 
@@ -110,7 +102,7 @@ class Subject:
     ceiling: records.Ceiling
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
-    dependences: Mapping[int, Dependence] = field(default_factory=dict)
+    dependences: Mapping[int, dependence.Dependence] = field(default_factory=dict)
     refusal: str | None = None
 
     @property
@@ -181,15 +173,17 @@ class Subject:
             return None  # the report says so
         trace = next((t.trace for t in self.traced if t.launch is launch), None)
         if trace is not None:
-            return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
-        return safe_order(self.dependences.get(launch.ordinal, NOT_LOOKED_AT), tile)
+            return dependence.safe_order(
+                dependence.find_dependence(trace, launch), with_rest(tile, trace)
+            )
+        return dependence.safe_order(self.dependences.get(launch.ordinal, NOT_LOOKED_AT), tile)
 
     @property
     def has_dependences(self) -> bool:
         """Whether programs of a launch depend on each other, or may."""
         if not self.is_traced:
             return True
-        own = (find_dependence(t.trace, t.launch) for t in self.traced)
+        own = (dependence.find_dependence(t.trace, t.launch) for t in self.traced)
         rest = (self.dependences.get(launch.ordinal, NOT_LOOKED_AT) for launch in self.untraced)
         return any(own) or any(rest)
 
@@ -197,7 +191,7 @@ class Subject:
     def deciding(self) -> tuple[str, ...]:
         """Tensors whose contents decide what programs of some launch access, and device variables
         if theirs do."""
-        own = (deciding(t.trace, t.launch) for t in self.traced)
+        own = (dependence.deciding(t.trace, t.launch) for t in self.traced)
         rest = (self.dependences.get(x.ordinal, NOT_LOOKED_AT).deciding for x in self.untraced)
         return tuple(dict.fromkeys(chain(*own, *rest)))
 
@@ -206,7 +200,7 @@ class Subject:
         """Tensors that lie apart and may not in another run, of which programs store to one: parts
         of the same memory, and two that are alike."""
         kinds = records.Access.WRITE, records.Access.ATOMIC
-        known = (t.trace.segments if t.trace.unseen else touched(t.trace, *kinds)
+        known = (t.trace.segments if t.trace.unseen else dependence.touched(t.trace, *kinds)
                  for t in self.traced)  # fmt: skip
         stored = {name for some in known for segment in some for name in segment.names}
         found: dict[tuple[str, str], None] = {}

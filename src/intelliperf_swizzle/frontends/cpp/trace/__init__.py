@@ -45,9 +45,7 @@ def resize(launch: Launch, counts: Callable[[int], Iterable[int]]) -> list[Launc
 def _with_memory(made: Launch, launch: Launch) -> Launch:
     """A launch of another size with room for its buffers; variables stay where they are."""
     pairs = [(made.constants[name], old) for name, old in launch.constants.items() if old > 0]
-    growth = max(1, *(-(-new // old) for new, old in pairs), 1) * -(
-        -made.programs // launch.programs
-    )
+    growth = max(1, *(-(-new // old) for new, old in pairs)) * -(-made.programs // launch.programs)
     passed = {view.storage for _, view in launch.tensors()}
     addresses, storages = [*launch.options["addresses"]], dict(launch.storages)
     stay = [addresses[n] + storages[n].bytes for n in storages if n not in passed]

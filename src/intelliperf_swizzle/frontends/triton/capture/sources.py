@@ -236,8 +236,9 @@ def is_decided(file: str, name: str, kind: str) -> bool:
 
     Its module sets it once, under no condition, to what is made of literals and of `_PURE`, or
     defines or imports it; and no module of the user's sets an attribute of that name, or of one
-    that it computes. A function that is defined under conditions is if each of its definitions is
-    a function of real numbers: that decides no access.
+    that it computes: of functions, which no patch tests, in their own module or of what another one
+    imports. A function that is defined under conditions is if each of its definitions is a
+    function of real numbers: that decides no access.
 
     Args:
         file: of the module.
@@ -248,7 +249,8 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     modules = [module for named, module in [*sys.modules.items()] if not _is_installed(named)]
     files = {str(getattr(module, "__file__", None)) for module in modules}
     own = (path for path in files if path.endswith(".py") and "-packages" not in path)
-    if any({last, _ANY} & _set_outside(path) for path in own):
+    computed = _ANY_OF_MODULES if kind == "function" else _ANY
+    if any({last, _ANY if path == file else computed} & _set_outside(path) for path in own):
         return False
     bound = [top for name, top in _bindings(file) if name in (root, "*")]
     bound = [bind for bind in bound if not _is_star(bind) or [*_origin(file, root, bind, modules)]]
@@ -266,9 +268,11 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     return kind not in _CONSTANTS and len(bound) < 2 and all(isinstance(x, defines) for x in bound)
 
 
-_SETTERS = {"setattr", "delattr", "patch", "globals", "vars", "__dict__"}
-_ANY = "__dict__"
-"""Among the names that a module sets: one that is computed, so that it may be any."""
+_SETATTR = ("setattr", "delattr")
+_SETTERS = {*_SETATTR, "patch", "globals", "vars", "__dict__"}
+_ANY, _ANY_OF_MODULES = "__dict__", "__module__"
+"""Among the names that a module sets: one that is computed, so that it may be any; and such a one
+of what it imports."""
 
 
 @functools.cache
@@ -278,6 +282,7 @@ def _set_outside(file: str) -> frozenset[str]:
     nodes = [*ast.walk(ast.parse(_text(file)))]
     held = [node for node in nodes if isinstance(node, ast.Assign) and _is_scope(node.value, ())]
     scopes = {ast.unparse(target) for node in held for target in node.targets}
+    modules = _modules(nodes)
     for node in nodes:
         match node:
             case ast.Attribute(ast.Name("self")):
@@ -291,27 +296,41 @@ def _set_outside(file: str) -> frozenset[str]:
                     words = (part.value for part in inner if isinstance(part, ast.Constant))
                     found |= {str(word).rpartition(".")[2] for word in words}
                     found |= {part.arg for part in inner if isinstance(part, ast.keyword)}
-                found |= {_ANY} if _sets_any(node, scopes) else set()
+                if owner := _sets_any(node, scopes):
+                    found |= {_ANY, *([_ANY_OF_MODULES] if _variables(owner) & modules else ())}
     return frozenset(filter(None, found))
 
 
-def _sets_any(node: ast.Call | ast.Subscript, scopes: Collection[str]) -> bool:
-    """Whether it sets a name that is computed, of others than `self`, or executes a text."""
+def _modules(nodes: Iterable[ast.AST]) -> set[str]:
+    """The variables of a file that may be modules: imported, or given something imported."""
+    found = {"__import__"}
+    for node in nodes:
+        match node:
+            case ast.Import(aliases) | ast.ImportFrom(_, aliases):
+                found |= {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
+            case ast.Assign([target, *_], value) | ast.For(target, value):
+                is_call = isinstance(value, ast.Call) and "import" not in ast.unparse(value.func)
+                found |= _variables(target) if not is_call and _variables(value) & found else set()
+    return found
+
+
+def _variables(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _sets_any(node: ast.Call | ast.Subscript, scopes: Collection[str]) -> ast.expr | None:
+    """What it sets a name of that is computed, or that a text has, if that is not `self`."""
     match node:
         case ast.Call(ast.Name("exec"), [_, *where]):
-            return not where or _is_scope(where[0], scopes)
-        case ast.Call(ast.Name(name) | ast.Attribute(_, name) as setter, [of, *rest]) if name.strip(
-            "_"
-        ) in ("setattr", "delattr"):
+            return node if not where or _is_scope(where[0], scopes) else None
+        case ast.Call(setter, [of, *rest]) if ast.unparse(setter).strip("_").endswith(_SETATTR):
             own = ast.unparse(of) in ("self", "cls") or ast.unparse(setter).startswith("super()")
-            return not own and not any(isinstance(x, ast.Constant) for x in (of, *rest[:1]))
-        case ast.Call(ast.Attribute(of, "update" | "setdefault" | "pop"), given, named):
-            keys = [key for x in given for key in (x.keys if isinstance(x, ast.Dict) else [x])]
-            literal = all(isinstance(key, ast.Constant) for key in keys)
-            return _is_scope(of, scopes) and not (literal and all(part.arg for part in named))
+            return None if own or any(isinstance(x, ast.Constant) for x in (of, *rest[:1])) else of
+        case ast.Call(ast.Attribute(of, "update" | "setdefault" | "pop")):
+            return of if _is_scope(of, scopes) else None
         case ast.Subscript(of, key, ast.Store() | ast.Del()):
-            return _is_scope(of, scopes) and not isinstance(key, ast.Constant)
-    return False
+            return of if _is_scope(of, scopes) and not isinstance(key, ast.Constant) else None
+    return None
 
 
 def _is_scope(node: ast.AST, held: Collection[str]) -> bool:

@@ -18,10 +18,7 @@ from typing import Any
 import numpy as np
 
 from intelliperf_swizzle.frontends.trials.journal import Known
-from intelliperf_swizzle.frontends.triton.capture.addresses import (
-    arguments_without_addresses,
-    canonical,
-)
+from intelliperf_swizzle.frontends.triton.capture import addresses
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.records import Launch, UInt8Array
 
@@ -77,7 +74,7 @@ class Order:
         alike = [number for number, task in enumerate(self.tasks) if form(task.launch) == found]
         if len(alike) < 2:
             return next(iter(alike), None)
-        held = {n: canonical(live.launch, live.contents(n)) for n in live.integers}
+        held = {n: addresses.canonical(live.launch, live.contents(n)) for n in live.integers}
         for number in alike:
             recorded = self.tasks[number].launch
             if all(_held(recorded, n, content) for n, content in held.items()):
@@ -114,10 +111,12 @@ def form(launch: Launch) -> Any:
     entry = launch.source.entry
     where = launch.kernel, entry.file, entry.first_line, launch.grid
     sizes = {number: storage.bytes for number, storage in launch.storages.items()}
-    return *where, arguments_without_addresses(launch), dict(launch.options), sizes
+    return *where, addresses.arguments_without_addresses(launch), dict(launch.options), sizes
 
 
 def _held(launch: Launch, number: int, contents: UInt8Array) -> bool:
     """Whether that is what a storage of a recorded launch held."""
     recorded = launch.storages[number].contents
-    return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)
+    return recorded is not None and np.array_equal(
+        addresses.canonical(launch, np.load(recorded)), contents
+    )

@@ -301,9 +301,7 @@ class _Judge:
                 continue
             if op.name == "tt.get_program_id" or op.name == "tt.call" or asks_where_it_runs(op):
                 line = self._kernel.line(op)
-                judged.reasons.append(
-                    f"`{op.name}` at {line} may depend on the program's own number"
-                )
+                judged.reasons.append(f"`{op.name}` at {line} may depend on the program's number")
             for value in op.operands:
                 outside = value in self._own and value not in self._inside
                 if value in turn or (outside and value not in counters):
