@@ -156,7 +156,10 @@ def rated(text: str, subject: Subject, target: Target) -> dict[str, Any]:
     if isinstance(verdict, Witness):
         return {"refused": list(describe(verdict)), "computed": rounded(verdict.computed_fraction)}
     proofs = dict(zip((launch.ordinal for launch in subject.launches), verdict, strict=True))
-    tiles = [proofs[traced_launch.launch.ordinal].tile for traced_launch in subject.traced]
+    tiles = [
+        with_rest(proofs[traced_launch.launch.ordinal].tile, traced_launch.trace)
+        for traced_launch in subject.traced
+    ]
     return measured(model_launches(subject.traced, tiles, target))
 
 

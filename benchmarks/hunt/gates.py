@@ -37,7 +37,13 @@ from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import CaptureError, SwizzleError, UsageError
 from intelliperf_swizzle.frontends import child_processes
-from intelliperf_swizzle.frontends.triton.capture import describe, recorder, recording, unknown
+from intelliperf_swizzle.frontends.triton.capture import (
+    describe,
+    recorder,
+    recording,
+    sources,
+    unknown,
+)
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.frontends.triton.ir import compile as compile_
@@ -328,6 +334,8 @@ def _replaced(*replacements: tuple[Any, str, Any]) -> Iterator[None]:
         for (owner, name, _), original in zip(replacements, before, strict=True):
             setattr(owner, name, original)
 
+
+sources._INSTALLED.add(__name__.partition(".")[0])  # what is set here, no application sets
 
 _one_at_a_time = threading.RLock()
 _parsing = threading.RLock()

@@ -63,10 +63,8 @@ class Pattern:
                     f"`{self.name}` has no parameter `{name}`",
                     hint=f"its parameters are: {', '.join(self.parameters) or 'none'}",
                 )
-        leading = [
-            f"{name} = {values.get(name, self.defaults[name])}\n" for name in self.parameters
-        ]
-        closed = "".join(leading) + self.text
+        lines = [f"{name} = {values.get(name, self.defaults[name])}\n" for name in self.parameters]
+        closed = "".join(lines) + self.text
         _parsed(closed, self.name)
         return closed
 

@@ -340,6 +340,7 @@ def test_what_our_own_modules_set_is_no_global_of_the_users(tmp_path: Path) -> N
         ("self.__dict__[late] = vars(self)[late] = 3", True),
         ("print(vars(late)[late], globals())", True),
         ("setattr(module, 'OTHER', late)", True),
+        ("globals().setdefault('OTHER', late)", True),
         ("late = {}\n    late[module] = 3\n    late.update(self)", True),
         ("self.NAME = 3", True),
         ("print(module.NAME == 3, 'NAME')", True),

@@ -320,7 +320,7 @@ def calls_rocblas(folder: Path, answer: int) -> str:
 
 def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     build = calls_rocblas(tmp_path, 0).replace("LIBRARY", "librocblas.so")
-    with pytest.raises(CaptureError, match=r"librocblas\.so\.4 is not here") as refused:
+    with pytest.raises(CaptureError, match=r"librocblas\.so\.4 was not found") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], build)
     assert "LD_LIBRARY_PATH" in str(refused.value.hint)
 

@@ -10,7 +10,10 @@ from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.overlay.rules import OVERLAY_MODULE, applying
 from intelliperf_swizzle.frontends.triton.source import build, edit
-from intelliperf_swizzle.frontends.triton.source_proofs import entry_points
+from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
+    prove_calls,
+    prove_launches,
+)
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.triton.trials import make_ready, on_gpu
@@ -34,8 +37,8 @@ class Triton:
     build = staticmethod(build)
     edit = staticmethod(edit)
     validate = staticmethod(validate)
-    entry_points.prove_launches = staticmethod(entry_points.prove_launches)
-    entry_points.prove_calls = staticmethod(entry_points.prove_calls)
+    prove_launches = staticmethod(prove_launches)
+    prove_calls = staticmethod(prove_calls)
     on_gpu = staticmethod(on_gpu)
     make_ready = staticmethod(make_ready)
     applying = staticmethod(applying)

@@ -76,13 +76,11 @@ def read_build_files(copy: Path, project: Path, command: str) -> dict[str, str]:
     files = sorted(copy.rglob(BUILD_FILE))
     texts = {file.relative_to(copy): file.read_text("utf-8") for file in files}
     root = str(copy)
-    found = {
-        str(f): text.replace(root, _HERE) for f, text in texts.items() if any(_own(text, root))
-    }
+    used = {str(f): text.replace(root, _HERE) for f, text in texts.items() if any(_own(text, root))}
     elsewhere = [source for text in texts.values() for _, source in _EDGE.findall(text)]
-    if found:
+    if used:
         made = (file for file in _hipified(copy) if _is_generated(file, project, copy))
-        return found | {str(file): (copy / file).read_text("utf-8") for file in made}
+        return used | {str(file): (copy / file).read_text("utf-8") for file in made}
     if any(f"/{FOLDER}/" in source for source in elsewhere):
         raise CaptureError(
             "the kernels of load_inline are text in a Python file, where no patch can go",

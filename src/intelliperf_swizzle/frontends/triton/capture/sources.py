@@ -270,7 +270,7 @@ def is_decided(file: str, name: str, kind: str) -> bool:
 
 _SETATTR = ("setattr", "delattr")
 _SETTERS = {*_SETATTR, "patch", "globals", "vars", "__dict__"}
-_ANY, _ANY_OF_MODULES = "__dict__", "__module__"
+_ANY, _ANY_OF_MODULES = "__dict__", "*"
 """Among the names that a module sets: one that is computed, so that it may be any; and such a one
 of what it imports."""
 
@@ -282,7 +282,6 @@ def _set_outside(file: str) -> frozenset[str]:
     nodes = [*ast.walk(ast.parse(_text(file)))]
     held = [node for node in nodes if isinstance(node, ast.Assign) and _is_scope(node.value, ())]
     scopes = {ast.unparse(target) for node in held for target in node.targets}
-    modules = _modules(nodes)
     for node in nodes:
         match node:
             case ast.Attribute(ast.Name("self")):
@@ -297,7 +296,8 @@ def _set_outside(file: str) -> frozenset[str]:
                     found |= {str(word).rpartition(".")[2] for word in words}
                     found |= {part.arg for part in inner if isinstance(part, ast.keyword)}
                 if owner := _sets_any(node, scopes):
-                    found |= {_ANY, *([_ANY_OF_MODULES] if _variables(owner) & modules else ())}
+                    of_modules = _variables(owner) & _modules(nodes)
+                    found |= {_ANY, _ANY_OF_MODULES} if of_modules else {_ANY}
     return frozenset(filter(None, found))
 
 
@@ -326,8 +326,9 @@ def _sets_any(node: ast.Call | ast.Subscript, scopes: Collection[str]) -> ast.ex
         case ast.Call(setter, [of, *rest]) if ast.unparse(setter).strip("_").endswith(_SETATTR):
             own = ast.unparse(of) in ("self", "cls") or ast.unparse(setter).startswith("super()")
             return None if own or any(isinstance(x, ast.Constant) for x in (of, *rest[:1])) else of
-        case ast.Call(ast.Attribute(of, "update" | "setdefault" | "pop")):
-            return of if _is_scope(of, scopes) else None
+        case ast.Call(ast.Attribute(of, "update" | "setdefault" | "pop"), given):
+            literal = any(isinstance(name, ast.Constant) for name in given[:1])
+            return of if _is_scope(of, scopes) and not literal else None
         case ast.Subscript(of, key, ast.Store() | ast.Del()):
             return of if _is_scope(of, scopes) and not isinstance(key, ast.Constant) else None
     return None
