@@ -638,7 +638,7 @@ launch()
     run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert [(launch.grid[0], launch.count) for launch in run.launches] == [(2, 2)]
     (caution,) = run.cautions
-    assert "`scale_kernel` was not recorded: the text" in caution
+    assert "the source of `scale_kernel` is in no file" in caution
     assert find_dependence(trace(run.launches[0]), run.launches[0]).unknown == NOT_RECORDED
 
 

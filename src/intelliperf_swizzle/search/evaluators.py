@@ -46,7 +46,7 @@ def modelled(
     return model_swizzle(screened.proved.swizzle, traced, tiles, target, causes=causes)
 
 
-FEWEST_MODELLED = 8
+FEWEST_MODELLED = 20
 """However long a replay takes."""
 
 WAVE = 4
