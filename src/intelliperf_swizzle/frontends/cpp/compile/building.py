@@ -114,9 +114,7 @@ def built(
             programs = programs_of(words, place, recipe.language)
             if not any(program.stat().st_mtime >= begun for program in programs):
                 raise hinted from None
-            failed = as_build_error(
-                error, "the build made the program but failed on other targets", place
-            )
+            failed = as_build_error(error, "the build made the program but failed elsewhere", place)
             notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
         for file, text in (edit.files if edit else {}).items():
             copied = edits.place_in_copy(Path(file), Path(recipe.project), place)
@@ -140,10 +138,8 @@ def built(
         )
     notes += [f"{name} was built without device bitcode" for name in sorted(without)]
     beside = built_files(place, recipe.language) if builds and edit is None else ()
-    others, _ = _read(
-        [f for f in beside if _is_linked(f) and f.resolve() not in files], recipe.arch
-    )
-    return Built(place, moved, tuple(objects), tuple(others), tuple(notes))
+    linked = [f for f in beside if _is_linked(f) and f.resolve() not in files]
+    return Built(place, moved, tuple(objects), tuple(_read(linked, recipe.arch)[0]), tuple(notes))
 
 
 def _build(
