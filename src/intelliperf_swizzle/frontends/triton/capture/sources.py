@@ -256,7 +256,7 @@ def is_decided(file: str, name: str, kind: str) -> bool:
     bound = [bind for bind in bound if not _is_star(bind) or [*_origin(file, root, bind, modules)]]
     if len(bound) == 1 and isinstance(bound[0], (ast.Assign, ast.AnnAssign)) and bound[0].value:
         made = ast.parse(ast.unparse(bound[0].value).replace("triton.language.", "tl."))
-        return {node.id for node in ast.walk(made) if isinstance(node, ast.Name)} <= _PURE
+        return _variables(made) <= _PURE
     if kind == "function" and len(bound) == 1 and isinstance(bound[0], ast.ImportFrom):
         return all(is_decided(*at, kind) for at in _origin(file, root, bound[0], modules))
     if kind == "function" and len(bound) > 1:
@@ -282,6 +282,7 @@ def _set_outside(file: str) -> frozenset[str]:
     nodes = [*ast.walk(ast.parse(_text(file)))]
     held = [node for node in nodes if isinstance(node, ast.Assign) and _is_scope(node.value, ())]
     scopes = {ast.unparse(target) for node in held for target in node.targets}
+    modules = _modules(nodes)
     for node in nodes:
         match node:
             case ast.Attribute(ast.Name("self")):
@@ -296,8 +297,7 @@ def _set_outside(file: str) -> frozenset[str]:
                     found |= {str(word).rpartition(".")[2] for word in words}
                     found |= {part.arg for part in inner if isinstance(part, ast.keyword)}
                 if owner := _sets_any(node, scopes):
-                    of_modules = _variables(owner) & _modules(nodes)
-                    found |= {_ANY, _ANY_OF_MODULES} if of_modules else {_ANY}
+                    found |= {_ANY, _ANY_OF_MODULES} if _variables(owner) & modules else {_ANY}
     return frozenset(filter(None, found))
 
 

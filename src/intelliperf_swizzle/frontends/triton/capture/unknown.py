@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.triton.capture.standin_operators import tenso
 _OVERWRITES = ("aten::zero_", "aten::fill_", "aten::copy_")
 """Operations that leave nothing of what a tensor held."""
 _FROM_HOST = ("aten::lift_fresh", "aten::fill_", "aten::full", "aten::scalar_tensor")
-"""Operations by which a tensor holds what Python says; not known after `_told`."""
+"""Operations by which a tensor holds what Python says; not known after `_decisions`."""
 
 
 class _Mark:
@@ -36,7 +36,7 @@ _marks: weakref.WeakValueDictionary[int, _Mark] = weakref.WeakValueDictionary()
 _lasting: dict[int, _Mark] = {}
 """Of memory that no argument of a launch is a view of: it is not known when that ends."""
 _watching: list[TorchDispatchMode] = []
-_told: list[bool] = []
+_decisions: list[bool] = []
 """Not empty after Python has read a decision, a count or a token that is not known."""
 
 
@@ -90,14 +90,14 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         made = func(*args, **(kwargs or {}))
-        if not _marks and not _told:
+        if not _marks and not _decisions:
             return made
         given = list(tensors_of((*args, *(kwargs or {}).values())))
         name = func._schema.name
         is_unknown = any(map(_holds_unknown, given))
         if name == "aten::_local_scalar_dense":
-            _tell(given[0])
-        elif _told and name in _FROM_HOST:
+            _note_read(given[0])
+        elif _decisions and name in _FROM_HOST:
             mark_tensor(made)
         elif name in _OVERWRITES and given:
             target, *sources = given
@@ -136,16 +136,16 @@ def watch_torch() -> None:
         listed = torch.Tensor.tolist
 
         def tolist(self: torch.Tensor) -> object:
-            _tell(self)
+            _note_read(self)
             return listed(self)
 
         torch.Tensor.tolist = tolist
 
 
-def _tell(tensor: torch.Tensor) -> None:
+def _note_read(tensor: torch.Tensor) -> None:
     """Notes that Python reads a tensor; floats are printed and compared, and decide nothing."""
     if _holds_unknown(tensor) and not tensor.is_floating_point():
-        _told.append(True)
+        _decisions.append(True)
 
 
 def _holds_unknown(tensor: torch.Tensor) -> bool:
