@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle.language.grammar import MAX_CHARACTERS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS, bounded
 from intelliperf_swizzle.readers import milliseconds
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
 
@@ -369,9 +369,9 @@ def _family(candidate: Candidate) -> str:
 
 
 def text_length(candidate: Candidate) -> int:
-    """Characters of a swizzle without its guard; a search's is longer than all others."""
-    kept = (line for line in candidate.text.splitlines() if "own_" not in line)
-    return sum(map(len, kept)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
+    """Characters of a swizzle, its guard left out; a search's is longer than all others."""
+    bare = "\n".join(line for line in candidate.text.splitlines() if "own_" not in line)
+    return len(bounded(bare)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
 
 
 def _merit(attempt: Attempt, criterion: str) -> float:
