@@ -79,8 +79,7 @@ class Store:
         if further:
             self._further_bytes += sum(contents.nbytes for contents in integers.values())
             integers = integers if self._further_bytes <= FURTHER_BYTES else {}
-        known = (number for number in integers if not unknown.is_unknown(live.spans[number]))
-        kept = {number: self._keep(integers[number]) for number in known}
+        kept = {number: self._keep(contents) for number, contents in integers.items()}
         if not further and digests is not None:
             kept |= self._keep_floats(live)
         self._save(launch, name, kept, bound)
@@ -102,7 +101,10 @@ class Store:
         return f"{kernel}-{hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()}"
 
     def _save(self, launch: Launch, name: str, kept: Mapping[int, str], bound: BoundCall) -> None:
-        storages = {n: replace(s, contents=kept.get(n)) for n, s in launch.storages.items()}
+        storages = {
+            n: replace(s, contents=kept.get(n), decided_at=unknown.decided_at())
+            for n, s in launch.storages.items()
+        }
         path = self._folder / "launches" / f"{name}.json"
         save_launch(replace(launch, storages=storages, ttir=self._keep_ttir(bound)), path)
 
