@@ -15,15 +15,13 @@ import torch
 
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture import sources
-from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, base_of, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
-from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
+from intelliperf_swizzle.frontends.triton.capture.store import Store, digests
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
-from intelliperf_swizzle.frontends.triton.capture.unknown import is_unknown
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
 
@@ -111,11 +109,10 @@ class Ledger:
         held = {number: live.contents(number) for number in deciding(bound.ttir, live)}
         kind.looks += 1
         kind.integers = bool(held)
-        known = {n: array for n, array in held.items() if not is_unknown(live.spans[n])}
-        words = {n: digest(canonical(live.launch, array)) for n, array in known.items()}
-        key = tuple(words.get(number, "") for number in held)
+        known = digests(live, held)
+        key = tuple(known.get(number, "") for number in held)
         if key not in kind.records:
-            kind.records[key] = self._write(bound, live, known, key)
+            kind.records[key] = self._write(bound, live, {n: held[n] for n in known}, key)
         follows = any(storage.address is not None for storage in live.launch.storages.values())
         if kind.looks > MOST_VARIANTS and len(kind.records) == 1 and not follows:
             kind.copies = {number: live.memory[number].clone() for number in held}
