@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle.language.grammar import MAX_CHARACTERS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS, bounded
 from intelliperf_swizzle.readers import milliseconds
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
 
@@ -72,7 +72,7 @@ def judge(
         hits = gain > MODEL_RATE_ERROR
         return Verdict("fewer L2 misses" if hits else "less imbalance", f"{change}{NO_CLAIM}")
     if slower is not None and slower > TIME_TOLERANCE:
-        return Verdict("slower", f"{change}, {_link(gain)} time grows by {100 * slower:.1f} %")
+        return _slower(change, gain, f"time grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:
         return Verdict("no difference" if measured.profiler == "model" else "within noise", change)
     if gain > 0:
@@ -85,8 +85,7 @@ def _judge_modelled(
 ) -> Verdict:
     """By modelled time, the larger of memory and arithmetic, and what the model can tell of it."""
     if slower > TIME_TOLERANCE:
-        grows = f"modelled time grows by {100 * slower:.1f} %"
-        return Verdict("slower", f"{change}, {_link(gain)} {grows}")
+        return _slower(change, gain, f"modelled time grows by {100 * slower:.1f} %")
     if slower < -least_gain(measured):
         falls = f"modelled time falls by {-100 * slower:.1f} %, {change}"
         if short:
@@ -149,14 +148,14 @@ def _judge_timed(timing: Timing, gain: float, change: str) -> Verdict:
     ratio = timing.ratio
     spread = f"{ratio.median - 1:+.1%} ({ratio.low - 1:+.1%} to {ratio.high - 1:+.1%})"
     if ratio.low > 1 + TIMING_NOISE:
-        return Verdict("slower", f"{change}, {_link(gain)} time {spread}")
+        return _slower(change, gain, f"time {spread}")
     if ratio.high < 1 - TIMING_NOISE:
         return Verdict("better", f"time {spread}, {change}")
     return Verdict("within noise", f"{change}, time within noise: {spread}")
 
 
-def _link(gain: float) -> str:
-    return "but" if gain > 0 else "and"
+def _slower(change: str, gain: float, by: str) -> Verdict:
+    return Verdict("slower", f"{change}, {'but' if gain > 0 else 'and'} {by}")
 
 
 NOISE = {
@@ -369,9 +368,9 @@ def _family(candidate: Candidate) -> str:
 
 
 def text_length(candidate: Candidate) -> int:
-    """Characters of a swizzle without its guard; a search's is longer than all others."""
-    kept = (line for line in candidate.text.splitlines() if "own_" not in line)
-    return sum(map(len, kept)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
+    """Characters of a swizzle, its guard left out; a search's is longer than all others."""
+    bare = "\n".join(line for line in candidate.text.splitlines() if "own_" not in line)
+    return len(bounded(bare)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
 
 
 def _merit(attempt: Attempt, criterion: str) -> float:

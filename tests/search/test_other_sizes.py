@@ -25,8 +25,8 @@ from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import Launch, OtherSize, Trace
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report.sentences import message
-from intelliperf_swizzle.search.elsewhere import _other_launches
 from intelliperf_swizzle.search.guard import _kept as guard
+from intelliperf_swizzle.search.variations import _other_launches
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
 TARGET = replace(load_target("mi300x"), launch_us=0.0, l2_bytes_per_xcd=1 << 16, cus_per_xcd=4)
