@@ -357,6 +357,11 @@ UNSEEN = {
     "q = y + p * 8\n    for k in range(m):\n        tl.store(q, p)\n        q += 1": True,
     "for k in range(0, 8): tl.store(y + p * 8 + k, p)": False,
     "for k in range(m): tl.store(y + p * n + k, p)": False,
+    "tl.store(y + p, p, mask=(p < 512) & (p < n))": False,  # leaves out stores, at most
+    "tl.store(y + p, p, mask=(p > 512) & (p < n))": True,
+    "tl.store(y + p + 64 * (p < 512), p, mask=p < 512)": True,
+    "tl.store(y + p, p, mask=(p < 512) | (p > n))": True,
+    "tl.store(y + p + tl.load(y + 512 + p, mask=p < 512), p)": True,
 }
 ADDRESSES = {
     "p // m * 512 + p % m": True,

@@ -81,9 +81,11 @@ class _Progress(Observer):
         self._ask((self._done + 0.5) / self._programs)
 
 
-def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
-    """The storages that a launch may write; all, if its kernel is not understood."""
-    return _reached(ttir, live, lambda kernel: flow.accessed_by(kernel).changed)
+def written(ttir: str | None, live: DescribedLaunch, *, locks: bool = True) -> set[int]:
+    """The storages that a launch may write, those of locks or not; all, if its kernel is not
+    understood."""
+    of = flow.accessed_by
+    return _reached(ttir, live, lambda k: of(k).changed if locks else of(k).numbered)
 
 
 def deciding(ttir: str | None, live: DescribedLaunch) -> list[int]:

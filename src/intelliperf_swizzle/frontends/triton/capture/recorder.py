@@ -169,11 +169,11 @@ class Budget:
         """Run all programs, unless that would take too long.
 
         One that writes integers has another budget: later launches may compute addresses of them,
-        but for bytes that floats were rounded to, or a product of matrices cut to.
+        but for locks, bytes that floats were rounded to, or a product of matrices cut to.
         """
         kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
-        numbers = written(bound.ttir, live).intersection(live.integers)
+        numbers = written(bound.ttir, live, locks=False).intersection(live.integers)
         if _ROUNDED.search(bound.ttir or ""):
             numbers -= {view.storage for _, view in live.launch.tensors() if view.item_bytes == 1}
         hopeless = self._stopped[place] >= MOST_PROBES and not numbers
