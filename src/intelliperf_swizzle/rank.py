@@ -83,7 +83,7 @@ def judge(
 def _judge_modelled(
     measured: Measurement, slower: float, gain: float, change: str, *, short: bool
 ) -> Verdict:
-    """By modelled time, the larger of memory and arithmetic, and what the model can tell of it."""
+    """By modelled time, the larger of memory and arithmetic, and the model's accuracy."""
     if slower > TIME_TOLERANCE:
         return _slower(change, gain, f"modelled time grows by {100 * slower:.1f} %")
     if slower < -least_gain(measured):
@@ -113,7 +113,7 @@ def _judge_rate(before: Measurement, gain: float, change: str, launch_ms: float)
 
 
 def least_gain(measured: Measurement) -> float:
-    """Part of the modelled time by which it must fall for the model to tell a difference."""
+    """Part of the modelled time by which it must fall to count as a difference."""
     return TIME_TOLERANCE if _replays_all_levels(measured) else MODEL_ERROR
 
 
@@ -123,7 +123,7 @@ def _replays_all_levels(measured: Measurement) -> bool:
 
 
 def shortest(attempts: Sequence[Attempt]) -> Attempt:
-    """Of attempts, best first, the shortest text of those that nothing tells from the best.
+    """Of attempts, best first, the shortest text of those that nothing distinguishes from the best.
 
     That is the model, by rate and time, or, of timed ones, their intervals. A named pattern comes
     before what the search has found; a guard does not count, so that a resumed run chooses the
@@ -187,7 +187,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     modelled time of all levels is known, if the rank has time at all. Hits and
     bytes from memory do not count if by the model the fastest waits for the L2 itself: a hit saves
     none of its time.
-    Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
+    Attempts that one criterion cannot separate from the best one left are ordered by the next.
     """
     eligible = _eligible(attempts)
     return _ordered(sorted(eligible, key=lambda attempt: attempt.number), _criteria(eligible, rank))
@@ -196,7 +196,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:
     """Whether an attempt is ahead of all earlier ones in what is measured, by more than noise.
 
-    A shorter text breaks a tie; it is no gain.
+    A shorter text only breaks a tie.
     """
     measured = [criterion for criterion in rank if criterion != "length"]
     return order([*earlier, latest], measured)[:1] == [latest]

@@ -591,7 +591,7 @@ def test_what_the_hook_of_another_configuration_may_change_is_not_known(
     [launch] = recorded[module]
     found = find_dependence(trace(launch), launch)
     assert bool(found.unknown) is (module == "hook")
-    assert "`flags` holds decides" in found.unknown or module == "no_hook"
+    assert "accesses depend on `flags`" in found.unknown or module == "no_hook"
 
 
 COPIES = """

@@ -147,7 +147,7 @@ def _working_set(picture: Picture | None) -> str:
     after = sum(tensor.after.wave_bytes for tensor in picture.tensors if tensor.after)
     if not 0 < after < before:
         return ""
-    return f" (the first workgroups use {size(after)}, {size(before)} before)"
+    return f" (the first wave uses {size(after)}, {size(before)} before)"
 
 
 def alternatives(run: Run) -> list[str]:
@@ -195,7 +195,7 @@ def sizes(run: Run) -> list[str]:
 
 
 def cause_names(run: Run) -> list[str]:
-    """The classes of misses, as they are called on this GPU."""
+    """The names of the classes of misses on this GPU."""
     return [name.format(run.domain_name) for name in CLASSES.values()]
 
 

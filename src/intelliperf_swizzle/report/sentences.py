@@ -145,7 +145,7 @@ def outcomes(run: records.Run) -> str:
 
 def _obstacle(run: records.Run) -> str:
     """Why the first candidate that was chosen, and not merely rated low, could not be taken; else
-    what the one with the most hits gains, of those in which the model can tell no difference."""
+    what the one with the most hits gains, of those with `no difference` by the model."""
     stopped = (
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
         "not measured", "not validated",

@@ -69,7 +69,7 @@ def prove_on(
 def _check_other_counts(
     swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
 ) -> records.Verdict | None:
-    """The refusal of a swizzle that is no permutation of some count which memory may hold."""
+    """The refusal of a swizzle that is not a permutation of some count which memory may hold."""
     read = [launch for launch in launches if launch.loop and launch.loop.read_from]
     constants = {frozenset((n, x.constants.get(n)) for n in swizzle.names): x for x in read}
     for launch in constants.values():

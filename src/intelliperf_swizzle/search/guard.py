@@ -49,7 +49,7 @@ class SizeGuard:
     def __call__(self, best: stages.Evaluated) -> stages.Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
 
-        It may lose if no condition tells sizes apart; None if it may be no permutation.
+        It may lose if no condition distinguishes sizes; None if it may be no permutation.
 
         Cost: traces of `MOST_WORK` times the largest launch, and two replays of `MOST_LINES` times,
         once.
@@ -86,7 +86,7 @@ class SizeGuard:
             others = self._model(tested)
             loses = any(other.loses for other in others) and proof.extent != "the recorded sizes"
             kept = _kept(subject.traced[0].launch.tiles, others) if loses else None
-            if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
+            if loses and kept is None:  # as at the recorded size: no bound separates them
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
             guard = f"({proof.condition}) and {kept}" if proof.condition and kept else kept
             guarded = guard and stages.under(guard, best, proof, setup, fixed)

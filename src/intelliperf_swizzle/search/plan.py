@@ -225,7 +225,7 @@ def open_history(
     identity["application"] = _application(folder.parent, setup, subject)
     history = History(path, identity, resume=options.resume)
     if options.resume:
-        taken = f"resuming {path}: {readers.count(len(history.attempts), 'attempt')} taken over"
+        taken = f"resuming {path}: {readers.count(len(history.attempts), 'attempt')} reused"
         progress.note(taken if resumable else f"nothing to resume: there is no {path}")
     try:
         yield history

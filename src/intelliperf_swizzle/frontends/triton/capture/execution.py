@@ -89,7 +89,7 @@ def written(ttir: str | None, live: DescribedLaunch, *, locks: bool = True) -> s
 
 
 def deciding(ttir: str | None, live: DescribedLaunch) -> list[int]:
-    """The storages whose contents tell launches apart: of integers, and of floats that decide."""
+    """The storages whose contents distinguish launches: of integers, and of floats that decide."""
     floats = _reached(ttir, live, flow.deciding_floats) if ttir else ()
     return sorted({*live.integers, *floats})
 

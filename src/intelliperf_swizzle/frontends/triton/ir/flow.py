@@ -32,7 +32,7 @@ Meeting: TypeAlias = frozenset[tuple[str, str]]
 
 
 def asks_where_it_runs(op: Op) -> bool:
-    """Whether inline assembly, or a function of a library, may tell a program where it runs."""
+    """Whether inline assembly, or a library function, may read where a program runs."""
     foreign = op.name in ("tt.elementwise_inline_asm", "tt.extern_elementwise")
     return foreign and bool(_PLACE.search(op.text))
 
@@ -120,7 +120,7 @@ class Sources:
 
 
 def of_the_program(kernel: Kernel) -> set[str]:
-    """Values that follow from the program's own number; a function that is called may tell it."""
+    """Values that depend on the program id; a function that is called may return it."""
     sources = Sources(kernel)
     readers: dict[str, list[str]] = {}
     for value in kernel.types:
@@ -309,7 +309,7 @@ def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int,
     """What may bring programs together at one size and not at a smaller one: operations that lead
     from a program's number to its `conflicting` accesses.
 
-    Empty where no outcome tells what else it may do. Of a sum of two such numbers: of which
+    Empty if no outcome says what else it may do. Of a sum of two such numbers: of which
     constant each is a multiple, unless the other one is bounded; else 0.
     """
     own, sources = of_the_program(kernel), Sources(kernel)
