@@ -256,8 +256,7 @@ def of_hundred(counts: Mapping[str, int], requests: int) -> dict[str, int]:
 
 def describe_causes(causes: Sequence[records.MissCauses], domain_name: str = "L2") -> str:
     """`60 of 100 requests miss: 41 another XCD, 12 capacity, 7 compulsory; mostly B`."""
-    requests = sum(cause.requests for cause in causes)
-    counts = of_hundred(total(causes), requests)
+    counts = of_hundred(total(causes), sum(cause.requests for cause in causes))
     missed = sum(counts.values())
     if not missed:
         return "fewer than 1 of 100 requests miss"

@@ -88,8 +88,7 @@ class Store:
         if further:
             self._further_bytes += sum(contents.nbytes for contents in integers.values())
             integers = integers if self._further_bytes <= FURTHER_BYTES else {}
-        known = (number for number in integers if not unknown.is_unknown(live.spans[number]))
-        kept = {number: self._keep(integers[number]) for number in known}
+        kept = {number: self._keep(contents) for number, contents in integers.items()}
         if not further and digests is not None:
             kept |= self._keep_floats(live)
         self._save(launch, name, kept, bound)
@@ -111,7 +110,10 @@ class Store:
         return f"{kernel}-{hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()}"
 
     def _save(self, launch: Launch, name: str, kept: Mapping[int, str], bound: BoundCall) -> None:
-        storages = {n: replace(s, contents=kept.get(n)) for n, s in launch.storages.items()}
+        storages = {
+            n: replace(s, contents=kept.get(n), decided_at=unknown.decided_at())
+            for n, s in launch.storages.items()
+        }
         path = self._folder / "launches" / f"{name}.json"
         save_launch(replace(launch, storages=storages, ttir=self._keep_ttir(bound)), path)
 
@@ -155,6 +157,12 @@ def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
     except OSError:  # a full disk: leave room for the words that say so
         partial.unlink(missing_ok=True)
         raise
+
+
+def digests(live: DescribedLaunch, held: Mapping[int, UInt8Array]) -> dict[int, str]:
+    """Of what storages hold, as far as that is known, whatever the addresses are."""
+    known = (number for number in held if not unknown.is_unknown(live.spans[number]))
+    return {number: digest(addresses.canonical(live.launch, held[number])) for number in known}
 
 
 def digest(contents: UInt8Array) -> str:
@@ -245,9 +253,10 @@ class Ledger:
         held = {number: live.contents(number) for number in deciding(bound.ttir, live)}
         kind.looks += 1
         kind.integers = bool(held)
-        key = tuple(digest(addresses.canonical(live.launch, array)) for array in held.values())
+        known = digests(live, held)
+        key = tuple(known.get(number, "") for number in held)
         if key not in kind.records:
-            kind.records[key] = self._write(bound, live, held, key)
+            kind.records[key] = self._write(bound, live, {n: held[n] for n in known}, key)
         follows = any(storage.address is not None for storage in live.launch.storages.values())
         if kind.looks > MOST_VARIANTS and len(kind.records) == 1 and not follows:
             kind.copies = {number: live.memory[number].clone() for number in held}
