@@ -35,7 +35,7 @@ class UnknownStepError(Exception):
 
 
 class WaitsError(UnknownStepError):
-    """A loop ends when something else writes."""
+    """What other threads write decides, or when they do."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,6 +87,7 @@ class Interpreter:
         }
         self._loaded: dict[decoding.Number | int, int] = {}
         self._value_loads: dict[int, int] = {}
+        self._stored: dict[int, tuple[Sum, Mask]] = {}
         self._pending: dict[int, tuple[list[Mask], dict[int, decoding.Number]]] = {}
         self._pending[self.program.entry] = ([EVERYONE], {})
         self._recorder.begin(programs)
@@ -185,11 +186,21 @@ class Interpreter:
         if number is not None and number not in self._value_loads:
             self._value_loads[number] = self.memory.all_places
             self.deciding.append(step.text)
+        if self._is_stored(address, mask):
+            raise decoding.WaitsError("it reads what the launch itself writes", step.text)
         parts = tuple(
             self._read(terms.add(address, Sum(lane * step.bytes)), step, mask)
             for lane in range(step.lanes or 1)
         )
         return parts if step.lanes else parts[0]
+
+    def _is_stored(self, address: Sum, mask: Mask) -> bool:
+        """Whether a thread loads from where one has stored, last by each instruction."""
+        return any(
+            np.isin(terms.taken(address, mask), terms.taken(at, where)).any()
+            for at, where in self._stored.values()
+            if at.lo <= address.hi and address.lo <= at.hi
+        )
 
     def _read(self, address: Sum, step: decoding.Step, mask: Mask) -> Sum:
         if not address.terms and address.c >= self.memory.arguments:
@@ -214,6 +225,8 @@ class Interpreter:
         )
         if kind == Access.READ:
             self._loaded[self._uncast(step.operands[0])] = number
+        else:
+            self._stored[step.id] = (address, mask)
 
     def _count(self, step: decoding.Step, mask: Mask) -> None:
         active = np.count_nonzero(terms.whole(mask) & self._block_mask, axis=(1, 2, 3))

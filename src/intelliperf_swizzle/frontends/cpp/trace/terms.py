@@ -246,6 +246,12 @@ def whole(mask: Mask) -> Bits:
     return result
 
 
+def taken(a: Sum, mask: Mask) -> Int64Array:
+    """The numbers of the threads where the mask holds."""
+    active, numbers = np.broadcast_arrays(whole(mask), a.array())
+    return numbers[active]
+
+
 def simplify(mask: Mask) -> Mask:
     """The mask with few conditions; a loop adds one in every iteration."""
     return mask if len(mask) <= _MOST_CONDITIONS else _single(whole(mask))
