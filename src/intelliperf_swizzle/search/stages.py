@@ -263,7 +263,7 @@ class UnitTest:
         begun, self._limit_seconds = time.monotonic(), self._setup.options.limit_seconds
         without = self._run(None, self._limit_seconds)
         if self._endless:
-            self._endless = f"without a swizzle, too, {without}, --limit_seconds"
+            self._endless = f"without a swizzle, too, {without}; --limit_seconds allows more"
         elif without is not None:
             raise errors.ValidationError(
                 f"without a swizzle, too, {without}",

@@ -246,10 +246,13 @@ def whole(mask: Mask) -> Bits:
     return result
 
 
-def taken(a: Sum, mask: Mask) -> Int64Array:
-    """The numbers of the threads where the mask holds."""
-    active, numbers = np.broadcast_arrays(whole(mask), a.array())
-    return numbers[active]
+def taken(mask: Mask, *sums: Sum) -> list[Int64Array]:
+    """What these are of the threads where the mask holds."""
+    active, lanes = whole(mask), [total.array() for total in sums]
+    if not active.all():
+        active, *lanes = np.broadcast_arrays(active, *lanes)
+        lanes = [values[active] for values in lanes]
+    return lanes
 
 
 def simplify(mask: Mask) -> Mask:
