@@ -167,7 +167,7 @@ def _unknown(kind: str, name: str, known: list[str]) -> UsageError:
 
 @dataclass(frozen=True)
 class _SwizzleFile:
-    """A file of a swizzle as it is written; None = left out."""
+    """The fields of a swizzle file; None = left out."""
 
     text: str
     name: str | None
@@ -264,12 +264,12 @@ class Formula:
         name: of the file.
         summary: what it is for, in a sentence.
         rank: by what attempts are put in order, first criterion first.
-        counters: readings of a measurement that the model is told.
-        context: sections of the context that it is told.
-        memory_analysis: whether it is first asked for an analysis of the kernel in words.
+        counters: numbers of a measurement that the model gets.
+        context: sections of the context that it gets.
+        memory_analysis: whether it is first asked for a written analysis of the kernel.
         temperature: of its answers.
         prompts: part of the prompt -> files, beside the formula or in the package.
-        documents: files of its folder that are sent whole, as they are.
+        documents: files of its folder that are sent whole and unchanged.
         budgets: what a run may cost.
         folder: where the formula lies.
     """

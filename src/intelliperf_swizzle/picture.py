@@ -165,7 +165,7 @@ def _placed(
     across, neighbours = len(columns), True
     if len(rows) * across != len(tile):
         return None
-    title = f"tiles placed as they write {' '.join(segment.names)}"
+    title = f"tiles placed where they write {' '.join(segment.names)}"
     if min(len(rows), across) == 1:
         across, neighbours = min(MOST_CELLS, len(tile)), False
         title += f", {across} per row"

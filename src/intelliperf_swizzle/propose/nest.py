@@ -364,7 +364,7 @@ class Axis:
 
 
 def row_lengths(trace: Trace) -> frozenset[int]:
-    """How many tiles lie in a row, as the launch itself tells: none, one, or what may be meant.
+    """How many tiles lie in a row, as the launch itself says: none, one, or what may be meant.
 
     Tiles of one column begin at the same place of a tensor (of B in `A @ B`), and the next such
     tile lies one row further on. Cost: a sort of the tiles for each tensor.

@@ -58,7 +58,7 @@ class Alternatives:
         before: L2 hit rate of the unmodified kernel.
         before_ms: its modelled time.
         ranked: those that gain, the recommended one first: the cheapest that the model
-            cannot tell from the best.
+            cannot distinguish from the best.
         reason: why there is none; None if there is.
         arguments: each value that was tried of a parameter.
     """

@@ -122,7 +122,7 @@ def read_run(path: Path) -> records.Run:
     """The run of a result file.
 
     Raises:
-        UsageError: the file cannot be read, is no result file or is of another version.
+        UsageError: the file cannot be read, is not a result file or is of another version.
     """
     content = readers.read_regular(path, LARGEST_BYTES)
     try:
@@ -173,7 +173,7 @@ def _check_shapes(picture: records.Picture) -> None:
 FORMATS = (".json", ".csv", ".txt")
 
 STDOUT = "-"
-"""The output file that is no file: JSON on stdout."""
+"""The name that stands for standard output: JSON."""
 
 DEFAULT_FOLDER = "swizzle-out"
 

@@ -292,7 +292,7 @@ def _modelled(measured: records.Measurement | None) -> records.Measurement | Non
 
 
 def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[Alternative]:
-    """The cheapest that the model cannot tell from the best, then the best of each other kind.
+    """The cheapest that the model cannot separate from the best, then the best of each other kind.
 
     By time; `by_rate`: by hit rate, where nothing is claimed of time.
     """
@@ -318,4 +318,4 @@ def _no_alternative(subject: Subject, before: records.Measurement) -> str:
         return "the kernel is bound by arithmetic"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_HEADROOM:
         return "the L2 hit rate is at its ceiling"
-    return "nothing that was tried gains more than the model can tell"
+    return "nothing that was tried gains more than the model can resolve"

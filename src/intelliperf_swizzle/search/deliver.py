@@ -126,7 +126,7 @@ def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | Non
     except (SpliceError, ValidationError) as error:
         failure = error.fact
     if failure is not None:
-        return edits[0], (f"the patches of the kernels cannot be one: {failure}",)
+        return edits[0], (f"the patches of the kernels cannot be combined: {failure}",)
     return combined, ()
 
 

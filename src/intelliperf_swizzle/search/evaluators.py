@@ -138,7 +138,7 @@ class OnModel:
         return next((e for e in evaluated if e.attempt.number == number), None)
 
     def count(self) -> None:
-        """There is nothing that hardware could tell."""
+        """Hardware measures nothing here."""
 
     def settle(self, chosen: Edited, counting: Callable[[], None]) -> Evaluated | None:
         """Validates what is not validated yet."""

@@ -78,7 +78,7 @@ def search_kernel(
         alone = proposers[0].name == "llm"
         by_hand = () if alone else tuple(_by_hand(problem, attempts, evaluator.baseline))
         effort += ProposerReport(() if best else tuple(guard.refused))
-        known = guard.independence if best and not subject.has_dependences else None
+        known = guard.variations.independence if best and not subject.has_dependences else None
         return Found(best, effort, by_hand, independence=known)
 
     try:

@@ -168,11 +168,10 @@ def unedited(screened: Screened) -> Edited:
 
 def carried_by_no_patch(screened: Screened, setup: Setup) -> tuple[str, ...]:
     """The notes on a swizzle that no patch can carry."""
-    try:
-        own = screened.proved
-        return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
-    except errors.SpliceError as error:
-        return (f"neither a patch nor `apply` can carry it: {error.fact}",)
+    edited = edit_source(screened, setup)
+    if isinstance(edited, records.Verdict):
+        return (f"neither a patch nor `apply` can carry it: {edited.reason}",)
+    return edited.edit.notes
 
 
 Remember: TypeAlias = Callable[[records.Attempt], records.Attempt]

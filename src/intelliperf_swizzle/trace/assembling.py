@@ -178,7 +178,7 @@ class TraceRecorder(Observer):
     def _keep_part(
         self, begin: int, end: int, rows: Int64Array, own: Int64Array, outside: Int64Array
     ) -> None:
-        """What the programs in some rows do from an access to another, for tiles of their own."""
+        """What the programs in some rows do from one access to another, for separate tiles."""
         place = np.full(len(self._programs), -1)
         place[rows] = np.arange(len(rows))
         for at, row, words, item_bytes in self._words:

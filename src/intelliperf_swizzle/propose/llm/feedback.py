@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What became of earlier attempts, as the next prompt tells it."""
+"""What became of earlier attempts, as the next prompt describes it."""
 
 import itertools
 import math
@@ -113,7 +113,7 @@ def stuck(attempts: Sequence[Attempt], rank: Sequence[str]) -> bool:
 
 
 def ideas(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[str]:
-    """A line for each answer that has an idea of its own and was judged."""
+    """A line for each answer that has a new idea and was judged."""
     lines: dict[str, str] = {}
     for answer in answers(attempts, rank):
         idea, leader = answer.idea, answer.leader

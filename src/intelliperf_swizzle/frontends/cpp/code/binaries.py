@@ -94,7 +94,7 @@ def holds_device_code(file: Path, language: str | None = None) -> bool:
 
 
 def section_names(file: Path) -> set[str]:
-    """The names of an ELF file's sections; none if it is no such file. A program has `.interp`."""
+    """The names of an ELF file's sections; none if it is not one. A program has `.interp`."""
     try:
         with (
             file.open("rb") as stream,

@@ -112,11 +112,11 @@ def contents(left: Function) -> frozenset[int] | None:
 
 
 Touch: TypeAlias = "tuple[int, int, frozenset[int | None]]"
-"""Kind, site and parameters (None = not known) of an access that a slice tells of."""
+"""Kind, site and parameters (None = not known) of an access that a slice reports."""
 
 
 def touches(left: Function) -> Iterator[Touch]:
-    """The accesses that a slice tells of."""
+    """The accesses that a slice reports."""
     parameters, known = values_of(left)
     for instruction in known.values():
         values = list(instruction.operands)

@@ -3,7 +3,7 @@
 """A device module as text for the host: its kernels run natively, a call for each thread.
 
 What a kernel asks the GPU for becomes a variable or a call of the stand-in (`runtime/standin.h`).
-Accesses are reported while address spaces still tell where they go.
+Accesses are reported while address spaces still say where they go.
 """
 
 import re

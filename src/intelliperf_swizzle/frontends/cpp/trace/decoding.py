@@ -125,7 +125,7 @@ class Fold:
 
     Attributes:
         operands: that it is made of; of a sum those that follow from a workgroup's number.
-        sides: as of `ssa.outcomes`; none if no outcome tells what else it may do.
+        sides: as of `ssa.outcomes`; none if no outcome says what else it may do.
     """
 
     operands: tuple[Number | int, ...]
@@ -290,7 +290,7 @@ class _TermDecoder:
         return self._variables[names[0]] + sum(map(int, steps))
 
     def _strides(self, source: str, inner: int) -> tuple[int, ...]:
-        """Bytes per index, of the first one and of so many inside what it points to."""
+        """Bytes per index: of the first, and of those inside what it points to."""
         strides = [self._size(source)]
         for _ in range(inner):
             array = re.match(r"[\[<](\d+) x (.+)[\]>]$", source)

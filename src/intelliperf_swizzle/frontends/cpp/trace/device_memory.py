@@ -42,7 +42,7 @@ class DeviceMemory:
 
     Attributes:
         arguments: where those that are passed by reference begin.
-        elsewhere: an address in shared memory or scratch; those from `not_global` on are not told.
+        elsewhere: an address in shared memory or scratch; those from `not_global` on are left out.
         all_places: the bit set of `trace.sharing.reads_what_is_written` for all buffers.
     """
 
@@ -80,12 +80,12 @@ class DeviceMemory:
     ) -> Int64Array | None:
         """Numbers of that many bytes; 0 outside every buffer, where only inactive threads read.
 
-        None if a thread reads memory of its own or of its workgroup, which is not kept here.
+        None if a thread reads its scratch or its workgroup's shared memory, which is not kept here.
 
         Args:
             addresses: of all threads.
             count: bytes of each.
-            active: tells which threads really read; what the others get is not looked at.
+            active: which threads really read; what the others get is ignored.
 
         Raises:
             TraceError: what a buffer holds was not kept.

@@ -70,7 +70,7 @@ class Interpreter:
     def run(
         self, programs: Int64Array, recorder: Observer, *, most_steps: int = _MOST_STEPS
     ) -> int:
-        """Runs these workgroups and tells the recorder what they access; returns how many.
+        """Runs these workgroups and reports their accesses to the recorder; returns how many.
 
         Raises:
             UnknownStepError: an instruction is not interpreted, or, as a WaitsError, waits.

@@ -81,8 +81,8 @@ def execute_slice(launch: records.Launch, kernel: DeviceKernel, reason: str) -> 
         return trace
     place = kernel.line_of(operation)
     caution = (
-        f"{launch.kernel} accesses what floating-point arithmetic says"
-        f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
+        f"{launch.kernel} computes addresses with floating-point arithmetic"
+        f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round differently"
     )
     decides = rounding(kernel.slice.text, kernel.code.symbol, kernel.slice.conflicting)
     return replace(trace, cautions=(caution,), unresolved=(caution,) if decides else ())
@@ -309,7 +309,7 @@ def _passed(values: Sequence[int], by_reference: Mapping[int, bytes]) -> list[by
 
 
 def _with_storages(kernel: DeviceKernel, launch: records.Launch) -> DeviceKernel:
-    """The kernel, whose slice tells for each access also the addresses of the storages that its
+    """The kernel, whose slice reports for each access also the addresses of the storages that its
     parameters point into: two may be of one (in place)."""
     buffers = _buffers(launch, kernel)
     variables = {buffer.begin for buffer in buffers if kernel.variable_at(buffer.begin)}

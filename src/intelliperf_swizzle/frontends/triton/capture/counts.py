@@ -5,7 +5,7 @@
 What is captured into a CUDA graph is launched when that is replayed.
 
 A count costs a fraction of a microsecond, and the kernel of the system keeps it however the
-process ends. Each process has a file of its own; a fork begins another one.
+process ends. Each process has a separate file; a fork begins another one.
 """
 
 import mmap

@@ -166,7 +166,7 @@ class Ledger:
         journal.write(self._folder, "refused", kernel=kernel, text=sentence, usage=usage)
 
 
-# --- what tells launches apart -------------------------------------------------------------------
+# --- what distinguishes launches -----------------------------------------------------------------
 
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
@@ -201,7 +201,7 @@ def _shared(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
 
 
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:
-    """What tells a value from another of its type; the tensors in it are listed."""
+    """What distinguishes a value from others of its type; the tensors in it are listed."""
     if type(value) in _PLAIN:
         return value  # type: ignore[no-any-return]
     if hasattr(value, "storage_offset"):

@@ -324,7 +324,7 @@ class _Pair:
     def _bind(self, number: tuple[int, int], value: str, user: Op) -> None:
         if number in self._stands:
             line = self._original.kernel.line(user)
-            raise _DifferenceError(f"the number that is read at {line} is another one elsewhere")
+            raise _DifferenceError(f"the number that is read at {line} differs elsewhere")
         self._stands[number] = Renumbered(self._home[value], number[1], value)
         self._edited = self._number_edited()
         raise _BoundError

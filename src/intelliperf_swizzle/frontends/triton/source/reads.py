@@ -199,7 +199,7 @@ def mention_on_host(tree: ast.Module, name: str) -> int | None:
 
 
 def names(function: ast.FunctionDef, name: str) -> bool:
-    """Whether a function has a name that is not a variable of its own."""
+    """Whether a function reads a name that is not one of its variables."""
     return name in {node.id for node in names_in(function)} - bound_names(function)
 
 

@@ -60,7 +60,7 @@ class _Splice:
 
 @dataclass(frozen=True)
 class _Change:
-    """What changes in one function, in lines and places of its own text.
+    """What changes in one function, in lines and places of its text.
 
     Attributes:
         replacements: places, in order and apart, and what is to be written there.
@@ -223,16 +223,16 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
         if texts.first_line_of(other) not in own and texts.names(other, function.name)
     )
     if function.file != source.entry.file:
-        users = ("kernels of other files, it may be,",)
+        users = ("kernels of other files (possibly)",)
     elif (
         key != source.kernel and not users and (line := texts.mention_on_host(tree, function.name))
     ):
-        users = (f"whoever is given it in line {line}",)
+        users = (f"whatever receives it in line {line}",)
     if users:
         raise SpliceError(
             f"{texts.where(function, 1)}: `{function.name}` reads `program_id` and is used by "
             f"{', '.join(users[:3])} too, which would be renumbered with it",
-            hint="give the kernel a copy of its own, or pass the program id to the helper",
+            hint="give the kernel a separate copy, or pass the program id to the helper",
         )
 
 
@@ -305,7 +305,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             raise SpliceError(
                 f"{texts.where(function, counter.line)}: no statements can be inserted where "
                 f"`{counter.name}` has its value",
-                hint="put the statement that follows on a line of its own",
+                hint="put the statement that follows on a separate line",
             )
         prefix = texts.free_prefix(tree, len(insertions))
         own = texts.free_prefix(tree, len(insertions) + 1)
@@ -372,7 +372,7 @@ def _check_arguments(
 
 
 def _program(language: str, axes: int) -> dict[str, str]:
-    """The program's own number and how many there are, as expressions."""
+    """The program id and the number of programs, as expressions."""
     program, programs = f"{language}.program_id({axes - 1})", f"{language}.num_programs({axes - 1})"
     for axis in reversed(range(axes - 1)):
         extent = f"{language}.num_programs({axis})"
@@ -415,7 +415,7 @@ def _first_line(
     if not texts.begins_line(tree.body[index], lines):
         at = texts.where(function, tree.body[index].lineno)
         raise SpliceError(
-            f"{at}: the body is on the line of `def`", hint="put it on lines of its own"
+            f"{at}: the body is on the line of `def`", hint="put it on separate lines"
         )
     return tree.body[index].lineno
 

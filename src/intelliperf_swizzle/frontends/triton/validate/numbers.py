@@ -72,7 +72,7 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
 
 
 def _marks(loop: TileLoop | None) -> dict[int, list[str]]:
-    """What tells which values of the IR are the numbers of tiles; see `ttir_of`."""
+    """Which values of the IR are the numbers of tiles; see `ttir_of`."""
     marks: dict[int, list[str]] = {}
     for place, counter in enumerate(loop.counters if loop else ()):
         assert loop

@@ -188,7 +188,7 @@ class Accesses:
     def load(
         self, pointer: Block, mask: Block | None, other: Block | None, *, wanted: bool
     ) -> Block | None:
-        """A load; a repeated one of a single word is no access. The value only if it is wanted."""
+        """A load; a repeated one of a single word does not count; the value only if `wanted`."""
         found = self._repeat(pointer, mask) if pointer.single else None
         if found is not None:
             return found

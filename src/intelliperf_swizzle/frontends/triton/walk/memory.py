@@ -277,7 +277,7 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
     bound: dict[str, blocks.Block] = {}
     for name, _, value in paired(kernel, launch):
         if "tensordesc" in kernel.types[name]:
-            continue  # passes make a pointer of it, and numbers that are arguments of their own
+            continue  # passes make a pointer of it, and numbers that are separate arguments
         element = blocks.element_of(kernel.types[name])
         if isinstance(value, TensorArgument):
             value = memory.base[value.storage] + value.offset_bytes

@@ -60,7 +60,7 @@ class Live:
 
     @classmethod
     def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> "Live":
-        """A launch, by the plan of its kernel, in a memory of its own; see `Memory`."""
+        """A launch, by the plan of its kernel, with its memory; see `Memory`."""
         memory = Memory(launch, fill)
         return cls(plan, launch.grid, memory, bind_arguments(plan.kernel, launch, memory))
 
