@@ -132,7 +132,7 @@ __global__ void turnstile(volatile int* turn, float* sum) {
 
 __global__ void jumps(long* list) {  // by what the launch itself stores
   const int at = blockIdx.x * 64 + threadIdx.x;
-  for (long node = list[at], k = 0; node; node = list[at]) list[node - 1 - k++] = 0;
+  for (long node; (node = list[at]) != -1 && list[node] != -1;) list[at] = list[node];
 }
 struct Begins {
   int at;
@@ -189,7 +189,7 @@ int main() {
   (void)hipMemcpy(a, values, 4, hipMemcpyHostToDevice);
   turnstile<<<12, 64>>>(a, b);
   long list[12 * 64];
-  for (int k = 0; k < 12 * 64; k++) list[k] = k + 1;
+  for (int k = 0; k < 12 * 64; k++) list[k] = k + 1 < 12 * 64 ? k + 1 : -1;
   (void)hipMemcpy(c, list, sizeof list, hipMemcpyHostToDevice);
   jumps<<<12, 64>>>((long*)c);
   begins<<<12, 64>>>(a);
