@@ -297,8 +297,7 @@ def load_formula(name_or_path: str | Path) -> Formula:
     if path.suffix not in (".yaml", ".yml"):
         path = formula(str(name_or_path))
     with _reading(path, "formula", f"keys: {', '.join(_DEFAULTS)}"):
-        content = _mapping(path.read_text(encoding="utf-8"))
-        read = _filled({**_DEFAULTS, "name": path.stem}, content)
+        read = _filled({**_DEFAULTS, "name": path.stem}, _mapping(path.read_text(encoding="utf-8")))
         for key, known in _KNOWN.items():
             names = read[key] if isinstance(read[key], list | dict) else known
             wrong = [f"there is no `{name}`" for name in names if name not in tuple(known)]

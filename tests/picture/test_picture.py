@@ -200,7 +200,7 @@ def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:
     made = drawn(grid, tile)
     used = {tensor.names: tensor for tensor in made.tensors}
     a, c = used["a",], used["c",]
-    assert (a.shape, a.tiles_per_line, c.tiles_per_line) == ("8 × 1024 fp16", 16, 1)
+    assert (a.tiles_per_line, c.tiles_per_line) == (16, 1)
     assert (a.before.domains_per_line, c.before.domains_per_line) == (8, 1)
     assert a.after is not None
     assert a.after.domains_per_line == 1

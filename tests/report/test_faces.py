@@ -19,7 +19,7 @@ from intelliperf_swizzle.records import (
     Run,
     Verdict,
 )
-from intelliperf_swizzle.report.causes import lines
+from intelliperf_swizzle.report.causes import lines, placement
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import REPORT_FORMATS, result
 from intelliperf_swizzle.report.sentences import outcome
@@ -168,6 +168,13 @@ def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: st
     assert re.search(
         r"Placement: .*a cache line of b_ptr is used on [\d.]+ → [\d.]+ of 8 XCDs", shown
     )
+
+
+def test_a_placement_that_is_estimated_says_so(run: Run) -> None:
+    assert run.picture is not None
+    estimated = replace(run, picture=replace(run.picture, sampled=True))
+    assert "used on about " in placement(estimated)[0]
+    assert "about" not in placement(run)[0]
 
 
 def test_there_is_no_column_for_a_swizzle_that_was_not_found(run: Run) -> None:

@@ -126,8 +126,7 @@ def explain(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.search.setup import prepare
 
     with cli.progress_display(options.quiet) as progress:
-        setup = prepare(options, command, progress)
-        questions = explain(setup, progress)
+        questions = explain(prepare(options, command, progress), progress)
     for number, question in enumerate(questions, 1):
         print(f"# call {number}\n\n{describe_question(question)}")
     return 0

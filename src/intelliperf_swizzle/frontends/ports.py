@@ -396,8 +396,7 @@ def frontends() -> tuple[KernelLanguage, ...]:
                 _loaded[entry.name] = entry.load()
             except ModuleNotFoundError as error:  # it, or what it needs, is left out
                 gone = error.name or ""
-                ours = gone.startswith("intelliperf_swizzle")
-                if ours and not entry.module.startswith(gone):
+                if gone.startswith("intelliperf_swizzle") and not entry.module.startswith(gone):
                     raise
     if not _loaded:
         raise errors.UsageError(

@@ -74,8 +74,7 @@ def parse(text: str) -> syntax.Swizzle:
     Raises:
         LanguageError: anything outside the grammar, with `line:column` and the reason.
     """
-    reader = _SyntaxReader()
-    statements = reader.block(_module(text).body)
+    statements = _SyntaxReader().block(_module(text).body)
     return syntax.Swizzle(
         text, statements, frozenset(syntax.free_names(statements)), _outputs(statements)
     )

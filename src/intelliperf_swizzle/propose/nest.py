@@ -402,8 +402,7 @@ def axis_choices(
     own = [Axis(f"grid_{axis}", size) for axis, size in enumerate(launch.numbers) if size > 1]
     if len(own) > 1:
         return [tuple(reversed(own))]
-    flat = (Axis("num_pids", launch.tiles),)
-    return [*_guesses(launch, lengths), flat]
+    return [*_guesses(launch, lengths), (Axis("num_pids", launch.tiles),)]
 
 
 def column_expressions(launches: Sequence[Launch], lengths: Collection[int] = ()) -> list[Axis]:

@@ -84,11 +84,14 @@ class Storage:
             where they were not kept.
         address: where the application had it; None if no recorded number points into it and it
             began on a multiple of 16.
+        decided_at: file and line at which the application, before the launch, decided something by
+            what was not computed, so that nobody knows its contents.
     """
 
     bytes: int
     contents: str | None = None
     address: int | None = None
+    decided_at: str = ""
 
 
 @dataclass(frozen=True)

@@ -128,8 +128,6 @@ class TensorPicture:
 
     Attributes:
         names: the tensor arguments that lie in this memory.
-        shape: of the first of them, as text (`4096 × 512 fp16`).
-        bytes: of the memory.
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
         after: with the best swizzle, None if there is none.
@@ -138,8 +136,6 @@ class TensorPicture:
     """
 
     names: tuple[str, ...]
-    shape: str
-    bytes: int
     tiles_per_line: float
     before: TensorAccess
     after: TensorAccess | None

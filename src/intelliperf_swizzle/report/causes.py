@@ -61,11 +61,11 @@ def placement(run: Run) -> list[str]:
     picture = run.picture
     if picture is None or picture.domains == 1:
         return []
-    of = (picture.domains, run.domain_name)
+    of, about = (picture.domains, run.domain_name), "about " * picture.sampled
     placements = []
     for tensor in (t for t in picture.tensors if t.tiles_per_line >= SHARED):
         domains = [access.domains_per_line for access in (tensor.before, tensor.after) if access]
-        placements.append(locality.placement(tensor.names, domains, run.grid, of))
+        placements.append(locality.placement(tensor.names, domains, run.grid, of, about))
     return [f"Placement: {'; '.join(placements)}."] if placements else []
 
 

@@ -24,7 +24,7 @@ from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.sentences import bottleneck, message
 from intelliperf_swizzle.report.terminal import show, summary
 
-SCHEMA: Final = 11
+SCHEMA: Final = 12
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, codec.Between(0, 100)]
@@ -40,7 +40,7 @@ class OwnPart(records.Run):
         established: What is known, each with its extent.
     """
 
-    schema: Literal[11]
+    schema: Literal[12]
     established: records.Established
 
 

@@ -100,8 +100,7 @@ def _view(run: Run) -> dict[str, Any]:
 def _shown(picture: Picture) -> TilePicture | None:
     """The tiles that show something, before or after; those that are drawn one by one first."""
     for shown in sorted(picture.tiles, key=lambda tile: tile.tiles_per_cell != (1, 1)):
-        both = filter(None, (shown.before, shown.after))
-        if picture.domains == 1 or any(map(_tells, both)):
+        if picture.domains == 1 or any(map(_tells, filter(None, (shown.before, shown.after)))):
             return shown
     return None
 

@@ -182,8 +182,7 @@ class Attempts:
     def _take_over(self, resumed: Sequence[Attempt]) -> None:
         """Proves and screens anew what an earlier run tried: nothing of its file is believed."""
         proved = self.prove([attempt.candidate for attempt in resumed])
-        rates = self._rate(proved)
-        for attempt, outcome, rate in zip(resumed, proved, rates, strict=True):
+        for attempt, outcome, rate in zip(resumed, proved, self._rate(proved), strict=True):
             again = self._attempt(attempt.number, attempt.candidate, outcome, rate)
             if attempt.candidate.origin == "llm" and attempt.measurement is not None:
                 self.reported.append(again)

@@ -164,8 +164,7 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
             if traced and np.array_equal(traced.tile_offset, trace.tile_offset):
                 yield _alternative("padding", case.replay(traced), padding)
                 if best:
-                    both = case.replay(traced, best.proved.tiles()[0])
-                    yield _alternative("both", both, padding)
+                    yield _alternative("both", case.replay(traced, best.proved.tiles()[0]), padding)
 
 
 def _moved(before: records.Trace | None, after: records.Trace | None) -> set[str]:

@@ -139,8 +139,7 @@ def search(
             progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
         try:
             for batch in proposer.propose(problem):
-                proved = attempts.prove(batch.candidates)
-                screened = attempts.screen(batch.candidates, proved)
+                screened = attempts.screen(batch.candidates, attempts.prove(batch.candidates))
                 _show_best(attempts, problem, progress)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 _confirm(evaluator, edited, guard)

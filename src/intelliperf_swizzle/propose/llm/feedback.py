@@ -105,8 +105,7 @@ def stuck(attempts: Sequence[Attempt], rank: Sequence[str]) -> bool:
     earlier: list[Attempt] = []
     judged = [a for a in attempts if a.fingerprint is not None and not not_judged(a)]
     for _, iteration in itertools.groupby(judged, lambda attempt: attempt.candidate.iteration):
-        tried = list(iteration)
-        better = [attempt for attempt in order(tried, rank) if attempt.verdict.gains]
+        better = [attempt for attempt in order(list(iteration), rank) if attempt.verdict.gains]
         idle = 0 if better and beats(better[0], earlier, rank) else idle + 1
         earlier += better
     return idle >= IDLE_ITERATIONS

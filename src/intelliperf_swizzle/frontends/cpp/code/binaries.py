@@ -191,8 +191,7 @@ def _sections(raw: bytes | mmap.mmap) -> list[tuple[str, int, slice]]:
     found = []
     for name, kind, _, _, offset, length in rows:
         end = raw.find(b"\0", start + name)
-        place = slice(offset, offset + length)
-        found.append((raw[start + name : end].decode(), kind, place))
+        found.append((raw[start + name : end].decode(), kind, slice(offset, offset + length)))
     return found
 
 

@@ -122,8 +122,7 @@ def touches(left: Function) -> Iterator[Touch]:
         values = list(instruction.operands)
         if instruction.opcode == "call" and values[-1].name == "sw_touch":
             kind, site = (int(str(values[at]).split()[-1]) for at in (2, 4))
-            bases = _bases(values[0], parameters, known)
-            yield kind, site, frozenset[int | None](bases or (None,))
+            yield kind, site, frozenset[int | None](_bases(values[0], parameters, known) or (None,))
 
 
 def of_kinds(found: Iterable[Touch], *kinds: int) -> set[int | None]:

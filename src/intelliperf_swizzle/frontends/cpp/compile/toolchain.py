@@ -146,8 +146,7 @@ class HipToolchain(Toolchain):
 
     def compiler(self, build: Mapping[str, str]) -> list[str]:
         """The user's hipcc, or ours, for an MI300X."""
-        hipcc = shutil.which("hipcc", path=build["PATH"])
-        return [hipcc or "hipcc", "--offload-arch=gfx942"]
+        return [shutil.which("hipcc", path=build["PATH"]) or "hipcc", "--offload-arch=gfx942"]
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build: a hipcc is on the path, bitcode is kept."""

@@ -173,8 +173,7 @@ class _Tracing:
 
     def _arithmetic(self, trace: records.Trace) -> records.Int64Array | None:
         """What each workgroup computes: a few are counted, and for each access that of theirs."""
-        programs = self._launch.programs
-        some = np.unique(np.linspace(0, programs - 1, _COUNTED).astype(np.int64))
+        some = np.unique(np.linspace(0, self._launch.programs - 1, _COUNTED).astype(np.int64))
         accesses = np.diff(trace.tile_offset)
         if not self._kernel.slice.counting or not accesses[some].any():
             return None

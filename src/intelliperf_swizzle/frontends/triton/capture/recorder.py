@@ -143,7 +143,11 @@ class Budget:
         live = live or describe(bound.call)
         execution = Execution(computed=False, seconds=None)
         try:
-            if first or self._is_worth_repeating(kind, record):
+            known = record.execution or execution
+            # one that has integers may write them, and tells only when it runs
+            always = self._settings.compute == "always" or kind.integers
+            in_time = always or (known.seconds or 0.0) <= self._seconds_left
+            if first or (known.computed and in_time):
                 execution = self._execute(bound, live)
         finally:
             if not execution.computed:
@@ -153,17 +157,6 @@ class Budget:
                 record.execution = execution
                 if record.new:
                     journal.write(self._folder, "ran", record=record.name, **encode(execution))
-
-    def _is_worth_repeating(self, kind: LaunchKind, record: RecordedLaunch) -> bool:
-        """Whether a launch that was executed before is executed again: if there is time for it.
-
-        One that has integers may write them, which is only known when it runs.
-        """
-        known = record.execution
-        if known is None or not known.computed:
-            return False
-        always = self._settings.compute == "always" or kind.integers
-        return always or (known.seconds or 0.0) <= self._seconds_left
 
     def _execute(self, bound: calls.BoundCall, live: DescribedLaunch) -> Execution:
         """Run all programs, unless that would take too long.

@@ -342,8 +342,7 @@ class _Judge:
             judged.reasons.append("whether it runs depends on the program id")
         for op in self._kernel.ops():
             if op.name == "cf.cond_br" and op.operands[0] in self._own and self._misses(op):
-                line = self._kernel.line(op)
-                judged.reasons.append(f"a program may leave before it ({line})")
+                judged.reasons.append(f"a program may leave before it ({self._kernel.line(op)})")
 
     def _misses(self, branch: Op) -> bool:
         """Whether a way from a branch leads to the end around the loop."""

@@ -101,8 +101,7 @@ class _Numbering:
             called = {to for region in function.regions[0] for to, _ in region.ops[-1].successors}
             blocks = [first, *(other for other in others if other.label in called)]
             events = tuple(e for n, block in enumerate(blocks) for e in self._block(block, n))
-            attributes = function.text.partition("attributes")[2]
-            key = (attributes, tuple(map(_frozen, events)))
+            key = (function.text.partition("attributes")[2], tuple(map(_frozen, events)))
             pure = len(blocks) == 1 and all(event.op.name == "tt.return" for event in events)
             self.bodies[function] = self._number(key), events, pure
         return self.bodies[function]

@@ -107,8 +107,7 @@ def _named_values(launch: Launch) -> dict[str, Any]:
 
 def _parts(launch: Launch, name: str) -> list[str]:
     """What is tested of an argument; of a tuple, each of its items, and of these what is asked."""
-    every = launch.leaves(compiled_in=True)
-    leaves = (leaf for leaf, _ in every if leaf.startswith(f"{name}."))
+    leaves = (leaf for leaf, _ in launch.leaves(compiled_in=True) if leaf.startswith(f"{name}."))
     parts = [*map(_named, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
     types = (f"{part}.dtype.element_ty" for part in parts)
     return [*parts, *(asked for asked in types if asked in launch.source.entry.text)] or [name]

@@ -133,8 +133,7 @@ def splice(
     recorded, numbers = conditions(launches)
     tests = [f"{constexpr} == {axis}" for constexpr, axis in named.items()]
     tests += [f"({recorded})" if named else recorded] if recorded else []
-    axes = _axes(reads, launches)
-    request = _Splice(swizzle, axes, target, name, " and ".join(tests), numbers)
+    request = _Splice(swizzle, _axes(reads, launches), target, name, " and ".join(tests), numbers)
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
         _check_users(source, source.kernel, before)
@@ -442,8 +441,7 @@ def _rewritten(
 
 
 def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
-    recorded = function.text.rstrip("\n").split("\n")
-    for number, line in enumerate(recorded):
+    for number, line in enumerate(function.text.rstrip("\n").split("\n")):
         now = found[number].rstrip("\r\n") if number < len(found) else None
         if now is None or (now != function.indent + line and now.strip() + line.strip()):
             raise NoSwizzleError(

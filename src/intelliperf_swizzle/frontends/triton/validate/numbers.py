@@ -53,8 +53,7 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
     for launch in launches:
         try:
             inline = RULE in launch.edits
-            marks = _marks(launch.launch.loop)
-            text = ttir_of(launch.launch, raw=True, inline=inline, marks=marks)
+            text = ttir_of(launch.launch, raw=True, inline=inline, marks=_marks(launch.launch.loop))
         except Exception as error:
             if not launch.recorded:
                 yield None

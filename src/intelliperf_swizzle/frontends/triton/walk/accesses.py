@@ -53,8 +53,7 @@ def update_words(
     for number in range(int(turn.max(initial=-1)) + 1):  # each word once in a turn
         now = turn == number
         everywhere = np.ones(int(now.sum()), np.bool_)
-        zero = np.zeros(1, element.array)
-        old, _, missing = memory.read(words[now], everywhere, zero, element)
+        old, _, missing = memory.read(words[now], everywhere, np.zeros(1, element.array), element)
         if operation == "atomic_cas":
             new = np.where(old == given[0][now], given[1][now], old)
         else:

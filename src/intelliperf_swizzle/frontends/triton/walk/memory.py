@@ -111,7 +111,9 @@ class Memory:
 
     def why_not(self, number: int) -> str:
         """Why a storage's contents are not known, as text."""
-        return f"the contents of {', '.join(self._names[number])} were not recorded"
+        place = self._storages[number].decided_at
+        after = f", as {place} decides by what was not computed" if place else ""
+        return f"the contents of {', '.join(self._names[number])} were not recorded{after}"
 
     def bytes(self, number: int) -> UInt8Array:
         """A storage's bytes (uint8[bytes], a live view; allocated and filled at the first call)."""

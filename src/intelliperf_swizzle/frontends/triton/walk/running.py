@@ -391,8 +391,7 @@ class OneByOne(Accesses):
 
     def _report(self, kind: Access, pointer: Block, mask: Block | None) -> None:
         self._last = None
-        block = self.block(kind, pointer, mask)
-        self.recorder.observe(int(self.programs.numbers[0]), block)
+        self.recorder.observe(int(self.programs.numbers[0]), self.block(kind, pointer, mask))
 
 
 def run_one_by_one(
