@@ -395,9 +395,12 @@ UNCOMPILED = {
         "y.dtype.element_ty"
     },
     "tl.store(y + (p if T == tl.int32 else 5), p)": {"T"},
+    "tl.store(y + p.to(T), p)": {"T"},
+    "tl.store(y + (p * HALF).to(tl.int32), p)": {"HALF"},
+    "tl.store(y + p, (p * HALF).to(tl.float32))": set(),
     "put(y + p, pick(MODE))": {"MODE"},
     f"if num_warps() > 4:\n        {CHAINED}": {"num_warps()"},
-    f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "T", "FLAG"},
+    f"on = FLAG\n    if on:\n        {CHAINED}": {"one", "none", "MODE", "T", "FLAG", "HALF"},
     f"if p == n:\n        {CHAINED}": set(),
     "if FLAG:\n        p += 1\n    tl.store(y + p, p)": set(),
     "last, at = m, y + p\n    for k in range(last):\n        put(at, p)": set(),
@@ -438,7 +441,7 @@ def kernels() -> str:
         kernel = kernel.replace("AT", "at.to(tl.pointer_type(tl.int32))")
         text += (
             f"\n@triton.jit\ndef kernel_{number}(x, y, twin, at, n, m, one, none, "
-            "MODE: tl.constexpr, T: tl.constexpr, FLAG: tl.constexpr):\n"
+            "MODE: tl.constexpr, T: tl.constexpr, FLAG: tl.constexpr, HALF: tl.constexpr = 0.5):\n"
             f"    p = tl.program_id(0)\n    {kernel}\n\n"
             "x, y = (torch.zeros(1 << 16, dtype=torch.int32, device='cuda') for _ in range(2))\n"
             f"kernel_{number}[(64,)](x, y, y, torch.zeros_like(x).data_ptr(), 999, "

@@ -188,8 +188,7 @@ def _accesses(trace: Trace) -> Iterator[str]:
     for access in range(min(OVERLOAD_ROWS, len(trace.access_base))):
         shape = trace.access_shape[access]
         kind = Access(trace.shape_kind[shape]).name.lower()
-        first = trace.access_base[access]
-        yield f"{tile_of[access]} ({access}): {kind} {lengths[shape]} {first}"
+        yield f"{tile_of[access]} ({access}): {kind} {lengths[shape]} {trace.access_base[access]}"
 
 
 def _tile_accesses(trace: Trace) -> Int64Array:

@@ -134,8 +134,7 @@ def _parts(attempts: Sequence[Attempt], best: Attempt | None, formula: Formula) 
     formula = replace(formula, counters=tuple(n for n in formula.counters if n != "causes"))
     older = [answer for answer in own if best not in answer.attempts]
     if own and older and own[-1] is older[-1]:
-        last = older.pop()
-        yield "The last attempt:\n" + _whole(last, best, formula)
+        yield "The last attempt:\n" + _whole(older.pop(), best, formula)
     if own:
         yield "All your attempts:\n" + "\n".join(_line(answer) for answer in own)
     searched = [attempt for attempt in attempts if attempt.candidate.origin != "llm"]

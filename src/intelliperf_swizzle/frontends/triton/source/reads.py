@@ -268,6 +268,8 @@ def _expression(value: ast.expr, arguments: set[str]) -> Expression | None:
 _ACCESS = re.compile(r"\b(load|store|gather|scatter|atomic_\w+)\(")
 _ELSEWHERE = re.compile(r"\b(?:is_(?:cuda|hip)\w*|\w+_geq|num_(?:warps|threads))\(.*?\)")
 """Calls whose answer is known when a kernel is compiled, and is no argument's."""
+_CUT = re.compile(r"\.to\((tl\.)?u?int|\bint\(")
+"""What makes an integer, maybe an address, of a float."""
 
 
 def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tuple[str, ...]]:
@@ -275,15 +277,17 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     may decide that: arguments, types of tensors, or what no patch can test.
 
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
-    nothing is known of what another value does. What is no number counts always if it is compared,
-    and a tuple that is a constexpr always.
+    nothing is known of what another value does. What is no number counts always if it is compared;
+    a constexpr counts if it is a tuple, or if something is cut to an integer, a float or that type.
     """
-    compared, kinds = _compared(launch), str | records.DtypeArgument | None
-    words = (name for name, value in launch.arguments.items() if isinstance(value, kinds))
-    tuples = (name for name in launch.constexprs if isinstance(launch.arguments.get(name), tuple))
+    compared, plain = _compared(launch), str | records.DtypeArgument | None
+    words = (n for n, v in launch.arguments.items() if isinstance(v, plain) and n in compared)
+    text = "".join(function.text for function in launch.source.functions.values())
+    kinds = tuple | float if _CUT.search(text) else tuple
+    held = [(n, launch.arguments.get(n)) for n in launch.constexprs]
+    exact = (n for n, v in held if isinstance(v, kinds) or ("int" in str(v) and f"to({n})" in text))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
-    asked = (t for t in types if "." in t)
-    always = [*(name for name in words if name in compared), *asked, *tuples]
+    always = [*words, *(t for t in types if "." in t), *exact]
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
         tree = definition(function)
