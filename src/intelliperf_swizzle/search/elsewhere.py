@@ -118,26 +118,31 @@ FEWEST_PROGRAMS = 1 << 14
 """… which may be at least this many."""
 
 
+ENOUGH_TILES = 64
+"""Of a launch at which other arguments than sizes are varied."""
+
+
 FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
-    """The largest launch at other sizes, as many as may be looked at: first the next grid above and
-    below its own, at which rows of tiles begin in other places, then the cheapest."""
+    """The largest launch at other sizes, as many as may be looked at: the cheapest of enough tiles,
+    the next grids above and below its own, at which rows of tiles begin in other places, and then
+    the cheapest of all."""
     language, largest = setup.language, subject.traced[0]
     tensors = {name for name, _ in largest.launch.tensors()}
     if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
         return []  # how many tiles there are, or what they touch, depends on more than the sizes
     known = {launch.numbers for launch in subject.launches}
     own = largest.launch.tiles
-    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
-    chosen = []
     made = [new for new in language.resize(largest.launch, _counts) if new.numbers not in known]
     near = [*[launch for launch in made if launch.tiles > own][:1],
             *[launch for launch in made if launch.tiles < own][-1:]]  # fmt: skip
+    chosen = [launch for launch in made if ENOUGH_TILES <= launch.tiles < own][:1]
+    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
     for launch in (*near, *(new for new in made if new not in near)):
-        if launch.tiles <= left:
+        if launch.tiles <= left and launch not in chosen:
             left -= launch.tiles
             chosen.append(launch)
     if largest.launch.loop is None or not isinstance(language, TileLoops):
@@ -172,11 +177,12 @@ def _idle(trace: records.Trace) -> int:
 def compare_at(swizzle: Swizzle, case: WhatIf) -> records.OtherSize | None:
     """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = prove_on(swizzle, [case.traced.launch], case.setup.target)
-    numbers, before = case.traced.launch.numbers, case.before
+    numbers = case.traced.launch.numbers
     if isinstance(proofs, records.Witness):
-        return records.OtherSize(numbers, before.l2_hit_rate, None, None, loses=True)
+        return records.OtherSize(numbers, case.before.l2_hit_rate, None, None, loses=True)
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
         return None
+    before = case.before
     replayed = case.replay(tile=with_rest(proofs[0].tile, case.traced.trace))
     after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
     ratio = (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0)

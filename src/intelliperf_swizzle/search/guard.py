@@ -19,7 +19,13 @@ from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Launch, Trace
 from intelliperf_swizzle.search import stages
-from intelliperf_swizzle.search.elsewhere import FEWEST_PROGRAMS, WhatIf, compare_at, other_sizes
+from intelliperf_swizzle.search.elsewhere import (
+    ENOUGH_TILES,
+    FEWEST_PROGRAMS,
+    WhatIf,
+    compare_at,
+    other_sizes,
+)
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, TracedLaunch
 from intelliperf_swizzle.stopping import ahead
@@ -33,8 +39,6 @@ MOST_PAIRS = 28
 """Of arguments that are varied together: of eight, all."""
 MOST_LENGTHS = 4
 """That may be those of the rows of a stride."""
-ENOUGH_TILES = 64
-"""Of a launch at which other arguments than sizes are varied."""
 MOST_LINES, FEWEST_LINES = 3, 1 << 23
 """Line accesses that are replayed at other sizes, as a multiple of the largest launch's, which may
 be at least this many."""
