@@ -137,9 +137,9 @@ def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
     known = {launch.numbers for launch in subject.launches}
     own = largest.launch.tiles
     made = [new for new in language.resize(largest.launch, _counts) if new.numbers not in known]
-    near = [*[launch for launch in made if launch.tiles > own][:1],
-            *[launch for launch in made if launch.tiles < own][-1:]]  # fmt: skip
-    chosen = [launch for launch in made if ENOUGH_TILES <= launch.tiles < own][:1]
+    below = [new for new in made if new.tiles < own]
+    near = [*[new for new in made if new.tiles > own][:1], *below[-1:]]
+    chosen = [new for new in below if new.tiles >= ENOUGH_TILES][:1]
     left = max(FEWEST_PROGRAMS, MOST_WORK * own)
     for launch in (*near, *(new for new in made if new not in near)):
         if launch.tiles <= left and launch not in chosen:

@@ -18,14 +18,7 @@ from intelliperf_swizzle.frontends.resizing import is_factor_alone, is_stride, o
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Launch, Trace
-from intelliperf_swizzle.search import stages
-from intelliperf_swizzle.search.elsewhere import (
-    ENOUGH_TILES,
-    FEWEST_PROGRAMS,
-    WhatIf,
-    compare_at,
-    other_sizes,
-)
+from intelliperf_swizzle.search import elsewhere, stages
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, TracedLaunch
 from intelliperf_swizzle.stopping import ahead
@@ -124,8 +117,8 @@ class SizeGuard:
         return None
 
     @cached_property
-    def _others(self) -> list[WhatIf]:
-        return other_sizes(self._setup, self._subject)
+    def _others(self) -> list[elsewhere.WhatIf]:
+        return elsewhere.other_sizes(self._setup, self._subject)
 
     @property
     def independence(self) -> records.Independence:
@@ -163,7 +156,7 @@ class SizeGuard:
         """The smallest launch of enough tiles that are independent; else a recorded one."""
         first = self._subject.traced[0]  # as large as its memory is, whatever that follows from
         every = (first, *(other.traced for other in self._others))
-        large = (t for t in every if t.launch.tiles >= ENOUGH_TILES)
+        large = (t for t in every if t.launch.tiles >= elsewhere.ENOUGH_TILES)
         apart = (t for t in large if not find_dependence(t.trace, t.launch))
         return min(apart, key=lambda t: t.launch.tiles, default=first)
 
@@ -307,7 +300,7 @@ class SizeGuard:
         if not _unseen(traces) or launch.loop or not isinstance(language, Resizer):
             return _unseen(traces)
         made = language.resize(launch, lambda count: [FURTHER * count])
-        made = [new for new in made if new.tiles <= FEWEST_PROGRAMS]
+        made = [new for new in made if new.tiles <= elsewhere.FEWEST_PROGRAMS]
         larger = [(new, trace) for new, trace in zip(made, self._look(made), strict=True) if trace]
         seen = [*traces, *(trace for _, trace in larger)]
         if any(find_dependence(trace, new) for new, trace in larger):
@@ -342,7 +335,8 @@ class SizeGuard:
                 left -= case.traced.trace.line_accesses
                 cases.append(case)
         self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
-        found = filter(None, on_all_cores(partial(compare_at, best.proved.swizzle), cases))
+        compare = partial(elsewhere.compare_at, best.proved.swizzle)
+        found = filter(None, on_all_cores(compare, cases))
         return tuple(sorted(found, key=lambda other: math.prod(other.grid)))
 
 
