@@ -144,7 +144,7 @@ def optimize(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Find swizzles for an application's kernels; its sources stay as they are (`Run.apply`).
+    """Find swizzles for an application's kernels; its sources stay unchanged (`Run.apply`).
 
     Args:
         command: the application, as an argument list.

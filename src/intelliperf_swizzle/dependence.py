@@ -70,7 +70,7 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
         return not_known(records.NOT_RECORDED)
     known = {*trace.immaterial, *(() if trace.placed else dict(launch.tensors()))}
     if decisive := [name for name in launch.varying if name not in known]:
-        return not_known(f"not every launch was recorded, and what `{decisive[0]}` holds decides")
+        return not_known(f"not every launch was recorded, and accesses depend on `{decisive[0]}`")
     if trace.unresolved and (trace.shape_kind != records.Access.READ).any():
         return not_known(trace.unresolved[0])
     if not trace.shared_writes and not trace.waits:
@@ -80,7 +80,7 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
         return found
     if not trace.waits or (found.chains < launch.loop.tiles).any():
         return not_known("tiles that programs take in a loop depend on each other")
-    return replace(found, chains=NO_PAIRS)  # after the loop, where programs stay as they are
+    return replace(found, chains=NO_PAIRS)  # after the loop, where programs are not renumbered
 
 
 def deciding(trace: records.Trace, launch: records.Launch) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class Staged:
     Args:
         path: the file; a link is replaced, not followed.
         content: all of it.
-        like: has the mode that the file gets; None = as it is, or as the process's mask allows.
+        like: its mode is copied; None = unchanged, or as the process's mask allows.
 
     Raises:
         OSError: it cannot be written.
@@ -237,7 +237,7 @@ class DiskCache:
 
         Args:
             kind: of result; begins the file's name.
-            decided_by: all that the result depends on; its `repr` is to tell it whole.
+            decided_by: all that the result depends on; its `repr` must be complete.
             make: called without a file; raises as it does, and nothing is kept then.
             is_final: whether what was made may be kept: not if it ran out of time.
         """

@@ -233,7 +233,7 @@ def _facts(device: Device, root: Path) -> Iterator[str]:
 
 
 def _no_gpu(needed: bool, machine: Machine, environment: Mapping[str, str]) -> Finding:
-    """No GPU is visible; why, as far as it can be told."""
+    """No GPU is visible; why, as far as it is known."""
     hidden = [name for name in _VISIBLE if name in environment]
     if hidden and devices(machine, {}):
         gap = f"{hidden[0]}={environment[hidden[0]]} hides every GPU"

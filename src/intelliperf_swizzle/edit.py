@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
 """A change of a user's file: made on lines, shown as a diff, written atomically, or carried by a
-copy of the project, so that the project itself stays as it is."""
+copy of the project, so that the project itself stays unchanged."""
 
 import difflib
 import io
@@ -75,7 +75,7 @@ def combine(edits: Sequence[Edit], roots: Sequence[Path]) -> Edit:
     """Edits of the same files as one.
 
     Args:
-        edits: each made on the files as they are.
+        edits: each made on the unmodified files.
         roots: the diff is made for the first of these folders that fits all files.
 
     Raises:
@@ -123,7 +123,7 @@ def _changes(
 
 
 def read_exactly(path: Path) -> str:
-    """A file's text with its line ends as they are.
+    """A file's text with its line ends unchanged.
 
     Raises:
         SpliceError: if it cannot be read or is not UTF-8.
@@ -302,7 +302,7 @@ def _backup_name(target: Path) -> tuple[Path, bool]:
 
 
 PLACE = Path("around", "above", "beside", "project")
-"""Where in a folder of its own a copy finds what lies beside the project and above it, too."""
+"""Where in its folder a copy finds what lies beside the project and above it, too."""
 NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "swizzle-out")
 """What a run of a kernel does not need and a copy should not cost."""
 

@@ -59,7 +59,7 @@ class LanguageError(UsageError):
 
 
 class RecordError(UsageError):
-    """What was read is no record: a value is missing or does not belong; the fact says where."""
+    """The input is not a record: a value is missing or does not belong; the fact says where."""
 
 
 class NotAPermutationError(SwizzleError):

@@ -167,7 +167,7 @@ def _unknown(kind: str, name: str, known: list[str]) -> UsageError:
 
 @dataclass(frozen=True)
 class _SwizzleFile:
-    """A file of a swizzle as it is written; None = left out."""
+    """The fields of a swizzle file; None = left out."""
 
     text: str
     name: str | None
@@ -264,12 +264,12 @@ class Formula:
         name: of the file.
         summary: what it is for, in a sentence.
         rank: by what attempts are put in order, first criterion first.
-        counters: readings of a measurement that the model is told.
-        context: sections of the context that it is told.
-        memory_analysis: whether it is first asked for an analysis of the kernel in words.
+        counters: numbers of a measurement that the model gets.
+        context: sections of the context that it gets.
+        memory_analysis: whether it is first asked for a written analysis of the kernel.
         temperature: of its answers.
         prompts: part of the prompt -> files, beside the formula or in the package.
-        documents: files of its folder that are sent whole, as they are.
+        documents: files of its folder that are sent whole and unchanged.
         budgets: what a run may cost.
         folder: where the formula lies.
     """
@@ -297,8 +297,7 @@ def load_formula(name_or_path: str | Path) -> Formula:
     if path.suffix not in (".yaml", ".yml"):
         path = formula(str(name_or_path))
     with _reading(path, "formula", f"keys: {', '.join(_DEFAULTS)}"):
-        content = _mapping(path.read_text(encoding="utf-8"))
-        read = _filled({**_DEFAULTS, "name": path.stem}, content)
+        read = _filled({**_DEFAULTS, "name": path.stem}, _mapping(path.read_text(encoding="utf-8")))
         for key, known in _KNOWN.items():
             names = read[key] if isinstance(read[key], list | dict) else known
             wrong = [f"there is no `{name}`" for name in names if name not in tuple(known)]

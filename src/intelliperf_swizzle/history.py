@@ -5,7 +5,7 @@
 The first line says which run this is; each further line is an attempt as it then stood, so an
 attempt that was screened and later measured stands twice and the last line counts. A line is
 written with one system call, so a killed run loses at most the line it was writing. A run holds a
-lock on its file, and a file that is no history is never written to.
+lock on its file, and a file that is not a history is never written to.
 """
 
 import fcntl

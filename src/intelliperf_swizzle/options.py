@@ -71,11 +71,11 @@ class Options:
     # IntelliPerf's, with IntelliPerf's meaning
     verbose: int = _option(0, "list the leading attempts (-vv: all)", flags=("-v",), host=True)
     build_command: str | None = _option(
-        None, "run first, by the shell, in the project directory", APPLICATION, flags=("-b",),
+        None, "build command, run by the shell in the project", APPLICATION, flags=("-b",),
         host=True, tool=True,
     )  # fmt: skip
     instrument_command: str | None = _option(
-        None, "not used: a swizzle needs none", flags=("-i",), host=True
+        None, "not used: a swizzle needs no instrumentation", flags=("-i",), host=True
     )
     project_directory: str = _option(
         ".", "where the application runs (default: here)", APPLICATION, flags=("-p",), host=True,
@@ -88,7 +88,7 @@ class Options:
         10, "maximum number of kernels to trace", APPLICATION, read=positive, host=True
     )
     trace_path: str | None = _option(
-        None, "also write each measured attempt's kernel here", host=True
+        None, "also write the kernel of each measured attempt here", host=True
     )
     num_attempts: int = _option(
         10, "LLM iterations; without a GPU also the maximum number of candidates to validate",
@@ -100,10 +100,10 @@ class Options:
         flags=("-t",), read=tolerance, host=True,
     )  # fmt: skip
     unittest_command: str | None = _option(
-        None, "run by the shell; must exit 0 with the swizzled kernel", host=True, tool=True
+        None, "test run by the shell; must exit 0 with the swizzled kernel", host=True, tool=True
     )
     model: str = _option("gpt-4o", "language model", AND_DOCTOR, flags=("-m",), host=True)
-    provider: str = _option("openai", "its provider", AND_DOCTOR, flags=("-r",), host=True)
+    provider: str = _option("openai", "its provider or a URL", AND_DOCTOR, flags=("-r",), host=True)
     internal: bool = _option(False, "AMD's internal provider", AND_DOCTOR, read=None, host=True)
     in_place: bool = _option(
         False, "apply the best swizzle to your file", flags=("-l",), read=None, host=True
@@ -112,23 +112,23 @@ class Options:
         None, "result file: .json, .csv or .txt; - for JSON on stdout", flags=("-o",), host=True
     )
     kernel: str | None = _option(
-        None, "one kernel (default: all that could save time)", APPLICATION, flags=("-k",),
+        None, "only this kernel (default: all that could save time)", APPLICATION, flags=("-k",),
         host=True, tool=True,
     )  # fmt: skip
 
     # ours
-    all: bool = _option(False, "also search kernels with nothing to gain by the model", read=None)
+    all: bool = _option(False, "also search where the model sees nothing to gain", read=None)
     renumber: str | None = _option(
         None, "renumber this loop variable, or `program`"
         " (default: the tiles of a loop if there is one)", APPLICATION,
     )  # fmt: skip
     target: str | None = _option(
         None, "GPU: a name or a YAML file"
-        f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)", ALL,
+        f" (default: the GPU present, else {DEFAULT_TARGET}, or h200 for CUDA)", ALL,
     )  # fmt: skip
-    profiler: str = _option("auto", "auto, ncu, rocprofv3, model", ALL)
+    profiler: str = _option("auto", "source of hit rates: auto, ncu, rocprofv3 or model", ALL)
     proposer: str = _option(
-        "auto", "auto, offline, llm, both (auto: both if a model is configured)", AND_DOCTOR
+        "auto", "auto, offline, llm or both (auto: both if a model is configured)", AND_DOCTOR
     )
     samples: int = _option(1, "completions per LLM call", read=positive)
     max_tokens: int | None = _option(
@@ -155,9 +155,9 @@ class Options:
         flags=("--no-cache",),
     )  # fmt: skip
     quiet: bool = _option(False, "print only the verdict", APPLICATION, read=None, tool=False)
-    report_dir: str | None = _option(None, "where files go (default: ./swizzle-out/<kernel>)")
+    report_dir: str | None = _option(None, "folder for results (default: ./swizzle-out/<kernel>)")
     history: str | None = _option(
-        None, "history file, of other kernels beside it (default: in the report directory)"
+        None, "history file; other kernels' go beside it (default: in the report directory)"
     )
     resume: bool = _option(False, "continue from the history", read=None)
     compute: Literal["auto", "always", "never"] = _option(

@@ -59,7 +59,7 @@ def picture(
         domains=target.num_xcds,
         workgroups_per_domain=workgroups,
         tiles=_tile_pictures(shown, orders, target.num_xcds),
-        tensors=_tensor_pictures(launch, trace, orders, shown),
+        tensors=_tensor_pictures(trace, orders, shown),
         sampled=stream_of(trace).touches.step > 1,
     )
 
@@ -165,7 +165,7 @@ def _placed(
     across, neighbours = len(columns), True
     if len(rows) * across != len(tile):
         return None
-    title = f"tiles placed as they write {' '.join(segment.names)}"
+    title = f"tiles placed where they write {' '.join(segment.names)}"
     if min(len(rows), across) == 1:
         across, neighbours = min(MOST_CELLS, len(tile)), False
         title += f", {across} per row"
@@ -244,7 +244,7 @@ def _raster(
 
 
 def _tensor_pictures(
-    launch: records.Launch, trace: records.Trace, orders: Sequence[_Schedule], shown: _Slice
+    trace: records.Trace, orders: Sequence[_Schedule], shown: _Slice
 ) -> tuple[records.TensorPicture, ...]:
     stream = stream_of(trace)
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
@@ -253,7 +253,7 @@ def _tensor_pictures(
     shared = [_shared(trace, shown.tile, axis) if shown.neighbours else {} for axis in (1, 0)]
     return tuple(
         replace(
-            _tensor_picture(launch, trace.segments[number], stream, segment_of == number, orders),
+            _tensor_picture(trace.segments[number], stream, segment_of == number, orders),
             shared=(shared[0].get(number), shared[1].get(number)),
         )
         for number in largest.tolist()
@@ -277,7 +277,6 @@ def _shared(trace: records.Trace, place: records.Int64Array, axis: int) -> dict[
 
 
 def _tensor_picture(
-    launch: records.Launch,
     segment: records.Segment,
     stream: ReferenceStream,
     units: NDArray[np.bool_],
@@ -293,22 +292,15 @@ def _tensor_picture(
     )
     return records.TensorPicture(
         names=segment.names,
-        shape=tensor.words if (tensor := _tensor(launch, segment)) else "",
-        bytes=segment.bytes,
         tiles_per_line=touches.tiles_per_line,
         before=before,
         after=after[0] if after else None,
     )
 
 
-def _tensor(launch: records.Launch, segment: records.Segment) -> records.TensorArgument | None:
-    """The first of the arguments that lie in a segment."""
-    return next((tensor for name, tensor in launch.tensors() if name in segment.names), None)
-
-
 def _row_bytes(launch: records.Launch, segment: records.Segment) -> int | None:
     """Bytes from one row of a tensor to the next; None if it has no rows."""
-    tensor = _tensor(launch, segment)
+    tensor = next((tensor for name, tensor in launch.tensors() if name in segment.names), None)
     if tensor is None:
         return None
     axes = zip(tensor.strides, tensor.shape, strict=True)

@@ -73,7 +73,7 @@ def prove(
         this grid.
 
     Raises:
-        LanguageError: the text is no swizzle, or reads a name that is not given.
+        LanguageError: the text is not a swizzle, or reads a name that is not given.
         UsageError: there is no such pattern or target, or no such grid.
     """
     return prove_with(swizzle, grid, constants, target, sizes)
@@ -143,7 +143,7 @@ def prove_source(
         for note in recorded.cautions:
             progress.note(note)
         launches = launches_of(recorded.launches, file, kernel)
-        progress.phase(f"looking at {readers.count(len(launches), 'launch', 'launches')}")
+        progress.phase(f"checking {readers.count(len(launches), 'launch', 'launches')}")
         return language.prove_launches(launches, sweep=sweep, kept=kept)
 
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle.language.grammar import MAX_CHARACTERS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS, bounded
 from intelliperf_swizzle.readers import milliseconds
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
 
@@ -72,7 +72,7 @@ def judge(
         hits = gain > MODEL_RATE_ERROR
         return Verdict("fewer L2 misses" if hits else "less imbalance", f"{change}{NO_CLAIM}")
     if slower is not None and slower > TIME_TOLERANCE:
-        return Verdict("slower", f"{change}, {_link(gain)} time grows by {100 * slower:.1f} %")
+        return _slower(change, gain, f"time grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:
         return Verdict("no difference" if measured.profiler == "model" else "within noise", change)
     if gain > 0:
@@ -83,10 +83,9 @@ def judge(
 def _judge_modelled(
     measured: Measurement, slower: float, gain: float, change: str, *, short: bool
 ) -> Verdict:
-    """By modelled time, the larger of memory and arithmetic, and what the model can tell of it."""
+    """By modelled time, the larger of memory and arithmetic, and the model's accuracy."""
     if slower > TIME_TOLERANCE:
-        grows = f"modelled time grows by {100 * slower:.1f} %"
-        return Verdict("slower", f"{change}, {_link(gain)} {grows}")
+        return _slower(change, gain, f"modelled time grows by {100 * slower:.1f} %")
     if slower < -least_gain(measured):
         falls = f"modelled time falls by {-100 * slower:.1f} %, {change}"
         if short:
@@ -114,7 +113,7 @@ def _judge_rate(before: Measurement, gain: float, change: str, launch_ms: float)
 
 
 def least_gain(measured: Measurement) -> float:
-    """Part of the modelled time by which it must fall for the model to tell a difference."""
+    """Part of the modelled time by which it must fall to count as a difference."""
     return TIME_TOLERANCE if _replays_all_levels(measured) else MODEL_ERROR
 
 
@@ -124,7 +123,7 @@ def _replays_all_levels(measured: Measurement) -> bool:
 
 
 def shortest(attempts: Sequence[Attempt]) -> Attempt:
-    """Of attempts, best first, the shortest text of those that nothing tells from the best.
+    """Of attempts, best first, the shortest text of those that nothing distinguishes from the best.
 
     That is the model, by rate and time, or, of timed ones, their intervals. A named pattern comes
     before what the search has found; a guard does not count, so that a resumed run chooses the
@@ -149,14 +148,14 @@ def _judge_timed(timing: Timing, gain: float, change: str) -> Verdict:
     ratio = timing.ratio
     spread = f"{ratio.median - 1:+.1%} ({ratio.low - 1:+.1%} to {ratio.high - 1:+.1%})"
     if ratio.low > 1 + TIMING_NOISE:
-        return Verdict("slower", f"{change}, {_link(gain)} time {spread}")
+        return _slower(change, gain, f"time {spread}")
     if ratio.high < 1 - TIMING_NOISE:
         return Verdict("better", f"time {spread}, {change}")
     return Verdict("within noise", f"{change}, time within noise: {spread}")
 
 
-def _link(gain: float) -> str:
-    return "but" if gain > 0 else "and"
+def _slower(change: str, gain: float, by: str) -> Verdict:
+    return Verdict("slower", f"{change}, {'but' if gain > 0 else 'and'} {by}")
 
 
 NOISE = {
@@ -188,7 +187,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     modelled time of all levels is known, if the rank has time at all. Hits and
     bytes from memory do not count if by the model the fastest waits for the L2 itself: a hit saves
     none of its time.
-    Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
+    Attempts that one criterion cannot separate from the best one left are ordered by the next.
     """
     eligible = _eligible(attempts)
     return _ordered(sorted(eligible, key=lambda attempt: attempt.number), _criteria(eligible, rank))
@@ -197,7 +196,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:
     """Whether an attempt is ahead of all earlier ones in what is measured, by more than noise.
 
-    A shorter text breaks a tie; it is no gain.
+    A shorter text only breaks a tie.
     """
     measured = [criterion for criterion in rank if criterion != "length"]
     return order([*earlier, latest], measured)[:1] == [latest]
@@ -369,9 +368,9 @@ def _family(candidate: Candidate) -> str:
 
 
 def text_length(candidate: Candidate) -> int:
-    """Characters of a swizzle without its guard; a search's is longer than all others."""
-    kept = (line for line in candidate.text.splitlines() if "own_" not in line)
-    return sum(map(len, kept)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
+    """Characters of a swizzle, its guard left out; a search's is longer than all others."""
+    bare = "\n".join(line for line in candidate.text.splitlines() if "own_" not in line)
+    return len(bounded(bare)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
 
 
 def _merit(attempt: Attempt, criterion: str) -> float:

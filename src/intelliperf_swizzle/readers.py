@@ -214,15 +214,15 @@ def factor(value: float | None) -> str:
 
 
 def milliseconds(time_ms: float | None) -> str:
-    """Three significant digits in s, ms or µs; None as `not measured`.
+    """Three significant digits in s, ms, µs or ns; None as `not measured`.
 
     >>> milliseconds(0.0000619), milliseconds(0.841), milliseconds(2.5), milliseconds(12000.0)
-    ('0.0619 µs', '841 µs', '2.50 ms', '12.0 s')
+    ('61.9 ns', '841 µs', '2.50 ms', '12.0 s')
     """
     if time_ms is None:
         return "not measured"
-    for unit, scale in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
+    for unit, scale in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3), ("ns", 1e6)):
         digits = f"{time_ms * scale:#.3g}".rstrip(".")
-        if float(digits) >= 1 or unit == "µs":
+        if float(digits) >= 1 or unit == "ns":
             break
     return f"{digits} {unit}"

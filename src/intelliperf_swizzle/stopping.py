@@ -132,7 +132,7 @@ def defer_signals() -> None:
 def interruptibly(work: Callable[[], Result]) -> Result:
     """Calls a function in a thread that is left to itself if a signal comes.
 
-    Only the main thread is told of signals: in any other the function is just called.
+    Only the main thread gets signals: in any other the function is just called.
 
     Raises:
         Interrupted: a signal came; the thread may still be running.
@@ -143,7 +143,7 @@ def interruptibly(work: Callable[[], Result]) -> Result:
 
 
 def ahead(work: Callable[[], Result]) -> Callable[..., Result]:
-    """Begins a function in a thread of its own; what waits for it, as often as it is called, and
+    """Begins a function in a new thread; what waits for it, as often as it is called, and
     raises what it raises, or TimeoutError after that many seconds as it is given."""
     outcome: Future[Result] = Future()
 

@@ -91,7 +91,7 @@ def test_what_only_threads_know_is_executed(recorded: Recorded, kernel: str) -> 
     [note] = trace.notes
     assert f"{kernel} is traced by execution on the CPU: {EXECUTED[kernel]}" in note
     assert bool(trace.cautions) == (kernel == "fused")
-    assert all("a GPU may round otherwise" in caution for caution in trace.cautions)
+    assert all("a GPU may round differently" in caution for caution in trace.cautions)
 
 
 @pytest.mark.parametrize("kernel", TRACED)

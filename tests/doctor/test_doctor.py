@@ -127,7 +127,7 @@ def test_no_permission_for_counters(with_h200):
     diagnosis = with_h200.diagnose()
     assert diagnosis.works
     assert (diagnosis.profiler, diagnosis.device) == ("model", "NVIDIA H200")
-    assert "administrators alone" in finding(diagnosis, "ncu").gap
+    assert "only administrators" in finding(diagnosis, "ncu").gap
     demanded = with_h200.diagnose(profiler="ncu")
     assert not demanded.works
     assert finding(demanded, "ncu").needed

@@ -216,7 +216,7 @@ def test_a_killed_run_is_resumed_without_repeating_attempts(
     code, _, err = run(*gemm(*HISTORY, "-o", "../resumed.json"), cwd=project)
     assert code == 0, err
     taken_over = len({line["number"] for line in kept})
-    assert f"note: resuming ../history.jsonl: {taken_over} attempts taken over\n" in err
+    assert f"note: resuming ../history.jsonl: {taken_over} attempts reused\n" in err
     lines = [json.loads(line)["attempt"] for line in history.read_text().splitlines()[1:]]
     assert lines[: len(kept)] == kept
     fresh = [line for line in lines[len(kept) :] if line["measurement"] is None]

@@ -28,7 +28,7 @@ from printed import compiled
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
-from intelliperf_swizzle.frontends.triton.ir.flow import folds
+from intelliperf_swizzle.frontends.triton.ir.flow import accessed_by, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.records import Launch
 
@@ -141,20 +141,41 @@ def ring(x):
     assert {op.name for op in folds(Kernel.parse(*compiled([launch])))} == {"arith.remsi"}
 
 
-def test_that_a_number_is_not_negative_brings_nothing_together(tmp_path: Path) -> None:
-    """As a descriptor asks of each place; whether a difference is negative may be a bound."""
+def test_a_lock_holds_no_numbers(tmp_path: Path) -> None:
+    """So nothing is executed for what is left of it: no later launch computes addresses of it."""
+    text = """
+@triton.jit
+def locked(x, lock, tickets, turn):
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(x, tl.load(x) + 1)
+    tl.atomic_xchg(lock, 0)
+    tl.atomic_add(tickets, 1)
+    tl.atomic_xchg(turn, tl.program_id(0))
+"""
+    given = dict.fromkeys(("x", "lock", "tickets", "turn"), ("int32", (8,)))
+    launch = launch_of(write_kernel(tmp_path, text), "locked", (4,), given)
+    accessed = accessed_by(Kernel.parse(*compiled([launch])))
+    names = ("x", "lock", "tickets", "turn")
+    assert accessed.changed == {f"%{name}" for name in names}
+    assert accessed.numbered == accessed.changed - {"%lock"}
+
+
+def test_what_can_only_leave_out_lanes_brings_nothing_together(tmp_path: Path) -> None:
+    """Where a store is made, all of its mask is true, be it by one comparison or by another."""
     text = """
 @triton.jit
 def bounded(x, y, n):
     p = (tl.program_id(0) // n).to(tl.int64) * 16 + tl.arange(0, 16)
-    tl.store(x + p, 1, mask=(p >= 0) & (p < n))
-    tl.store(y + p, 1, mask=p - n >= 0)
+    tl.store(x + p[:, None], 1, mask=((p >= 0) & (p < 512))[:, None] & (p < n)[:, None])
+    tl.store(y + p, 1, mask=(p - n >= 0) | (p == 5))
+    tl.store(y + p + tl.where(p < 64, 0, 16), 1, mask=p < 64)
 """
     given = {"x": ("int32", (4096,)), "y": ("int32", (4096,)), "n": 4096}
     launch = launch_of(write_kernel(tmp_path, text), "bounded", (4,), given)
     found = folds(Kernel.parse(*compiled([launch])))
-    compared = [op.operands[0] for op in found if op.name == "arith.cmpi"]
-    assert len(compared) == 1, found
+    compared = (op.text.split(",")[0] for op in found if op.name == "arith.cmpi")
+    assert sorted(compared) == ["eq", "sge", "slt"]
 
 
 def test_a_sum_of_numbers_keeps_apart_what_their_common_divisor_does(tmp_path: Path) -> None:

@@ -382,7 +382,7 @@ def host(x):
     arguments = {"x": ("fp32", (37, 20)), "y": ("fp32", (37, 20)), "n": 20}
     path = write_kernel(tmp_path, HELPER + other)
     fact = refused(launch_of(path, "scale_rows", (37,), arguments, {"B": 32}))
-    assert "`my_row` reads `program_id` and is used by whoever is given it in line 24 too" in fact
+    assert "`my_row` reads `program_id` and is used by whatever receives it in line 24 too" in fact
 
 
 def test_an_interrupted_apply_leaves_nothing_behind(tmp_path: Path, mocker: MockerFixture) -> None:
@@ -406,7 +406,7 @@ def test_a_helper_in_another_file_is_for_the_overlay_alone(
     monkeypatch.syspath_prepend(tmp_path)
     header = HEADER + "from rows_elsewhere import my_row\n"
     launch = one_axis(tmp_path, "    tl.store(x + my_row(), 1.0)", header)
-    assert "is used by kernels of other files, it may be, too" in refused(launch)
+    assert "is used by kernels of other files (possibly) too" in refused(launch)
     made = for_the_compiler(launch)
     assert "my_row" not in "".join(made.functions), "a patch would change other kernels, too"
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What is kept of an answer that is no text, or too long."""
+"""What is kept of an answer that is not text, or too long."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_an_answer_that_is_no_text_is_refused_with_its_place(
     fields[field] += f" # {odd}"
     made = candidate(Reply(fields, "", None, Usage()), "llm 1", 1)
     assert made.flaw is not None
-    assert f"`{field}` is no text: '{shown}" in made.flaw
+    assert f"`{field}` is not text: '{shown}" in made.flaw
     kept = "".join(filter(None, (made.text, made.idea, made.rationale)))
     assert shown in kept
     assert odd not in kept

@@ -82,7 +82,7 @@ def test_it_is_proved_compared_timed_and_counted(
     assert run.best.validation.tiles_compared == 64
     assert run.best.proof is not None
     assert run.best.proof.extent == "the recorded sizes"
-    assert "no model of it" in run.cautions[0]
+    assert "cannot be modelled" in run.cautions[0]
     assert "inline_asm" in run.cautions[0]
     assert run.independence is None, "nothing is said of it"
     slow = [attempt for attempt in run.attempts if attempt.verdict.kind == "slower"]

@@ -147,7 +147,7 @@ def test_tiles_of_a_flat_grid_lie_where_they_write() -> None:
         launch((64, 1, 1), 8, 8), traced((64, 1, 1), 8, 8, order), TARGET, occupancy=1, tile=None
     )
     [shown] = made.tiles
-    assert shown.title == "tiles placed as they write c"
+    assert shown.title == "tiles placed where they write c"
     assert shown.before.domain == tuple(str(row) * 8 for row in range(8))
 
 
@@ -170,7 +170,7 @@ def test_a_program_for_each_row_is_drawn_row_after_row() -> None:
         occupancy=1, tile=None, columns=4,
     )  # fmt: skip
     [tiles] = shown.tiles
-    assert (tiles.title, tiles.tiles) == ("tiles placed as they write c, 64 per row", (64, 2))
+    assert (tiles.title, tiles.tiles) == ("tiles placed where they write c, 64 per row", (64, 2))
     assert tiles.before.domain[0] == "01234567" * 8
     assert all(tensor.shared == (None, None) for tensor in shown.tensors)
 
@@ -200,7 +200,7 @@ def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:
     made = drawn(grid, tile)
     used = {tensor.names: tensor for tensor in made.tensors}
     a, c = used["a",], used["c",]
-    assert (a.shape, a.tiles_per_line, c.tiles_per_line) == ("8 × 1024 fp16", 16, 1)
+    assert (a.tiles_per_line, c.tiles_per_line) == (16, 1)
     assert (a.before.domains_per_line, c.before.domains_per_line) == (8, 1)
     assert a.after is not None
     assert a.after.domains_per_line == 1

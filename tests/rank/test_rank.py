@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.rank import (
     contenders,
     could_still_win,
@@ -17,6 +18,7 @@ from intelliperf_swizzle.rank import (
     judge,
     order,
     shortest,
+    text_length,
 )
 from intelliperf_swizzle.records import (
     Attempt,
@@ -104,7 +106,11 @@ def test_hit_rate_leads_in_steps_of_the_noise_band_then_memory_bytes() -> None:
 
 
 def test_a_shorter_text_wins_between_equals_and_the_order_does_not_depend_on_the_input() -> None:
-    equals = [attempt(1, 0.7, text="pid = pid + 0"), attempt(2, 0.7), attempt(3, 0.7, text="x" * 9)]
+    equals = [
+        attempt(1, 0.7, text="pid = pid + 10"),
+        attempt(2, 0.7),
+        attempt(3, 0.7, text="pid = pid + 1"),
+    ]
     for shuffled in itertools.permutations(equals):
         assert [ranked_attempt.number for ranked_attempt in order(shuffled)] == [2, 3, 1]
 
@@ -410,3 +416,13 @@ def test_less_than_launching_takes_is_no_gain() -> None:
     assert verdict.kind == "no difference"
     assert verdict.reason.endswith("500 µs is less than launching takes")
     assert judge(BASELINE, faster, launch_ms=1.1).kind == "slower"
+
+
+def test_a_guard_does_not_count_as_length_so_that_a_resumed_run_chooses_the_same() -> None:
+    text = "d = pid % (num_pids // cdiv(N, BLOCK)) - 1\npid = (pid - d) + d"
+    bare, guarded = (
+        attempt(1, 0.7, text=given).candidate
+        for given in (text, conditional(text, ("pid",), "num_pids == 64"))
+    )
+    assert guarded.text != bare.text
+    assert text_length(guarded) == text_length(bare)

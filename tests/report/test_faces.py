@@ -10,8 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.records import Accuracy, Alternative, Alternatives, Attempt, Run, Verdict
-from intelliperf_swizzle.report.causes import lines
+from intelliperf_swizzle.records import (
+    Accuracy,
+    Alternative,
+    Alternatives,
+    Attempt,
+    Padding,
+    Run,
+    Verdict,
+)
+from intelliperf_swizzle.report.causes import lines, placement
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import REPORT_FORMATS, result
 from intelliperf_swizzle.report.sentences import outcome
@@ -57,6 +65,10 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(
         assert "L2 partition" in words_of(face, partitions)
 
 
+PASS = Alternative("parameter", 0.9, 1.5, arguments={"GROUP_M": 4})
+LONGER_ROWS = Alternative(
+    "padding", 0.9, 1.5, padding=Padding(("a_ptr", "b_ptr"), 8, {"stride_am": 4104}, 1 << 20)
+)
 TELLS = Accuracy("kernels that multiply matrices", 8, 1.0, 100, 61)
 
 
@@ -68,13 +80,14 @@ def in_time(run: Run) -> Attempt:
 def test_the_verdict_is_four_lines_and_begins_with_what_to_do_and_its_time(run: Run) -> None:
     advised = replace(run, alternatives=None, accuracy=TELLS, best=in_time(run))
     first, proved, validated, patch = outcome(advised)
-    times = r"time [\d.]+ \S?s → [\d.]+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
+    times = r"time [\d.]+ \S?s → [\d.]+ \S?s \(-\d+\.\d %\), L2 hit rate [\d.]+ % → [\d.]+ %\."
     subject = "Recommended: apply the patch. gemm_kernel on mi300x, modelled: better; "
-    assert re.match(re.escape(subject) + times, first)
-    assert first.endswith("over 8 orders, 61 of 100 pairs of times in order.")
-    assert proved.startswith("Proved: a permutation")
+    assert re.fullmatch(re.escape(subject) + times, first)
+    assert advised.best is not None
+    assert proved.startswith(f"Proved: `{advised.best.candidate.name}` is a permutation")
     assert validated.startswith("Validated: ")
     assert "Not established: " in validated
+    assert validated.endswith("over 8 orders, 61 of 100 pairs of times in order.")
     assert patch.startswith("Patch: patch -p1")
 
 
@@ -87,15 +100,30 @@ def test_no_time_is_claimed_where_the_model_was_not_seen_to_order_times(
         0.5, 2.0, (Alternative("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),)
     )
     unknown = replace(run, accuracy=known, alternatives=alternatives)
-    first, *_ = outcome(unknown)
+    first, *_ = lines = outcome(unknown)
     assert first.startswith("Recommended: pass ")
-    assert ", modelled: fewer L2 misses, no claim about time; L2 hit rate" in first
-    assert "(L2 hit rate 50.0 % → 90.0 %)" in first
-    assert "modelled time" not in first
-    assert ("not clearly better than chance" if known else "not compared with counters") in first
+    assert first.endswith(", modelled: fewer L2 misses, no claim about time.")
+    assert "(L2 hit rate 90.0 %)" in first
+    assert "modelled time" not in " ".join(lines)
+    assert ("not clearly better than chance" if known else "not compared with counters") in lines[2]
     change = establish(unknown).change
     assert change is not None
     assert (change.before_ms, change.after_ms) == (None, None)
+
+
+@pytest.mark.parametrize("best", [True, False])
+@pytest.mark.parametrize("known", [TELLS, None])
+@pytest.mark.parametrize("alternative", [None, PASS, LONGER_ROWS])
+def test_the_first_line_is_short(
+    run: Run, best: bool, known: Accuracy | None, alternative: Alternative | None
+) -> None:
+    """About 25 words, whatever is recommended; a percent sign counts as none."""
+    alternatives = Alternatives(0.5, 2.0, (alternative,)) if alternative else None
+    shown = replace(run, accuracy=known, alternatives=alternatives)
+    judged = in_time(run) if known else run.best
+    first, *others = outcome(replace(shown, best=judged if best else None))
+    assert len(first.replace(" %", "%").split()) <= 28, first
+    assert len(others) <= 3
 
 
 def test_a_cheaper_alternative_is_recommended_before_the_patch(run: Run) -> None:
@@ -106,9 +134,11 @@ def test_a_cheaper_alternative_is_recommended_before_the_patch(run: Run) -> None
     first, *_ = outcome(advised)
     told = "pass GROUP_M=4, no source change (modelled time -25.0 %)"
     advice = f"Recommended: {told}. Or apply the patch: gemm_kernel on mi300x, modelled: better; "
-    assert first.startswith(advice)
-    [line] = outcome(replace(advised, best=None))
-    assert line.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: no improvement")
+    assert re.fullmatch(re.escape(advice) + r"time -\d+\.\d %\.", first)
+    state, tried, record = outcome(replace(advised, best=None))
+    assert state.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: no improvement")
+    assert "attempts: " in tried
+    assert record.startswith("The model's record")
     assert establish(advised).recommended == "argument"
 
 
@@ -138,6 +168,20 @@ def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: st
     assert re.search(
         r"Placement: .*a cache line of b_ptr is used on [\d.]+ → [\d.]+ of 8 XCDs", shown
     )
+
+
+def test_a_placement_that_is_estimated_says_so(run: Run) -> None:
+    assert run.picture is not None
+    estimated = replace(run, picture=replace(run.picture, sampled=True))
+    assert "used on about " in placement(estimated)[0]
+    assert "about" not in placement(run)[0]
+
+
+def test_there_is_no_column_for_a_swizzle_that_was_not_found(run: Run) -> None:
+    nothing = REPORT_FORMATS["md"](replace(run, best=None, attempts=(), nothing_to_gain=True))
+    assert "| | unmodified |\n|---|---|\n| modelled time |" in nothing
+    assert "attempt" not in nothing
+    assert "| | before | after |\n|---|---|---|\n| modelled time |" in REPORT_FORMATS["md"](run)
 
 
 def test_where_nothing_is_told_apart_the_most_hits_are_told(run: Run) -> None:

@@ -113,10 +113,10 @@ def test_it_says_why_requests_miss_and_why_the_swizzle_helps(run: Run) -> None:
     [
         (
             "other_domain",
-            r"Neighbours in a column of tiles share b_ptr; 75\.0 % of them now run on one",
+            r"Neighbours in a column of tiles share `b_ptr`; 75\.0 % of them now run on one",
         ),
-        ("capacity", r"Tiles that share b_ptr now run closer together in time"),
-        ("conflict", r"no longer crowd the same channels and sets of the L2 with b_ptr"),
+        ("capacity", r"Tiles that share `b_ptr` now run closer together in time"),
+        ("conflict", r"no longer crowd the same channels and sets of the L2 with `b_ptr`"),
     ],
 )
 def test_the_class_with_most_misses_gone_says_why(run: Run, cause: str, says: str) -> None:

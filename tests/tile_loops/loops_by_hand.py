@@ -200,7 +200,7 @@ KEPT = {
     for tile in range(pid, tiles, P):
         tl.store(y + tile * B + lanes, pid * 2.0 + lanes)
 """,
-        "follows from the program's own number, and is read in its body",
+        "depends on the program id, and is read in its body",
     ),
     "workspace": (
         """
@@ -209,7 +209,7 @@ KEPT = {
         tl.store(sizes + slot + lanes, tile)
         tl.store(y + tile * B + lanes, lanes)
 """,
-        "follows from the program's own number, and is read in its body",
+        "depends on the program id, and is read in its body",
     ),
     "chosen before": (
         """

@@ -103,7 +103,7 @@ def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rule
 
 
 def _l2(stream: ReferenceStream, target: NvidiaGpu, *, sets: bool) -> tuple[L2, Crowding]:
-    """The L2 of both domains with nothing in it, and what tells how crowded its sets are."""
+    """The empty L2 of both domains, and how crowded its sets are."""
     from intelliperf_swizzle.cache.compiled import sectors
 
     units, capacity = stream.units, target.l2_lines_per_xcd

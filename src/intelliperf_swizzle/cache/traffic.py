@@ -125,7 +125,7 @@ def replayed_ms(total: Traffic, target: Target) -> float | None:
 def add_division_time(
     measured: records.Measurement, divisions: int, rounds: float, target: Target
 ) -> records.Measurement:
-    """A measurement of a swizzle with the time of its own divisions.
+    """A measurement of a swizzle with the time of the divisions that it adds.
 
     A workgroup divides before its first load, and the model assumes that no other workgroup hides
     that time. On an H200 16 residents of a copy hide it (`divisions.csv` in

@@ -135,7 +135,7 @@ def _start(
     environment: Mapping[str, str],
     output: IO[bytes] | int,
 ) -> subprocess.Popen[bytes]:
-    """A Python in a session of its own, which has the other end of a socket."""
+    """A Python in a new session, which has the other end of a socket."""
     return subprocess.Popen(
         [sys.executable, *arguments], cwd=cwd, env=dict(environment), stdin=subprocess.DEVNULL,
         stdout=output, stderr=subprocess.STDOUT, pass_fds=(theirs.fileno(),),
@@ -360,7 +360,7 @@ class CallError(Exception):
 
     Attributes:
         ended: how it ended.
-        stage: what it was doing, where it said so with `warm.begin`.
+        stage: what it was doing, if it called `warm.begin`.
     """
 
     def __init__(self, ended: Ended, stage: str):

@@ -53,8 +53,7 @@ def keep(caller: socket.socket, start: Callable[[], int]) -> NoReturn:
         os.kill(command, signal.SIGTERM)
     _say(caller, "ok")
     threading.Thread(target=_kill_when_left, args=(caller,), daemon=True).start()
-    status = _wait_for_all(command)
-    _say(caller, str(os.waitstatus_to_exitcode(status)))
+    _say(caller, str(os.waitstatus_to_exitcode(_wait_for_all(command))))
     os._exit(0)
 
 

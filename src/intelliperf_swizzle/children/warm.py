@@ -5,7 +5,7 @@
 Triton and Numba take a second to import, and a run makes some ten calls. Nothing of a user's is
 imported or run here, only in the forks. A line of the socket names a function, `module:name`: its
 module is imported, and where a folder stands behind a NUL character, with a socket and an output
-file, a fork keeps a fork of its own that performs the call.
+file, a fork keeps another fork, which performs the call.
 """
 
 import importlib
@@ -26,7 +26,7 @@ from intelliperf_swizzle.errors import SwizzleError
 
 
 def begin(folder: Path, stage: str) -> None:
-    """Says what is being done, so that the caller can tell whose fault a crash is."""
+    """Says what is being done, so that the caller knows whose fault a crash is."""
     (folder / STAGE).write_text(stage)
 
 
@@ -80,7 +80,7 @@ def main() -> NoReturn:
 
 
 def _keep_call(caller: socket.socket, output: int, function: str, folder: Path) -> NoReturn:
-    """In a fork of its own session: keeps another, which performs the call."""
+    """In a fork with a new session: keeps another, which performs the call."""
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)

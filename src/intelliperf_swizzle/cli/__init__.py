@@ -135,6 +135,9 @@ def _begin_of_application(parser: Parser, words: Sequence[str]) -> int | None:
 SWIZZLE = "a pattern's name, the statements themselves, a file of them or of YAML, or - for stdin"
 """What the verbs take for a swizzle."""
 
+SET = "a parameter of the pattern, or an argument of the kernel"
+"""What `--set` takes."""
+
 
 def swizzle_of(argument: str) -> Pattern:
     """The named, given, stored or piped swizzle."""
@@ -166,7 +169,7 @@ def is_file(argument: str) -> bool:
 
 def condition_hint(pattern: Pattern) -> str | None:
     """When the pattern holds, where it does not always."""
-    return f"{pattern.name} holds where {pattern.condition}" if pattern.condition else None
+    return f"{pattern.name} is a permutation if {pattern.condition}" if pattern.condition else None
 
 
 def progress_display(quiet: bool = False) -> Quiet:

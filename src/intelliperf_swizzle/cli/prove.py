@@ -15,7 +15,7 @@ PROVE = f"""\
 
 
 def prove(arguments: Sequence[str]) -> int:
-    """Prints the proof or the witness; 1 where it is no permutation, or where it is not known."""
+    """Prints the proof or the witness; returns 1 unless it is proved to be a permutation."""
     if "--" in arguments or any(argument.split("=")[0] == "--source" for argument in arguments):
         return _run_source(arguments)
     return _run_swizzle(arguments)
@@ -33,7 +33,7 @@ def _run_source(arguments: Sequence[str]) -> int:
         "--sweep", action="store_true", help="also look at each launch at other sizes"
     )
     parser.add_argument("-p", "--project_directory", default=".", help="where the application runs")
-    parser.add_argument("--target", default=DEFAULT_TARGET, help="target GPU")
+    parser.add_argument("--target", default=DEFAULT_TARGET, help=f"GPU (default: {DEFAULT_TARGET})")
     parser.add_argument(
         "--limit_seconds", type=seconds, default=300.0,
         help="end the application if it takes longer (default: 300)",
@@ -63,11 +63,8 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--grid", nargs="+", required=True, metavar="G", help="programs along the axes: 4096, 64 64"
     )
-    parser.add_argument("--target", default=DEFAULT_TARGET, help=f"GPU ({DEFAULT_TARGET})")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE",
-        help="a parameter of the pattern, or an argument of the kernel",
-    )  # fmt: skip
+    parser.add_argument("--target", default=DEFAULT_TARGET, help=f"GPU (default: {DEFAULT_TARGET})")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=cli.SET)
     options = parser.parse_args(arguments)
 
     from intelliperf_swizzle.mapping import refusal

@@ -18,9 +18,10 @@ USAGE = f"""\
        {cli.PROGRAM} explain [options] -- python app.py ...
        {cli.PROGRAM} prove SWIZZLE --grid G [G ...]
        {cli.PROGRAM} prove --source kernel.py [-k KERNEL] -- python app.py ...
+       {cli.PROGRAM} apply SWIZZLES.json -- python app.py ...
        {cli.PROGRAM} report RESULT.json [--format text|html|md] [-o FILE]
        {cli.PROGRAM} validate-model FOLDER --target TARGET [-o FILE]
-       {cli.PROGRAM} patterns | targets | doctor | mcp
+       {cli.PROGRAM} overlay | patterns | targets | doctor | mcp | install-hook | remove-hook
 
 SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a file of them or of
 YAML, or - for standard input."""
@@ -30,6 +31,8 @@ def _asked(
     parser: cli.Parser, verb: str, arguments: Sequence[str]
 ) -> tuple[Options, tuple[str, ...], argparse.Namespace]:
     """The options of a verb, the application, and all that was parsed."""
+    swizzle = " SWIZZLE" * (verb == "score")
+    parser.usage = parser.usage or f"{parser.prog}{swizzle} [options] -- python app.py ..."
     add_options(parser, verb)
     namespace, command = cli.parse_with_application(parser, arguments)
     return read_options(namespace), command, namespace
@@ -88,7 +91,7 @@ def score(arguments: Sequence[str]) -> int:
     """
     parser = cli.Parser(prog=f"{cli.PROGRAM} score", description="Prove and evaluate one swizzle.")
     parser.add_argument("swizzle", help=cli.SWIZZLE)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=cli.SET)
     options, command, namespace = _asked(parser, "score", arguments)
 
     from intelliperf_swizzle.hardware import readings
@@ -114,7 +117,7 @@ def explain(arguments: Sequence[str]) -> int:
     """Prints the first calls whole, as DSPy sends them."""
     parser = cli.Parser(
         prog=f"{cli.PROGRAM} explain",
-        description="Show what the formula would tell a language model about the kernel.",
+        description="Show what the formula would send to a language model about the kernel.",
     )
     options, command, _ = _asked(parser, "explain", arguments)
 
@@ -123,8 +126,7 @@ def explain(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.search.setup import prepare
 
     with cli.progress_display(options.quiet) as progress:
-        setup = prepare(options, command, progress)
-        questions = explain(setup, progress)
+        questions = explain(prepare(options, command, progress), progress)
     for number, question in enumerate(questions, 1):
         print(f"# call {number}\n\n{describe_question(question)}")
     return 0

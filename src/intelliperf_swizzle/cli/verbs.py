@@ -26,10 +26,10 @@ def apply(arguments: Sequence[str]) -> int:
 
     parser = Parser(
         prog=f"{PROGRAM} apply",
-        description="Run an application with the swizzles of a file: kernels change when they are"
-        " compiled, sources stay.",
+        usage=f"{PROGRAM} apply SWIZZLES.json -- python app.py ...",
+        description="Run an application whose kernels get swizzles when they are compiled.",
     )
-    parser.add_argument("swizzles", metavar="SWIZZLES.JSON", help="a run writes it")
+    parser.add_argument("swizzles", metavar="SWIZZLES.JSON", help="a file that a run wrote")
     [able, *_] = [frontend for frontend in frontends() if isinstance(frontend, Overlay)]
     options, command = parse_with_application(parser, arguments)
     file = Path(options.swizzles)
@@ -46,8 +46,7 @@ def overlay(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.frontends.ports import Overlay, frontends
 
     parser = Parser(prog=f"{PROGRAM} overlay", description="Apply swizzles without this package.")
-    told = "write the module that applies swizzles, which needs Triton alone, to this file"
-    parser.add_argument("--vendor", metavar="FILE.py", required=True, help=told)
+    parser.add_argument("--vendor", metavar="FILE.py", required=True, help="the module to write")
     file = Path(parser.parse_args(arguments).vendor)
     [able, *_] = [frontend for frontend in frontends() if isinstance(frontend, Overlay)]
     shutil.copyfile(able.overlay_module, file)

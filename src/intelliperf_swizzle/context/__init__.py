@@ -9,7 +9,7 @@ guessed. Structured first (`hardware_context`), as text second (`render`).
 from dataclasses import dataclass
 
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import Ceiling, Int64Array, Launch, Measurement, Trace
+from intelliperf_swizzle.records import Ceiling, Launch, Measurement, Trace
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,6 @@ class TensorUse:
     most_tiles_per_line: int
     shared_with_neighbour: tuple[float | None, ...]
     next_tiles: tuple[NextTile, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class IntegerInput:
-    """A small integer tensor that no program writes: bounds or indices, which decide the work.
-
-    Attributes:
-        name: of the argument.
-        values: int64[n], in the order of its elements.
-    """
-
-    name: str
-    values: Int64Array
 
 
 @dataclass(frozen=True)
@@ -128,7 +115,6 @@ class HardwareContext:
         baseline: the measurement of the unmodified kernel.
         ceiling: a bound on any permutation's L2 hit rate.
         tensors: by traffic, most first.
-        integer_inputs: of the largest launch, where their contents were recorded.
         reuse: in launch order.
         wave: what is resident at once.
         trace: of the largest launch.
@@ -141,7 +127,6 @@ class HardwareContext:
     baseline: Measurement
     ceiling: Ceiling
     tensors: tuple[TensorUse, ...]
-    integer_inputs: tuple[IntegerInput, ...]
     reuse: Reuse
     wave: Wave
     trace: Trace

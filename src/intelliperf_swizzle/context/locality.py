@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Who shares what with whom, computed from a trace: tensors, neighbours, waves, reuse."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,53 +13,6 @@ from intelliperf_swizzle import context, records
 from intelliperf_swizzle.cache.stream import Touches, shared_lines, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.readers import average
-
-MOST_VALUES = 1 << 16
-"""Of a tensor that is described; larger ones are data."""
-
-MOST_TOLD = 16
-"""Values, or runs of equal ones, that are listed one by one."""
-
-_INTEGER = re.compile(r"u?int(8|16|32|64)")
-
-
-def integer_inputs(
-    launch: records.Launch, tensors: Sequence[context.TensorUse]
-) -> Iterator[context.IntegerInput]:
-    """Those of a launch whose contents were recorded.
-
-    Args:
-        launch: as it was recorded.
-        tensors: what its programs touch.
-    """
-    read_only = {name for use in tensors if not use.writes + use.atomics for name in use.names}
-    for name, tensor in launch.tensors():
-        contents, count = launch.storages[tensor.storage].contents, tensor.elements
-        is_read = name in read_only and _INTEGER.fullmatch(tensor.dtype)
-        if contents is None or not is_read or not 0 < count <= MOST_VALUES:
-            continue
-        raw, dtype = np.load(contents, mmap_mode="r"), np.dtype(tensor.dtype)
-        strides = [stride * dtype.itemsize for stride in tensor.strides]
-        values = np.ndarray(tensor.shape, dtype, raw, tensor.offset_bytes, strides)
-        yield context.IntegerInput(name, values.astype(np.int64).ravel())
-
-
-def describe_values(values: records.Int64Array) -> str:
-    """`0 x 10, 1 x 4, 2`: the values themselves; of many, how they run or how they spread."""
-    begins = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
-    if len(begins) <= MOST_TOLD:
-        lengths = np.diff(begins, append=len(values)).tolist()
-        runs = zip(values[begins].tolist(), lengths, strict=True)
-        return ", ".join(f"{value} x {many}" if many > 1 else str(value) for value, many in runs)
-    steps = np.diff(values)
-    if (steps >= 0).all():
-        return f"ascending from {values[0]} to {values[-1]}, a step is {_spread(steps)}"
-    return _spread(values)
-
-
-def _spread(values: records.Int64Array) -> str:
-    return f"{values.min()} to {values.max()}, median {np.median(values):g}"
-
 
 NEXT_TILES = 3
 """Distances to the next tile on the same lines that are listed; further ones are rare."""
@@ -93,10 +45,9 @@ def hardware_context(
     if not target.deals_in_turn:  # who meets where is not known, so the L2 is taken for one
         domain_of, resident = np.zeros_like(domain_of), target.cus * occupancy
     order = _Order(trace, target, stream_of(trace).touches, domain_of, resident)
-    tensors = _tensors(order)
     return context.HardwareContext(
         launch=launch, launches=tuple(launches) or (launch,), target=target, baseline=baseline,
-        ceiling=ceiling, tensors=tensors, integer_inputs=tuple(integer_inputs(launch, tensors)),
+        ceiling=ceiling, tensors=_tensors(order),
         reuse=_reuse(order), wave=_wave(order, occupancy), trace=trace, sampled=order.touches.step,
     )  # fmt: skip
 
@@ -305,8 +256,7 @@ def of_hundred(counts: Mapping[str, int], requests: int) -> dict[str, int]:
 
 def describe_causes(causes: Sequence[records.MissCauses], domain_name: str = "L2") -> str:
     """`60 of 100 requests miss: 41 another XCD, 12 capacity, 7 compulsory; mostly B`."""
-    requests = sum(cause.requests for cause in causes)
-    counts = of_hundred(total(causes), requests)
+    counts = of_hundred(total(causes), sum(cause.requests for cause in causes))
     missed = sum(counts.values())
     if not missed:
         return "fewer than 1 of 100 requests miss"

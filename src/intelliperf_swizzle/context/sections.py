@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from intelliperf_swizzle.context import HardwareContext
-from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
+from intelliperf_swizzle.context.locality import describe_tensors, placement
 from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.target import FOLDER
 from intelliperf_swizzle.readers import average, count, factor, milliseconds, percent, points, size
@@ -91,7 +91,7 @@ def _template() -> jinja2.Template:
     environment.globals.update(
         readings=readings, percent=percent, points=points, size=size, count=count, bits=_bits,
         speed="{:,.0f} GB/s".format, axes=_axes, described=_one_launch, placement=placement,
-        describe_values=describe_values, average=average, line_bytes=LINE_BYTES,
+        average=average, line_bytes=LINE_BYTES,
         shared_from=SHARED_FROM, passes_from=PASSES_FROM,
     )  # fmt: skip
     return environment.get_template("sections.j2")

@@ -86,7 +86,7 @@ class ChildTracer:
         )  # fmt: skip
         if error is None:
             return found
-        how = f"had no more than {timeout_seconds:g} s" if error.too_late else error.how
+        how = f"took over {timeout_seconds:g} s" if error.too_late else error.how
         return found + [not_known(f"the interpreter {how}")] * (len(launches) - len(found))
 
     def trace_each(
@@ -213,7 +213,7 @@ def how_ended(exit_code: int | None) -> str:
 def last_lines(folder: Path) -> tuple[str, ...]:
     """The last lines that the application printed, and before them the first error, if that is cut.
 
-    A launcher such as `torchrun` prints more of its own after a child's error than fits.
+    A launcher such as `torchrun` prints more after a child's error than fits.
     """
     with (folder / LOG).open("rb") as log:
         log.seek(0, os.SEEK_END)

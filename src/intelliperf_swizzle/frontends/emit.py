@@ -219,8 +219,7 @@ def _linear(first: int, axes: int) -> tuple[syntax.Expression, syntax.Expression
     pid: syntax.Expression = _PID[axes - 1]
     programs: syntax.Expression = _EXTENT[axes - 1]
     for axis in reversed(range(first, axes - 1)):
-        rows = syntax.Operation("*", (_EXTENT[axis], pid))
-        pid = syntax.Operation("+", (_PID[axis], rows))
+        pid = syntax.Operation("+", (_PID[axis], syntax.Operation("*", (_EXTENT[axis], pid))))
         programs = syntax.Operation("*", (_EXTENT[axis], programs))
     return pid, programs
 

@@ -331,7 +331,7 @@ class Replay:
         command: of it.
         environment: of it.
         folder: an empty one, for what it and a profiler write.
-        go: tells it the edits; until then it makes nothing on its GPU.
+        go: sends it the edits; until then it does nothing on its GPU.
     """
 
     command: Sequence[str]
@@ -375,7 +375,7 @@ class GpuLanguage(Protocol):
 
 @runtime_checkable
 class ReplayingLanguage(Protocol):
-    """Has a process of our own make recorded launches again."""
+    """Has a process of ours make recorded launches again."""
 
     def make_ready(self, request: RecordRequest, device: Device, target: Target) -> None:
         """Starts the first such process, before it is known what it is to try."""
@@ -396,8 +396,7 @@ def frontends() -> tuple[KernelLanguage, ...]:
                 _loaded[entry.name] = entry.load()
             except ModuleNotFoundError as error:  # it, or what it needs, is left out
                 gone = error.name or ""
-                ours = gone.startswith("intelliperf_swizzle")
-                if ours and not entry.module.startswith(gone):
+                if gone.startswith("intelliperf_swizzle") and not entry.module.startswith(gone):
                     raise
     if not _loaded:
         raise errors.UsageError(

@@ -93,7 +93,7 @@ def _shrunk_alone(
 ) -> list[Launch]:
     """The launch with one of several equal sizes made a part of itself: M alone, where M = N.
 
-    The tensors stay as they are, of which such a launch takes a part. If nothing says along which
+    The tensors stay unchanged; such a launch takes a part of them. If nothing says along which
     axis of the grid a size lies, there is a launch for each axis.
     """
     blocks = dict(_DIVISION.findall(launch.source.entry.text))

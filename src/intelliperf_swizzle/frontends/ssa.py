@@ -24,7 +24,7 @@ class Step(Protocol[Node]):
 
 
 def reached(begin: Iterable[Node], step: Step[Node]) -> dict[Node, None]:
-    """What one begins with and all that steps lead to, each once, as it is met."""
+    """The first and all that steps lead to, each once, in the order met."""
     found = dict.fromkeys(begin)
     todo = list(found)
     while todo:

@@ -255,10 +255,10 @@ class Build:
     """What a compiled kernel takes of a CU.
 
     Attributes:
-        registers: 32-bit vector registers of a thread; None if the tool that tells is missing.
+        registers: 32-bit vector registers of a thread; None if the tool that counts is missing.
         scalar_registers: of a wave; None on NVIDIA GPUs.
         stack_bytes: scratch (AMD) or local memory (NVIDIA) of a thread, register spills most of
-            all; None if the tool that tells is missing.
+            all; None if the tool that counts is missing.
         lds_bytes: shared memory of a workgroup.
         num_warps: warps (wavefronts) of a workgroup.
         seconds: time to compile.

@@ -3,7 +3,7 @@
 """The value of a swizzle for every program of a grid, with every intermediate value checked.
 
 The checks make NumPy (64 bits), Triton, HIP and CUDA (32 bits, division towards zero, undefined
-shifts) agree: where a text passes them, no target can tell the difference.
+shifts) agree: where a text passes them, all targets agree.
 
 And what of a swizzle is known before it is executed: `simplify`.
 """

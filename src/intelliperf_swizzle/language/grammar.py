@@ -61,7 +61,7 @@ _REMEDIES: dict[type[ast.AST], tuple[str, str]] = {
     ast.Tuple: ("a tuple", "write one assignment per name"),
     ast.List: ("a list", "there are no lists or tables in the language"),
     ast.Lambda: ("a lambda", _EXPRESSIONS),
-    ast.NamedExpr: ("`:=`", "write an assignment of its own"),
+    ast.NamedExpr: ("`:=`", "write a separate assignment"),
 }
 
 
@@ -74,8 +74,7 @@ def parse(text: str) -> syntax.Swizzle:
     Raises:
         LanguageError: anything outside the grammar, with `line:column` and the reason.
     """
-    reader = _SyntaxReader()
-    statements = reader.block(_module(text).body)
+    statements = _SyntaxReader().block(_module(text).body)
     return syntax.Swizzle(
         text, statements, frozenset(syntax.free_names(statements)), _outputs(statements)
     )
@@ -125,7 +124,7 @@ def parse_family(text: str) -> syntax.Family:
 
 
 def check(swizzle: syntax.Swizzle, constants: Collection[str]) -> None:
-    """Refuse a swizzle that reads a name which is no input and not among `constants`.
+    """Refuse a swizzle that reads a name which is neither an input nor among `constants`.
 
     Raises:
         LanguageError: with the place of the name and what it may have been meant to be.
@@ -187,7 +186,7 @@ def bounded(text: str) -> str:
 
 
 def _begins(assignment: ast.Assign, text: str) -> bool:
-    """Whether a name is assigned before it is read, so that it is no argument of the kernel."""
+    """Whether a name is assigned before it is read, so that it is not an argument of the kernel."""
     first = re.search(rf"\b{ast.unparse(assignment.targets[0])}\b(\s*=(?!=))?", text)
     return first is not None and first[1] is not None
 
@@ -338,7 +337,7 @@ class _SyntaxReader:
     def _check_depth(self, depth: int, place: syntax.Place) -> None:
         if depth > MAX_DEPTH:
             raise _refused(
-                place, f"nested more than {MAX_DEPTH} deep", "give parts of it a name of their own"
+                place, f"nested more than {MAX_DEPTH} deep", "assign parts of it to variables"
             )
 
     def _name(self, node: ast.Name) -> str:

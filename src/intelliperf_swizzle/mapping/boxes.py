@@ -29,7 +29,7 @@ from intelliperf_swizzle.mapping.polynomial import (
 )
 
 MOST_VALUES = 64
-"""Values that a digit or size may have if each becomes a case of its own."""
+"""Values that a digit or size may have if each becomes a separate case."""
 MOST_BOXES = 200
 MOST_STEPS = 16
 """By which a quotient of leading terms may be off."""
@@ -394,7 +394,7 @@ def _box(value: Polynomial, case: Case) -> Box | None:
         extent = known.high + 1
         parts = value.linear(name)
         if parts is None or any(case.bounds[s].digit for s in parts[0].symbols):
-            raise NotProvedError("a value is no sum of digits")
+            raise NotProvedError("a value is not a sum of digits")
         weight = parts[0]
         if not extent.terms:
             return None

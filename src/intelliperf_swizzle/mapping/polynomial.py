@@ -196,7 +196,7 @@ def never_negative(
 
 
 class NotProvedError(Exception):
-    """Not decided; which is no proof of the contrary."""
+    """Not decided, which does not prove the contrary."""
 
 
 @dataclass(frozen=True)

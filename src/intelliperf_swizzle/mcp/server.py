@@ -59,7 +59,7 @@ TOOLS: Mapping[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
     ),
     "optimize": (
         "Find a swizzle: search, prove, model or measure, validate. Takes minutes. The sources stay"
-        " as they are; `diff` is a patch for `git apply` in `apply_in`.",
+        " unchanged; `diff` is a patch for `git apply` in `apply_in`.",
         {"command": _COMMAND},
     ),
     "report": (
@@ -67,7 +67,7 @@ TOOLS: Mapping[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
         {"result_file": (str, "result.json of an earlier run", {})},
     ),
 }  # fmt: skip
-"""Verb -> what it does, and name -> type, meaning, limits and default of what it takes of its own.
+"""Verb -> what it does, and name -> type, meaning, limits and default of its parameters.
 The options of the verb's command line come on top."""
 _LEAST: Mapping[Any, int] = {readers.positive: 1, readers.natural: 0}
 """What such an option is at least."""

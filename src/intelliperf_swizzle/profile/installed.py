@@ -175,7 +175,7 @@ def _no_nvidia_access(root: Path) -> Obstacle | None:
     if effective and int(effective[1], 16) >> _SYS_ADMIN & 1:
         return None
     return Obstacle(
-        "the driver lets administrators alone read counters (RmProfilingAdminOnly: 1)",
+        "the driver lets only administrators read counters (RmProfilingAdminOnly: 1)",
         NVIDIA_ACCESS,
     )
 
@@ -193,7 +193,7 @@ def _no_amd_access(root: Path) -> Obstacle | None:
 
 def without_counters(command: str | None = None) -> str:
     """What to do where counters cannot be read: what mends it, and how to go on without."""
-    goes_on = "--profiler auto goes on without: hit rates are modelled, times are measured"
+    goes_on = "--profiler auto continues without it: hit rates are modelled, times are measured"
     return f"{command}\n      {goes_on}" if command else goes_on
 
 

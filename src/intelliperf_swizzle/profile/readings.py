@@ -246,7 +246,7 @@ class CountingProfiler:
         run: Callable[[Counters], AbstractContextManager[profile.Ran]],
         complete: int | None = None,
     ) -> list[Reading]:
-        """Of a run in which everything was counted at once; `complete`: so many, or none."""
+        """Of a run in which everything was counted at once; `complete`: this many, or none."""
         while True:
             with run(choices[0]) as ran:
                 readings, least = self.read(ran), len(choices) == 1

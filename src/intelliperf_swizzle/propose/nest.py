@@ -364,7 +364,7 @@ class Axis:
 
 
 def row_lengths(trace: Trace) -> frozenset[int]:
-    """How many tiles lie in a row, as the launch itself tells: none, one, or what may be meant.
+    """How many tiles lie in a row, as the launch itself says: none, one, or what may be meant.
 
     Tiles of one column begin at the same place of a tensor (of B in `A @ B`), and the next such
     tile lies one row further on. Cost: a sort of the tiles for each tensor.
@@ -402,8 +402,7 @@ def axis_choices(
     own = [Axis(f"grid_{axis}", size) for axis, size in enumerate(launch.numbers) if size > 1]
     if len(own) > 1:
         return [tuple(reversed(own))]
-    flat = (Axis("num_pids", launch.tiles),)
-    return [*_guesses(launch, lengths), flat]
+    return [*_guesses(launch, lengths), (Axis("num_pids", launch.tiles),)]
 
 
 def column_expressions(launches: Sequence[Launch], lengths: Collection[int] = ()) -> list[Axis]:

@@ -30,7 +30,7 @@ MOST_COLUMNS = 3
 """Guesses of the tile columns of a flat grid at which patterns are tried; the search has more."""
 
 ENOUGH = 0.002
-"""Headroom (rate) below which the search stops: less than the screen can tell apart."""
+"""Headroom (rate) below which the search stops: less than the screen can resolve."""
 
 
 @dataclass

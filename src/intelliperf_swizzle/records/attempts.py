@@ -361,7 +361,7 @@ class OtherSize:
     Attributes:
         grid: of its launch.
         before: L2 hit rate of the unmodified kernel.
-        after: with the swizzle; None if it is no permutation of this grid.
+        after: with the swizzle; None if it is not a permutation of this grid.
         time_ratio: modelled memory time with the swizzle by that without; None as for `after`.
         loses: whether the unmodified kernel is better.
     """

@@ -54,7 +54,7 @@ class KernelSource:
         aggregates: the classes they use, by a key, parts first: see `ir.render.live_functions`.
         computed: what they read that may be another in another run, as the kernel can name it, with
             its value; a list with the place where the kernel cannot test it, and with the key of a
-            function that `identity` tells from others.
+            function that `identity` distinguishes.
     """
 
     kernel: str
@@ -84,11 +84,14 @@ class Storage:
             where they were not kept.
         address: where the application had it; None if no recorded number points into it and it
             began on a multiple of 16.
+        decided_at: file and line at which the application, before the launch, decided something by
+            what was not computed, so that nobody knows its contents.
     """
 
     bytes: int
     contents: str | None = None
     address: int | None = None
+    decided_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class TensorArgument:
 
     @property
     def item_bytes(self) -> int:
-        """Of an element; Triton's names of types tell their bits first: `fp8e4nv`."""
+        """Of an element; Triton's names of types begin with their bits: `fp8e4nv`."""
         return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
 
     @property
@@ -184,7 +187,7 @@ def _leaves(
             yield from _leaves(f"{name}.{part}", item, fields)
     elif isinstance(argument, DescriptorArgument):
         yield name, argument.base
-        for _ in range(2):  # as parts of the descriptor, and as arguments of their own
+        for _ in range(2):  # as parts of the descriptor, and as separate arguments
             yield from ((f"{name}.shape.{i}", n) for i, n in enumerate(argument.shape))
             yield from ((f"{name}.stride.{i}", n) for i, n in enumerate(argument.strides))
             yield from ((f"{name}.{flag}", False) for flag in ("padding", "roundF32ToTF32"))
@@ -231,7 +234,7 @@ class TileLoop:
         base: the first of the `count` numbers, as an expression.
         starts: the first numbers of the runs that are renumbered each in itself, as if its first
             one were 0 and its length `num_pids`.
-        read_from: the tensors that tell how many there are; such runs end with a group, and have
+        read_from: the tensors that say how many there are; such runs end with a group, and have
             at most `mapping.LONGEST` numbers.
     """
 
@@ -359,7 +362,7 @@ class Launch:
         labels = [" ".join(f"{name}={value}" for name, value in config.items()
                          if any(other.get(name) != value for other in self.configs))
                 for config in self.configs]  # fmt: skip
-        return " and ".join("one of its own" if at is None else f"number {at + 1} ({labels[at]})"
+        return " and ".join("an unlisted one" if at is None else f"number {at + 1} ({labels[at]})"
                             for at in configs)  # fmt: skip
 
     def with_config(self, values: Mapping[str, Any]) -> "Launch":

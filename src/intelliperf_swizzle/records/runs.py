@@ -58,7 +58,7 @@ class Alternatives:
         before: L2 hit rate of the unmodified kernel.
         before_ms: its modelled time.
         ranked: those that gain, the recommended one first: the cheapest that the model
-            cannot tell from the best.
+            cannot distinguish from the best.
         reason: why there is none; None if there is.
         arguments: each value that was tried of a parameter.
     """
@@ -128,8 +128,6 @@ class TensorPicture:
 
     Attributes:
         names: the tensor arguments that lie in this memory.
-        shape: of the first of them, as text (`4096 × 512 fp16`).
-        bytes: of the memory.
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
         after: with the best swizzle, None if there is none.
@@ -138,8 +136,6 @@ class TensorPicture:
     """
 
     names: tuple[str, ...]
-    shape: str
-    bytes: int
     tiles_per_line: float
     before: TensorAccess
     after: TensorAccess | None

@@ -35,8 +35,8 @@ def lines(run: Run) -> list[str]:
 
 
 def reasons(run: Run) -> list[str]:
-    """Why, and what else would help; the verdict has the recommendation."""
-    others = [line for line in alternatives(run) if not line.startswith("Recommended: ")]
+    """Why, and what else would help; a recommended argument stands in the verdict."""
+    others = [line for line in alternatives(run) if not line.startswith("Recommended: pass ")]
     return [*lines(run), *placement(run), *takes(run), *sizes(run), *others]
 
 
@@ -61,11 +61,11 @@ def placement(run: Run) -> list[str]:
     picture = run.picture
     if picture is None or picture.domains == 1:
         return []
-    of = (picture.domains, run.domain_name)
+    of, about = (picture.domains, run.domain_name), "about " * picture.sampled
     placements = []
     for tensor in (t for t in picture.tensors if t.tiles_per_line >= SHARED):
         domains = [access.domains_per_line for access in (tensor.before, tensor.after) if access]
-        placements.append(locality.placement(tensor.names, domains, run.grid, of))
+        placements.append(locality.placement(tensor.names, domains, run.grid, of, about))
     return [f"Placement: {'; '.join(placements)}."] if placements else []
 
 
@@ -97,7 +97,7 @@ def why_it_helps(run: Run) -> str | None:
     names = max(by_tensor, key=lambda tensor: by_tensor[tensor])
     tensors = run.picture.tensors if run.picture else ()
     tensor = next((tensor for tensor in tensors if tensor.names == names), None)
-    what = ", ".join(names)
+    what = ", ".join(f"`{name}`" for name in names)
     if cause == "other_domain":
         return _together(run.picture, tensor, what, run.domain_name)
     if cause == "capacity":
@@ -147,7 +147,7 @@ def _working_set(picture: Picture | None) -> str:
     after = sum(tensor.after.wave_bytes for tensor in picture.tensors if tensor.after)
     if not 0 < after < before:
         return ""
-    return f" (the first workgroups use {size(after)}, {size(before)} before)"
+    return f" (the first wave uses {size(after)}, {size(before)} before)"
 
 
 def alternatives(run: Run) -> list[str]:
@@ -195,7 +195,7 @@ def sizes(run: Run) -> list[str]:
 
 
 def cause_names(run: Run) -> list[str]:
-    """The classes of misses, as they are called on this GPU."""
+    """The names of the classes of misses on this GPU."""
     return [name.format(run.domain_name) for name in CLASSES.values()]
 
 

@@ -5,7 +5,7 @@
 import math
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.readers import count, milliseconds, percent, points, size
+from intelliperf_swizzle.readers import count, milliseconds, percent, size
 
 PROVED = "for all values of its inputs; no 32-bit overflow up to 2**23 programs"
 """What a proof for all sizes says, and its bound."""
@@ -34,8 +34,9 @@ def recommended(run: records.Run) -> tuple[records.Recommended, str]:
     other = None if other and untimed(other, run) else other
     if other and other.kind in ("parameter", "padding"):
         kind: records.Recommended = "argument" if other.arguments else "padding"
-        return kind, f"{describe_alternative(other, run)} ({change_of(other, run)})"
-    return ("patch", describe_alternative(other, run)) if run.best else ("none", "nothing")
+        return kind, f"{describe_alternative(other, run, brief=True)} ({change_of(other, run)})"
+    what = describe_alternative(other, run, brief=True)
+    return ("patch", what) if run.best else ("none", "nothing")
 
 
 def untimed(other: records.Alternative, run: records.Run) -> bool:
@@ -44,15 +45,17 @@ def untimed(other: records.Alternative, run: records.Run) -> bool:
 
 
 def change_of(other: records.Alternative, run: records.Run) -> str:
-    """By what part it changes the modelled time; where none is claimed, the hit rates."""
-    before = run.alternatives or records.Alternatives(0.0, math.inf, ())
+    """By what part it changes the modelled time; its hit rate if no time is claimed."""
     if not run.claims_time:
-        return f"L2 hit rate {percent(before.before)} → {percent(other.l2_hit_rate)}"
-    return f"modelled time {100 * other.time_ms / (before.before_ms or math.inf) - 100:+.1f} %"
+        return f"L2 hit rate {percent(other.l2_hit_rate)}"
+    before_ms = run.alternatives.before_ms if run.alternatives else 0.0
+    return f"modelled time {100 * other.time_ms / (before_ms or math.inf) - 100:+.1f} %"
 
 
-def describe_alternative(other: records.Alternative | None, run: records.Run) -> str:
-    """What is to be changed, as a phrase; None = what the swizzle changes."""
+def describe_alternative(
+    other: records.Alternative | None, run: records.Run, *, brief: bool = False
+) -> str:
+    """What to change, as a phrase; None = apply the swizzle; `brief`: without strides and bytes."""
     if other and other.arguments:
         given = ", ".join(f"{name}={value}" for name, value in other.arguments.items())
         return f"pass {given}, no source change"
@@ -60,11 +63,9 @@ def describe_alternative(other: records.Alternative | None, run: records.Run) ->
     if other is None or (padding := other.padding) is None:
         return swizzle
     given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
-    rows = (
-        f"make rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
-        f"({given}; {size(padding.bytes)} more memory)"
-    )
-    return f"{swizzle} and {rows}" if other.kind == "both" else f"{rows}, no patch"
+    rows = f"make rows of {', '.join(padding.tensors)} {padding.elements} elements longer"
+    rows += "" if brief else f" ({given}; {size(padding.bytes)} more memory)"
+    return f"{swizzle} and {rows}" if other.kind == "both" else rows + ", no patch" * (not brief)
 
 
 def _equal_work(seen: records.Validation) -> records.EqualWork:
@@ -107,32 +108,28 @@ def _change(run: records.Run) -> records.Change | None:
     )
 
 
-def phrase(found: records.Established) -> list[str]:
-    """What was proved, and what was validated and was not: a line each."""
+def phrase(found: records.Established, name: str) -> list[str]:
+    """What was proved of a swizzle, and what was and was not validated: a line each."""
     test = f" Your test passed: `{found.unit_test}`." if found.unit_test else ""
     missing = f" Not established: {', '.join(found.missing)}." if found.missing else ""
+    proof = f"`{name}` is {permutation(found.permutation)}"
     return [
-        f"Proved: {permutation(found.permutation)}.{_independence(found.independence)}",
+        f"Proved: {proof}.{_independence(found.independence)}",
         f"Validated: {_work(found.equal_work, found.same_bytes)}.{test}{missing}",
     ]
 
 
-def headline(change: records.Change | None) -> str:
-    """Time, then hit rate, before and after."""
+def headline(change: records.Change | None, *, brief: bool) -> str:
+    """Time and L2 hit rate before and after; `brief`: only by how much of the time."""
     if change is None:
         return ""
-    rates = (
-        f"{'' if change.rates == change.source else f'{change.rates} '}L2 hit rate "
-        f"{percent(change.before)} → {percent(change.after)} "
-        f"({points(change.before, change.after)})"
-    )
+    of = "" if change.rates == change.source else f"{change.rates} "
+    rates = f"{of}L2 hit rate {percent(change.before)} → {percent(change.after)}"
     if not change.before_ms or change.after_ms is None:
-        return rates
-    ratio = change.after_ms / change.before_ms - 1
-    bound = f"bound by {change.bound_by} after" if change.bound_by else ""
-    how = ", ".join(filter(None, (f"{100 * ratio:+.1f} %", bound)))
+        return "" if brief else f"; {rates}"
+    percents = f"{100 * (change.after_ms / change.before_ms - 1):+.1f} %"
     times = f"{milliseconds(change.before_ms)} → {milliseconds(change.after_ms)}"
-    return f"time {times} ({how}), {rates}"
+    return f"; time {percents}" if brief else f"; time {times} ({percents}), {rates}"
 
 
 def permutation(known: records.Certificate | None) -> str:

@@ -24,7 +24,7 @@ from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.sentences import bottleneck, message
 from intelliperf_swizzle.report.terminal import show, summary
 
-SCHEMA: Final = 11
+SCHEMA: Final = 12
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, codec.Between(0, 100)]
@@ -40,7 +40,7 @@ class OwnPart(records.Run):
         established: What is known, each with its extent.
     """
 
-    schema: Literal[11]
+    schema: Literal[12]
     established: records.Established
 
 
@@ -122,7 +122,7 @@ def read_run(path: Path) -> records.Run:
     """The run of a result file.
 
     Raises:
-        UsageError: the file cannot be read, is no result file or is of another version.
+        UsageError: the file cannot be read, is not a result file or is of another version.
     """
     content = readers.read_regular(path, LARGEST_BYTES)
     try:
@@ -173,7 +173,7 @@ def _check_shapes(picture: records.Picture) -> None:
 FORMATS = (".json", ".csv", ".txt")
 
 STDOUT = "-"
-"""The output file that is no file: JSON on stdout."""
+"""The name that stands for standard output: JSON."""
 
 DEFAULT_FOLDER = "swizzle-out"
 

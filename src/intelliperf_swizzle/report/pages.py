@@ -75,10 +75,11 @@ def _template() -> jinja2.Template:
 
 
 def _code(text: str) -> markupsafe.Markup:
-    """Text as HTML, with what stands between backticks as code."""
+    """Text as HTML: backticks as code, and no line break before a percent sign."""
     import markupsafe
 
-    return markupsafe.Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(markupsafe.escape(text))))
+    escaped = str(markupsafe.escape(text)).replace(" %", "&nbsp;%")
+    return markupsafe.Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))
 
 
 def _view(run: Run) -> dict[str, Any]:
@@ -99,8 +100,7 @@ def _view(run: Run) -> dict[str, Any]:
 def _shown(picture: Picture) -> TilePicture | None:
     """The tiles that show something, before or after; those that are drawn one by one first."""
     for shown in sorted(picture.tiles, key=lambda tile: tile.tiles_per_cell != (1, 1)):
-        both = filter(None, (shown.before, shown.after))
-        if picture.domains == 1 or any(map(_tells, both)):
+        if picture.domains == 1 or any(map(_tells, filter(None, (shown.before, shown.after)))):
             return shown
     return None
 
@@ -186,17 +186,17 @@ _TEMPLATE = """\
 {% for line in sentences.outcome(run) + sentences.cautions(run.cautions) %}
 {{ line }}
 {% endfor %}
-| | before | after |
-|---|---|---|
+| | {{ "before | after |" if run.best else "unmodified |" }}
+|---|---|{{ "---|" if run.best }}
 {% for row in sentences.numbers(run) -%}
-| {{ row.name }} | {{ row.texts()[0] }} | {{ row.texts()[1] if run.best else "" }} |
+| {{ row.name }} | {{ row.texts()[: 2 if run.best else 1] | join(" | ") }} |
 {% endfor %}{% if run.best and run.best.diff %}
 ```diff
 {{ run.best.diff.rstrip() }}
 ```
 {% endif %}
-{% set attempts = count(run.attempts | length, "attempt") -%}
-<details><summary>Why, what else would help, and {{ attempts }}</summary>
+{% set attempts = count(run.attempts | length, "attempt") if run.attempts -%}
+<details><summary>Why, what else would help{{ ", and " ~ attempts if attempts }}</summary>
 {% for line in causes.reasons(run) %}
 {{ line }}
 {% endfor %}
@@ -213,7 +213,7 @@ Ceiling: {{ percent(run.ceiling.l2_hit_rate) }} ({{ run.ceiling.derivation }}).
 {{ run.best.candidate.text.strip() }}
 ```
 {% endif %}
-{{ attempts }}: {{ sentences.outcomes(run) if run.attempts else "none." }}
+{% if attempts %}{{ attempts }}: {{ sentences.outcomes(run) }}{% endif %}
 
 {% for note in run.notes -%}
 - {{ note }}

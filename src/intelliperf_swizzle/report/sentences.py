@@ -36,13 +36,14 @@ def cautions(found: Sequence[str]) -> list[str]:
 
 
 def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
-    """What came of the run: of a swizzle four lines, else one.
+    """The verdict, in at most four lines.
 
-    The lines: what to do and what that saves; what was proved; what was validated; the patch.
+    If there is a swizzle: what to do and what it saves; what was proved; what was validated; the
+    patch. Otherwise: the kernel's L2 hit rate and its limit; what was tried; the model's record.
 
     Args:
         run: the run.
-        patch: where it lies.
+        patch: path of the patch.
     """
     kind, what = recommended(run)
     advice = "" if kind == "none" else f"Recommended: {what}. "
@@ -50,13 +51,15 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
     source = "measured" if run.baseline.time_ms is not None or not run.modelled else "modelled"
     subject = f"{advice}{run.kernel} on {run.target}, {source}: {verdict(run)}"
     if run.best is None or run.best.measurement is None:
-        return [f"{subject}. {_without_swizzle(run)}{accuracy(run)}"]
+        limit = "" if advice else f"; {_limit(run)}"
+        return [f"{subject}{limit}.", *filter(None, (_tried(run), accuracy(run)))]
     found, timing = establish(run), run.best.measurement.timing
-    timed = f" Measured {relative_time(timing)}." if timing else ""
+    proof, work = phrase(found, run.best.candidate.name)
+    timed = f"Timed {relative_time(timing)}." if timing else ""
     return [
-        f"{subject}; {headline(found.change)} with `{run.best.candidate.name}`."
-        f"{timed}{accuracy(run)}",
-        *phrase(found),
+        f"{subject}{headline(found.change, brief=kind != 'patch')}.",
+        proof,
+        " ".join(filter(None, (work, timed, accuracy(run)))),
         f"Patch: {patch_command(run, patch)}" if run.best.diff else NO_PATCH,
     ]
 
@@ -65,25 +68,27 @@ NO_PATCH = "Patch: none; `intelliperf-swizzle apply swizzles.json` changes this 
 """Where others may use the functions that would change."""
 
 
-def _without_swizzle(run: records.Run) -> str:
-    """What is known of a kernel for which there is no swizzle."""
+def _limit(run: records.Run) -> str:
+    """The hit rate of a kernel for which there is no swizzle, and why it rises no further."""
+    rate, limit = percent(run.baseline.l2_hit_rate), percent(run.ceiling.l2_hit_rate)
+    compulsory = run.baseline.only_compulsory
+    why = "all misses are compulsory" if compulsory else f"no permutation exceeds {limit}"
+    return f"L2 hit rate {rate}, {why}"
+
+
+def _tried(run: records.Run) -> str:
+    """What was tried without success, or why nothing was."""
+    tried = count(len(run.attempts), "attempt")
     if run.interrupted:
-        return f"None of {count(len(run.attempts), 'attempt')} was validated and better by then."
-    limit = f"no permutation of its workgroups exceeds {percent(run.ceiling.l2_hit_rate)}"
-    if run.baseline.only_compulsory:
-        limit = "all misses are compulsory, whatever the order"
-    known = run.baseline.modelled_time_ms
-    takes = f"Modelled time {milliseconds(known)}, " if known else ""
-    state = f"{takes}L2 hit rate {percent(run.baseline.l2_hit_rate)}; {limit}."
+        return f"None of {tried} was validated and better by then."
     if run.nothing_to_gain:
-        return f"{state} {bound_by_arithmetic(run.baseline)}".rstrip()
-    tried = f"{count(len(run.attempts), 'attempt')}: {outcomes(run)}{_obstacle(run)}"
-    return f"{state} {tried if run.attempts else 'Nothing was tried.'}"
+        return bound_by_arithmetic(run.baseline)
+    return f"{tried}: {outcomes(run)}{_obstacle(run)}" if run.attempts else "Nothing was tried."
 
 
 def accuracy(run: records.Run) -> str:
-    """The model's record on this GPU and kind of kernel; empty where nothing is modelled."""
-    return f" {of_model(run.accuracy, run.target)}" * run.modelled
+    """The model's record on this GPU and kind of kernel; empty if the numbers are measured."""
+    return of_model(run.accuracy, run.target) * run.modelled
 
 
 def of_model(known: records.Accuracy | None, target: str) -> str:
@@ -140,7 +145,7 @@ def outcomes(run: records.Run) -> str:
 
 def _obstacle(run: records.Run) -> str:
     """Why the first candidate that was chosen, and not merely rated low, could not be taken; else
-    what the one with the most hits gains, of those in which the model can tell no difference."""
+    what the one with the most hits gains, of those with `no difference` by the model."""
     stopped = (
         "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
         "not measured", "not validated",

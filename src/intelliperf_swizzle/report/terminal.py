@@ -20,7 +20,7 @@ from intelliperf_swizzle.readers import count, percent, size
 from intelliperf_swizzle.report import causes, sentences
 
 PIPE_WIDTH = 100_000
-"""Columns of what is no terminal: enough for any line to stay whole."""
+"""Columns if the stream is not a terminal: enough for any line to stay whole."""
 
 LEADERS = 10
 """Attempts that `-v` lists."""
@@ -32,7 +32,7 @@ TWO_SCALES = (
 
 
 def console(stream: TextIO) -> Console:
-    """A console on a stream; if that is no terminal, nothing is wrapped or coloured."""
+    """A console on a stream; if it is not a terminal, nothing is wrapped or coloured."""
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False)
 
@@ -178,7 +178,7 @@ def catalogue(patterns: Sequence[formulas.Pattern]) -> RenderableType:
         if pattern.parameters:
             head.append(f"  ({', '.join(pattern.parameters)})", style="not bold")
         if pattern.condition:
-            head.append(f"  only where {pattern.condition}", style="not bold yellow")
+            head.append(f"  only if {pattern.condition}", style="not bold yellow")
         summary = Text(" ".join(pattern.summary.split()))
         lines += [head, Padding(summary, (0, 0, 0, 4), expand=False)]
     return Group(*lines)
@@ -230,7 +230,7 @@ class Pace:
         self._first: tuple[int, float] | None = None
 
     def left(self, done: int, total: int) -> str:
-        """What is left if it goes on like this; empty where that cannot be said."""
+        """The time left if it goes on like this; empty if that is not known."""
         if self._first is None and done:
             self._first = done, time.monotonic()
         first, began = self._first or (done, 0.0)

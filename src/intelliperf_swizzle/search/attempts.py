@@ -17,7 +17,7 @@ from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import SAME, Subject, describe, prepare_screen, with_causes
 
 MOST_TIED = 3
-"""Candidates of a batch that are evaluated if the screen cannot tell them apart: of 64 members of a
+"""Candidates of a batch that are evaluated if the screen cannot separate them: of 64 members of a
 family for a grouped GEMM it gave 82.5 to 82.7 % what full physics gave 75.6 to 77.1 %."""
 
 
@@ -54,7 +54,7 @@ class Attempts:
         return sorted(current, key=lambda screened: screened.attempt.number)
 
     def promising(self, attempts: Sequence[Attempt], least: float | None) -> list[stages.Screened]:
-        """The best of these attempts, and others that the screen cannot tell from it.
+        """The best of these attempts, and others that the screen cannot distinguish from it.
 
         The others lie as far from those chosen before as they can, in the order of `attempts`: of a
         family, with other values.
@@ -101,7 +101,7 @@ class Attempts:
         """Rates what was proved by the fast model; an attempt each, in order.
 
         A permutation that is known already gives the attempt that it was first; a language
-        model's becomes an attempt of its own, refused as repeated unless a search had it and has
+        model's becomes a separate attempt, refused as repeated unless a search had it and has
         not evaluated it, or its text is shorter than that of one that stands.
         """
         rates = self._rate(proved)
@@ -171,7 +171,7 @@ class Attempts:
         return self._history.record(screened.attempt)
 
     def _repeated(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
-        """A language model is told that it repeats a permutation, however it has written it."""
+        """A language model learns that it repeats a permutation, however it has written it."""
         kind = known.verdict.kind
         what = "not evaluated" if kind == "screened out" else f"{kind}, {known.verdict.reason}"
         reason = f"the same permutation as attempt {known.number} ({known.candidate.name}): {what}"
@@ -182,8 +182,7 @@ class Attempts:
     def _take_over(self, resumed: Sequence[Attempt]) -> None:
         """Proves and screens anew what an earlier run tried: nothing of its file is believed."""
         proved = self.prove([attempt.candidate for attempt in resumed])
-        rates = self._rate(proved)
-        for attempt, outcome, rate in zip(resumed, proved, rates, strict=True):
+        for attempt, outcome, rate in zip(resumed, proved, self._rate(proved), strict=True):
             again = self._attempt(attempt.number, attempt.candidate, outcome, rate)
             if attempt.candidate.origin == "llm" and attempt.measurement is not None:
                 self.reported.append(again)

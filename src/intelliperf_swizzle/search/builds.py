@@ -108,7 +108,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     ):
         raise errors.TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
-            hint="it may with other inputs than the recorded ones",
+            hint="it may do so with other inputs",
         )
     notes = dict.fromkeys([*failures, *(note for trace in traces for note in trace.notes)])
     sums = (FLOAT_SUMS,) if any(map(_adds_floats_up, largest, traces)) else ()
@@ -157,8 +157,8 @@ def _rates(
 
 
 NO_MODEL = (
-    "there is no model of it, and whether its programs depend on each other is not known: {}; "
-    "so candidates are proved, compared, timed and counted alone"
+    "it cannot be modelled, and whether its programs depend on each other is unknown: {}; "
+    "so candidates are only proved, compared, timed and profiled"
 )
 
 

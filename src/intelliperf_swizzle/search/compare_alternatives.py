@@ -164,8 +164,7 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
             if traced and np.array_equal(traced.tile_offset, trace.tile_offset):
                 yield _alternative("padding", case.replay(traced), padding)
                 if best:
-                    both = case.replay(traced, best.proved.tiles()[0])
-                    yield _alternative("both", both, padding)
+                    yield _alternative("both", case.replay(traced, best.proved.tiles()[0]), padding)
 
 
 def _moved(before: records.Trace | None, after: records.Trace | None) -> set[str]:
@@ -292,7 +291,7 @@ def _modelled(measured: records.Measurement | None) -> records.Measurement | Non
 
 
 def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[Alternative]:
-    """The cheapest that the model cannot tell from the best, then the best of each other kind.
+    """The cheapest that the model cannot separate from the best, then the best of each other kind.
 
     By time; `by_rate`: by hit rate, where nothing is claimed of time.
     """
@@ -318,4 +317,4 @@ def _no_alternative(subject: Subject, before: records.Measurement) -> str:
         return "the kernel is bound by arithmetic"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_HEADROOM:
         return "the L2 hit rate is at its ceiling"
-    return "nothing that was tried gains more than the model can tell"
+    return "nothing that was tried gains more than the model can resolve"

@@ -126,7 +126,7 @@ def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | Non
     except (SpliceError, ValidationError) as error:
         failure = error.fact
     if failure is not None:
-        return edits[0], (f"the patches of the kernels cannot be one: {failure}",)
+        return edits[0], (f"the patches of the kernels cannot be combined: {failure}",)
     return combined, ()
 
 
@@ -148,8 +148,7 @@ def deliver(outcome: Outcome, options: Options) -> list[str]:
     if options.in_place and outcome.interrupted and outcome.interrupted.exit_code:
         written.append("nothing applied: the run was interrupted")
     elif options.in_place and outcome.combined:
-        backups = apply(outcome.combined)
-        applied = zip(outcome.combined.files, backups, strict=True)
+        applied = zip(outcome.combined.files, apply(outcome.combined), strict=True)
         written += [f"applied: {path} (before: {backup})" for path, backup in applied]
     elif options.in_place:
         written.append("nothing applied: no eligible swizzle")

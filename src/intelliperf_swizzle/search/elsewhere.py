@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
 """Whether a swizzle holds elsewhere: in other launches of the application, for other numbers of
-tiles, at other sizes.
+tiles, at another size.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ import numpy as np
 
 from intelliperf_swizzle import mapping, profile, rank, records, stopping
 from intelliperf_swizzle.cache import replay
-from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile.modelled import add_swizzle_time
@@ -70,7 +69,7 @@ def prove_on(
 def _check_other_counts(
     swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
 ) -> records.Verdict | None:
-    """The refusal of a swizzle that is no permutation of some count which memory may hold."""
+    """The refusal of a swizzle that is not a permutation of some count which memory may hold."""
     read = [launch for launch in launches if launch.loop and launch.loop.read_from]
     constants = {frozenset((n, x.constants.get(n)) for n in swizzle.names): x for x in read}
     for launch in constants.values():
@@ -108,70 +107,6 @@ def refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> reco
 def refuse(witness: records.Witness) -> records.Verdict:
     """The verdict on what a witness speaks against."""
     return records.Verdict("not a permutation", "; ".join(mapping.describe(witness)), witness)
-
-
-MOST_WORK = 2
-"""Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
-
-
-FEWEST_PROGRAMS = 1 << 14
-"""… which may be at least this many."""
-
-
-ENOUGH_TILES = 64
-"""Of a launch at which other arguments than sizes are varied."""
-
-
-FRACTIONS = (16, 8, 4, 2)
-"""Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
-
-
-def _other_launches(setup: Setup, subject: Subject) -> list[records.Launch]:
-    """The largest launch at other sizes, as many as may be looked at: the cheapest of enough tiles,
-    the next grids above and below its own, at which rows of tiles begin in other places, and then
-    the cheapest of all."""
-    language, largest = setup.language, subject.traced[0]
-    tensors = {name for name, _ in largest.launch.tensors()}
-    if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
-        return []  # how many tiles there are, or what they touch, depends on more than the sizes
-    known = {launch.numbers for launch in subject.launches}
-    own = largest.launch.tiles
-    made = [new for new in language.resize(largest.launch, _counts) if new.numbers not in known]
-    below = [new for new in made if new.tiles < own]
-    near = [*[new for new in made if new.tiles > own][:1], *below[-1:]]
-    chosen = [new for new in below if new.tiles >= ENOUGH_TILES][:1]
-    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
-    for launch in (*near, *(new for new in made if new not in near)):
-        if launch.tiles <= left and launch not in chosen:
-            left -= launch.tiles
-            chosen.append(launch)
-    if largest.launch.loop is None or not isinstance(language, TileLoops):
-        return chosen
-    looped, _ = language.with_loops([largest.launch, *chosen], setup.options.renumber)
-    return [launch for launch in looped[1:] if launch.loop]
-
-
-def other_sizes(setup: Setup, subject: Subject) -> list[WhatIf]:
-    """The largest launch at other sizes, as far as somebody may launch these."""
-    first, language = subject.traced[0], setup.language
-    launches = _other_launches(setup, subject)
-    traces = language.trace_each(launches) if isinstance(language, Resizer) else ()
-    return [
-        WhatIf(setup, profile.TracedLaunch(launch, trace, first.occupancy))
-        for launch, trace in zip(launches, traces, strict=True)
-        if trace is not None and _idle(trace) <= _idle(first.trace)
-    ]
-
-
-def _counts(count: int) -> list[int]:
-    """Blocks along a size that has `count` of them."""
-    fewer = [count // part + more for part in FRACTIONS for more in (0, 1)]
-    return sorted({n for n in (*fewer, count - 1, count + 1, 2 * count) if n > 0})
-
-
-def _idle(trace: records.Trace) -> int:
-    """Tiles that touch nothing."""
-    return int((np.diff(trace.tile_offset) == 0).sum())
 
 
 def compare_at(swizzle: Swizzle, case: WhatIf) -> records.OtherSize | None:

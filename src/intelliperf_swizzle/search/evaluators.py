@@ -129,8 +129,7 @@ class OnModel:
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
-        ranked = self._in_order(evaluated)
-        better = [attempt for attempt in ranked if attempt.verdict.gains]
+        better = [attempt for attempt in self._in_order(evaluated) if attempt.verdict.gains]
         refused = [e for e in self._validated.values() if not e.attempt.verdict.gains]
         if not better or len(refused) >= self._setup.options.num_attempts:
             return None
@@ -138,7 +137,7 @@ class OnModel:
         return next((e for e in evaluated if e.attempt.number == number), None)
 
     def count(self) -> None:
-        """There is nothing that hardware could tell."""
+        """Hardware measures nothing here."""
 
     def settle(self, chosen: Edited, counting: Callable[[], None]) -> Evaluated | None:
         """Validates what is not validated yet."""

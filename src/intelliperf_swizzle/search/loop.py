@@ -78,7 +78,7 @@ def search_kernel(
         alone = proposers[0].name == "llm"
         by_hand = () if alone else tuple(_by_hand(problem, attempts, evaluator.baseline))
         effort += ProposerReport(() if best else tuple(guard.refused))
-        known = guard.independence if best and not subject.has_dependences else None
+        known = guard.variations.independence if best and not subject.has_dependences else None
         return Found(best, effort, by_hand, independence=known)
 
     try:
@@ -139,8 +139,7 @@ def search(
             progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
         try:
             for batch in proposer.propose(problem):
-                proved = attempts.prove(batch.candidates)
-                screened = attempts.screen(batch.candidates, proved)
+                screened = attempts.screen(batch.candidates, attempts.prove(batch.candidates))
                 _show_best(attempts, problem, progress)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 _confirm(evaluator, edited, guard)

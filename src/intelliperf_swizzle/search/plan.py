@@ -221,13 +221,11 @@ def open_history(
     path = Path(options.history or folder / HISTORY)
     resumable = path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    identity = {
-        **_identity(setup, subject, proposers),
-        "application": _application(folder.parent, setup, subject),
-    }
+    identity = _identity(setup, subject, proposers)
+    identity["application"] = _application(folder.parent, setup, subject)
     history = History(path, identity, resume=options.resume)
     if options.resume:
-        taken = f"resuming {path}: {readers.count(len(history.attempts), 'attempt')} taken over"
+        taken = f"resuming {path}: {readers.count(len(history.attempts), 'attempt')} reused"
         progress.note(taken if resumable else f"nothing to resume: there is no {path}")
     try:
         yield history
@@ -268,7 +266,4 @@ def _digest_accesses(trace: records.Trace) -> str:
 
 
 def _digest(*parts: bytes) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
+    return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()

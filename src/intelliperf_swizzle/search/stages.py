@@ -168,11 +168,10 @@ def unedited(screened: Screened) -> Edited:
 
 def carried_by_no_patch(screened: Screened, setup: Setup) -> tuple[str, ...]:
     """The notes on a swizzle that no patch can carry."""
-    try:
-        own = screened.proved
-        return edit_launches(setup, own.subject.launches, own.swizzle, own.candidate.name).notes
-    except errors.SpliceError as error:
-        return (f"neither a patch nor `apply` can carry it: {error.fact}",)
+    edited = edit_source(screened, setup)
+    if isinstance(edited, records.Verdict):
+        return (f"neither a patch nor `apply` can carry it: {edited.reason}",)
+    return edited.edit.notes
 
 
 Remember: TypeAlias = Callable[[records.Attempt], records.Attempt]
@@ -216,10 +215,6 @@ class EvaluationContext:
         return math.ceil(self.setup.share * min(max(places, fewest), MOST_MODELLED))
 
 
-LIMIT_SECONDS = 600.0
-"""A user's test that takes longer on a CPU is not worth its wait."""
-
-
 _TIMES, _LEAST_SECONDS = 5, 30.0
 """With a swizzle it may take this many times as long as without, or this long."""
 
@@ -256,20 +251,25 @@ class UnitTest:
     def check(self, progress: Progress | None = None) -> None:
         """Runs the test on the unmodified project, once; its limit on edits follows from that.
 
+        If that takes too long, no edit passes.
+
         Raises:
             ValidationError: it does not pass.
         """
         if not self.runs or self._limit_seconds is not None:
             return
         (progress or Silent()).phase("running the unit test on the unmodified project")
-        begun = time.monotonic()
-        if (without := self._run(None, LIMIT_SECONDS)) is not None:
+        begun, self._limit_seconds = time.monotonic(), self._setup.options.limit_seconds
+        without = self._run(None, self._limit_seconds)
+        if self._endless:
+            self._endless = f"without a swizzle, too, {without}; --limit_seconds allows more"
+        elif without is not None:
             raise errors.ValidationError(
                 f"without a swizzle, too, {without}",
                 hint="--unittest_command must launch a kernel of the project and exit with 0",
             )
         most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
-        self._limit_seconds = min(LIMIT_SECONDS, most)
+        self._limit_seconds = min(self._limit_seconds, most)
 
     def failure(self, edit: Edit) -> str | None:
         """Why the test does not pass on a copy of the project with the edit; None if it does.
@@ -282,7 +282,7 @@ class UnitTest:
         if not edit.files:
             return "it is run on a patch, and this swizzle is for `apply` alone"
         self.check()
-        return self._endless or self._run(edit, self._limit_seconds or LIMIT_SECONDS)
+        return self._endless or self._run(edit, self._limit_seconds or 0)
 
     def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
         """Why the test does not pass on a copy with the edit, in that many seconds."""

@@ -27,7 +27,7 @@ SAME = parse("pid = pid")
 """Every program computes the tile that it computes anyway."""
 
 
-NOT_LOOKED_AT = dependence.not_known("the launch was not looked at")
+NOT_LOOKED_AT = dependence.not_known("the launch was not checked")
 """What is known of the dependences of such a launch."""
 
 
@@ -43,7 +43,7 @@ def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[
 def with_causes(
     attempt: records.Attempt, swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target
 ) -> records.Attempt:
-    """An attempt with the causes of its misses, a replay; as it is where no model measured it."""
+    """An attempt with the causes of its misses, a replay; unchanged if no model measured it."""
     measured = attempt.measurement
     if measured is None or measured.profiler != "model" or measured.causes is not None:
         return attempt
@@ -86,7 +86,7 @@ class Subject:
     Attributes:
         kernel: its name.
         launches: the distinct launches; a swizzle must be a permutation on each.
-        traced: the launches that the hit rate is taken over (the largest).
+        traced: the launches that the hit rate is reused (the largest).
         baseline: the unchanged kernel's measurement.
         ceiling: a bound on any permutation's L2 hit rate.
         notes: sentences for the report.
@@ -148,7 +148,7 @@ class Subject:
         return accuracy_of(target.name, multiplies=multiplies)
 
     def tells_time(self, target: Target) -> bool:
-        """Whether modelled times of kernels like this one are known to tell anything."""
+        """Whether modelled times of kernels like this one are known to put times in order."""
         known = self.accuracy(target)
         return bool(known and known.tells_time)
 
@@ -214,7 +214,7 @@ class Subject:
 
     @property
     def independence(self) -> records.Independence:
-        """What the recorded launches tell of programs that depend on each other."""
+        """What the recorded launches say about programs that depend on each other."""
         return records.Independence(
             len(self.launches), self.has_dependences, contents=self.deciding, apart=self.apart
         )

@@ -178,7 +178,7 @@ class TraceRecorder(Observer):
     def _keep_part(
         self, begin: int, end: int, rows: Int64Array, own: Int64Array, outside: Int64Array
     ) -> None:
-        """What the programs in some rows do from an access to another, for tiles of their own."""
+        """What the programs in some rows do from one access to another, for separate tiles."""
         place = np.full(len(self._programs), -1)
         place[rows] = np.arange(len(rows))
         for at, row, words, item_bytes in self._words:
@@ -368,8 +368,7 @@ class TraceRecorder(Observer):
             if not count[-programs:].any():
                 count, arithmetic, programs = count[:-programs], arithmetic[:-programs], 0
             program = np.append(self.loop.program, np.arange(programs, dtype=np.int32))
-            last = np.full(programs, self.loop.tiles, np.int32)
-            turn = np.append(self.loop.turn, last)
+            turn = np.append(self.loop.turn, np.full(programs, self.loop.tiles, np.int32))
         tile_offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(count)))
         base = np.empty(tile_offset[-1], np.int32)
         shape = np.empty(tile_offset[-1], np.int32)

@@ -27,7 +27,7 @@ class BlockAccess:
         mask: terms of a conjunction that says which lanes take part, bool of such shapes.
         item_bytes: of a lane.
         active: bool[programs]; which of them make the access.
-        site: where in the source, as a number; None = not told.
+        site: where in the source, as a number; None = not reported.
     """
 
     kind: Access
@@ -109,7 +109,7 @@ class Observer:
 
 _WORD_BYTES = 4
 _MOST_WORDS = 1 << 22
-"""Words that are kept (64 MB) to tell whether programs update the same one."""
+"""Words that are kept (64 MB) to see whether programs update the same one."""
 
 EXCHANGES = frozenset(("atomic_xchg", "atomic_cas"))
 """What these leave depends on the order of programs; others commute with their own kind."""

@@ -3,7 +3,7 @@
 """What programs of one launch do to each other's memory, and so which tensors they share.
 
 The grain is the sector of 32 bytes. Atomics are compared word by word where they are not too many:
-counters and locks of different programs lie side by side. Where sectors alone do not tell, the
+counters and locks of different programs lie side by side. If sectors alone do not decide, the
 bytes of loads and stores are compared.
 """
 
@@ -102,7 +102,7 @@ def reads_what_is_written(
             continue
         first_line, written = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))
         for origin, base, shape in value_loads:
-            stranger = np.zeros(trace.tiles + 2, np.int64)  # a reader that is no tile at all
+            stranger = np.zeros(trace.tiles + 2, np.int64)  # a reader that is not a tile
             stranger[-1] = len(base)
             if origin >> place + 1 & 1 and _meet(
                 stranger, base.astype(np.int32), shape, trace.shape_offset, trace.shape_line,

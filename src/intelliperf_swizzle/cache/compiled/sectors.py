@@ -102,7 +102,7 @@ BEGIN, END, ROOM, WRITTEN = 0, 2, 3, 4
 
 
 class Crowding(NamedTuple):
-    """What tells how crowded the sets of a domain are: where lines of one unit in `SAMPLED` lie.
+    """How crowded the sets of a domain are: where lines of one unit in `SAMPLED` lie.
 
     Attributes:
         unit: int32[n].
@@ -206,7 +206,7 @@ def share_out(l2: L2, crowding: Crowding) -> None:
     """How many lines have room in each quarter, from what is there.
 
     The deviation of a set's number of lines, a sum of binomials, one a block, by that of a Poisson
-    number tells how uneven the quarters are.
+    number says how uneven the quarters are.
     """
     held = np.zeros(1 + (crowding.block.max() if len(crowding.block) > 0 else 0))
     for domain in range(2):

@@ -3,7 +3,7 @@
 """The scheduler of every replay: slots for resident workgroups, in rounds or by time.
 
 A slot whose workgroup has ended takes the next one in launch order. In rounds (AMD), slots have
-turns as a `Drift` says; by time (NVIDIA), a queue of events tells which slot goes on first;
+turns as a `Drift` says; by time (NVIDIA), a queue of events decides which slot goes on first;
 a CU has places for a number of computing workgroups at once, and the oldest goes first.
 """
 

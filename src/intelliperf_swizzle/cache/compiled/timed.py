@@ -56,7 +56,7 @@ _PACE_SPREAD = 0.07
 """By which part a workgroup is served faster or slower than it should be, at most, each time.
 
 Chosen on attention and GEMM 8192 of an H200, which 0.05 fits as well; without it workgroups that
-have a CU of their own never fall out of step."""
+have a CU to themselves never fall out of step."""
 _L1_ENTRIES = 4096
 """Units that an L1 is searched for; a power of two."""
 
@@ -100,7 +100,7 @@ class _Workgroups(NamedTuple):
         granted: int64[slots]; clocks of its CU's L1 that it may still use.
         unpaid: int64[slots]; bytes, and
         working: float64[slots]; clocks of arithmetic, that its share of the CU is still to allow.
-        computing: who has a place to compute, where there are so many.
+        computing: which workgroups may compute, if their number is limited.
         l1: int64[cus, entries + 1, 2]; see `_in_l1`.
     """
 
@@ -129,7 +129,7 @@ def replay(
     """Replay a launch on both domains in the order of time; what was counted, and when it ends.
 
     `tiles` in launch order; slots are filled as `places` says, and afterwards whichever is free
-    first takes the next workgroup. A late part of an access is asked for in a turn of its own.
+    first takes the next workgroup. A late part of an access takes a separate turn.
     """
     np.random.seed(seed)
     lines = l2.parts[:, LINES].copy().reshape(-1)

@@ -165,9 +165,9 @@ def _why_absent(folder: Path | None) -> str:
         if event["event"] == "note":
             return str(event["text"])
         if event["event"] == "seen":
-            return f"launched were {', '.join(event['launched'][:6]) or 'none'}"
+            return f"it launched {', '.join(event['launched'][:6]) or 'none'}"
     if events:
-        return "the program has ended before"
+        return "the program ended before that"
     return (
         "nothing was launched through a shared runtime: the program may call the driver, or have "
         "been linked with the static runtime by another linker than ld"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Puts a swizzle into a kernel's source: a `blockIdx` of its own that hides the builtin.
+"""Puts a swizzle into a kernel's source: a local `blockIdx` that hides the builtin.
 
 ::
 
@@ -147,7 +147,7 @@ def _readers(
             used = others[key][1].source
             what = f"`{used.entry.name}`" if used else "another kernel"
             why = f"reads `blockIdx` and is used by {what} too, which would be renumbered with it"
-            raise _refused(reader, why, "give the kernel a copy of its own")
+            raise _refused(reader, why, "give the kernel a separate copy")
     return [reader for reader, _ in own.values()]
 
 
@@ -404,7 +404,7 @@ def _condition(
 
 
 def _parameters(source: KernelSource) -> list[tuple[str, str]]:
-    """Kind and name of each parameter of a template; none if it is no plain one."""
+    """Kind and name of each parameter of a template; none if it is not a plain one."""
     text = source.entry.text
     head = re.match(r"\s*template\s*<", text)
     if head is None or re.search(r"\.\.\.|\btemplate\b", text[head.end() : text.find("(")]):

@@ -64,7 +64,7 @@ def validate(
 
 
 def _stray_read(launch: records.Launch, edit: Edit, folder: Path) -> str | None:
-    """A read of the number that the launch gives, outside of the inserted lines; in words.
+    """A read of the number that the launch gives, outside of the inserted lines, described.
 
     Of every kernel of the program, so that none but this one reads it in them.
     """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What a process of an application tells its parent while it runs: one JSON object a line.
+"""What a process of an application reports to its parent while it runs, as JSON lines.
 
 Lines are appended with one write each, so several processes may write, and a kill loses at most
 the line that was being written.

@@ -188,7 +188,7 @@ class _TrialsSoFar:
 
 @dataclass
 class _ProcessWatch:
-    """One process, as its journal tells of it."""
+    """One process, by its journal."""
 
     record: _TrialsSoFar
     working: dict[str, Any] | None = None
@@ -196,7 +196,7 @@ class _ProcessWatch:
     _done: int = 0
 
     def take(self, events: Sequence[dict[str, Any]]) -> None:
-        """Takes in what the journal has to tell."""
+        """Reads what is new in the journal."""
         for event in events:
             self._since = time.monotonic()
             kind = event["event"]

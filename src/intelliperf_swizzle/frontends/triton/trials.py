@@ -117,7 +117,7 @@ class TritonOnGpu:
 
 
 def task_of(launch: Launch, trace: Trace) -> Task:
-    """What a launch reads and writes, as its trace tells; without one, all of its memory."""
+    """What a launch reads and writes by its trace; without one, all of its memory."""
     every = frozenset(launch.storages)
     if trace.is_unknown:
         return Task(launch, read=every, written=every)

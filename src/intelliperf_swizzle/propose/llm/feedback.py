@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What became of earlier attempts, as the next prompt tells it."""
+"""What became of earlier attempts, as the next prompt describes it."""
 
 import itertools
 import math
@@ -105,15 +105,14 @@ def stuck(attempts: Sequence[Attempt], rank: Sequence[str]) -> bool:
     earlier: list[Attempt] = []
     judged = [a for a in attempts if a.fingerprint is not None and not not_judged(a)]
     for _, iteration in itertools.groupby(judged, lambda attempt: attempt.candidate.iteration):
-        tried = list(iteration)
-        better = [attempt for attempt in order(tried, rank) if attempt.verdict.gains]
+        better = [attempt for attempt in order(list(iteration), rank) if attempt.verdict.gains]
         idle = 0 if better and beats(better[0], earlier, rank) else idle + 1
         earlier += better
     return idle >= IDLE_ITERATIONS
 
 
 def ideas(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[str]:
-    """A line for each answer that has an idea of its own and was judged."""
+    """A line for each answer that has a new idea and was judged."""
     lines: dict[str, str] = {}
     for answer in answers(attempts, rank):
         idea, leader = answer.idea, answer.leader

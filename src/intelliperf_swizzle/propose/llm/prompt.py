@@ -67,7 +67,7 @@ INPUTS: Mapping[str, str] = {
     "history": "earlier attempts and what became of them",
     "request": "what to do now",
 }
-"""Everything that a model may be told, by name, with what it is."""
+"""Everything that may be sent to a model: name and meaning."""
 
 ANALYSIS = (Field("memory_analysis", "the analysis in words, at most 250"),)
 ANALYSIS_TOKENS = 1000
@@ -272,8 +272,8 @@ class LateAnswerError(RefusedAnswerError):
 def candidate(reply: Reply, name: str, iteration: int) -> records.Candidate:
     """The candidate that a reply holds; its text is what the model wrote, whatever that is.
 
-    An answer that lacks fields, is too long or is no text becomes a candidate too, with that flaw,
-    so that the history has its beginning and the model is told.
+    An answer that lacks fields, is too long or is not text becomes a candidate too, with that flaw,
+    so that the history has its beginning and the model sees it.
     """
     text = swizzle_of(reply)
     explained = {
@@ -338,7 +338,7 @@ def _flaw(texts: Mapping[str, str | None]) -> str | None:
     for field, text in texts.items():
         odd = _NO_TEXT.search(text or "")
         if odd:
-            return f"`{field}` is no text: {odd[0]!a} at {odd.start()}"
+            return f"`{field}` is not text: {odd[0]!a} at {odd.start()}"
     offered = texts["swizzle"] or ""
     fences = offered.count("```") // 2
     if fences:
@@ -350,7 +350,7 @@ def _flaw(texts: Mapping[str, str | None]) -> str | None:
 
 
 def _beginning(text: str) -> str:
-    """As much of a text as is kept; what is no text is escaped."""
+    """As much of a text as is kept; what is not text is escaped."""
     kept = _NO_TEXT.sub(lambda odd: ascii(odd[0])[1:-1], text[:KEPT_CHARACTERS])
     return kept if len(text) <= KEPT_CHARACTERS else f"{kept} … ({len(text)} characters)"
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The loop of the SwizzlePerf paper: ask, prove, screen, measure, tell what became of it, ask."""
+"""The loop of the SwizzlePerf paper: ask, prove, screen, measure, report the outcome, repeat."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -38,7 +38,7 @@ class EndOfTalkError(Exception):
 
 @dataclass
 class LanguageModelProposer:
-    """Asks a language model for one swizzle after the other and tells it what became of each.
+    """Asks a language model for one swizzle after the other and reports the outcome of each.
 
     Attributes:
         formula: what it is shown and what it may cost.
@@ -161,7 +161,7 @@ class _Conversation:
         return 1 + max((a.candidate.iteration or 0 for a in self.own_attempts()), default=0)
 
     def nothing_left(self) -> bool:
-        """Whether the best is as close to the bound as the profiler can tell, and ends as one."""
+        """Whether the best is as close to the bound as the profiler can see, and ends as one."""
         best = self.best()
         if best is None or best.measurement is None:
             return False

@@ -180,8 +180,7 @@ class Model:
         raise AssertionError  # the last round returns or raises
 
     def _lm(self, dspy: ModuleType, question: Question, sample: int, seconds: float) -> Any:
-        name = self.endpoint.model.rsplit("/", 1)[-1]
-        reasoning = REASONING_MODEL.match(name) is not None
+        reasoning = REASONING_MODEL.match(self.endpoint.model.rsplit("/", 1)[-1]) is not None
         answer = min(self.answer_tokens, question.answer_tokens or self.answer_tokens)
         settings: dict[str, Any] = {
             "temperature": 1.0 if reasoning else self.temperature,

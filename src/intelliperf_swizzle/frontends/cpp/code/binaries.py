@@ -94,7 +94,7 @@ def holds_device_code(file: Path, language: str | None = None) -> bool:
 
 
 def section_names(file: Path) -> set[str]:
-    """The names of an ELF file's sections; none if it is no such file. A program has `.interp`."""
+    """The names of an ELF file's sections; none if it is not one. A program has `.interp`."""
     try:
         with (
             file.open("rb") as stream,
@@ -191,8 +191,7 @@ def _sections(raw: bytes | mmap.mmap) -> list[tuple[str, int, slice]]:
     found = []
     for name, kind, _, _, offset, length in rows:
         end = raw.find(b"\0", start + name)
-        place = slice(offset, offset + length)
-        found.append((raw[start + name : end].decode(), kind, place))
+        found.append((raw[start + name : end].decode(), kind, slice(offset, offset + length)))
     return found
 
 

@@ -133,7 +133,7 @@ def signature(function: Function) -> str:
 def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Instruction | None]]:
     """The printed lines of a function, each with the instruction that begins there."""
     left = iter(instructions)
-    inside = False  # a switch, whose cases have lines of their own
+    inside = False  # a switch, whose cases are on separate lines
     for line in text.splitlines():
         plain = re.sub(r",? !(?!dbg|fpmath)[a-z][\w.]* !(?:\d+|\{\})", "", line)
         if inside or not re.match(r"  [^\s\]]", line):

@@ -112,18 +112,17 @@ def contents(left: Function) -> frozenset[int] | None:
 
 
 Touch: TypeAlias = "tuple[int, int, frozenset[int | None]]"
-"""Kind, site and parameters (None = not known) of an access that a slice tells of."""
+"""Kind, site and parameters (None = not known) of an access that a slice reports."""
 
 
 def touches(left: Function) -> Iterator[Touch]:
-    """The accesses that a slice tells of."""
+    """The accesses that a slice reports."""
     parameters, known = values_of(left)
     for instruction in known.values():
         values = list(instruction.operands)
         if instruction.opcode == "call" and values[-1].name == "sw_touch":
             kind, site = (int(str(values[at]).split()[-1]) for at in (2, 4))
-            bases = _bases(values[0], parameters, known)
-            yield kind, site, frozenset[int | None](bases or (None,))
+            yield kind, site, frozenset[int | None](_bases(values[0], parameters, known) or (None,))
 
 
 def of_kinds(found: Iterable[Touch], *kinds: int) -> set[int | None]:

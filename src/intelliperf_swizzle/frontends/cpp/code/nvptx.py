@@ -123,7 +123,7 @@ def _called(text: str) -> str:
 
 
 def _constants_moved(text: str) -> str:
-    """Constants, which have no address space of their own here, in that of constants."""
+    """Constants, which have no address space here, in that of constants."""
     names = {found[1] for found in _CONSTANT.finditer(text)}
     if not names:
         return text

@@ -19,7 +19,7 @@ _SHUFFLES = {
     "bfly": ("xor i32 %lane, %by", "sle"),
     "idx": ("or i32 %first, %within", "sle"),
 }
-"""The lane that is asked for, and what tells whether it is in the segment."""
+"""The lane that is asked for, and the test whether it is in the segment."""
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _DIRECTIONS = {
     "rm": ("ogt {0} %back, %exact", "{1} 1, {1} -1"),

@@ -52,7 +52,7 @@ class AddressSlice:
         contents: numbers of the parameters whose buffers' contents decide, `VARIABLES` for those of
             device variables; None = of any buffer.
         decisive: numbers of the parameters whose values decide.
-        updates: names of the atomic operations by the number that `sw_touch` is told.
+        updates: names of the atomic operations by the number that `sw_touch` gets.
         ordered: whether the order of atomics matters whatever memory they update.
         touches: what is accessed.
         elements: types (`float`) of what the parameters' buffers hold, by number, where it shows.
@@ -124,7 +124,7 @@ def slice_kernel(text: str, kernel: llvm.Function, debug: DebugInfo) -> AddressS
 
     Args:
         text: of the module.
-        kernel: one of its kernels; it stays as it is.
+        kernel: one of its kernels, which stays unchanged.
         debug: of the module.
 
     Raises:

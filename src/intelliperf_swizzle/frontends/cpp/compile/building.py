@@ -295,7 +295,7 @@ def names_program(command: Sequence[str], project: Path, language: str, *, torch
 
 
 def _is_linked(file: Path) -> bool:
-    """Whether an ELF file is no object file."""
+    """Whether an ELF file is linked, not an object file."""
     with file.open("rb") as stream:
         return bool(struct.unpack("<H", stream.read(18)[16:])[0] != 1)
 

@@ -49,7 +49,7 @@ def loads_extension(words: Sequence[str], project: Path) -> bool:
 def run_variables(environment: Mapping[str, str], project: Path, copy: Path) -> dict[str, str]:
     """What an application needs in a copy: its extensions and modules are the copy's.
 
-    Each tensor has memory of its own, so that what a launch writes can be distinguished.
+    Each tensor has separate memory, so that what a launch writes can be distinguished.
     """
     search = environment.get("PYTHONPATH", "").split(os.pathsep)
     return {

@@ -43,7 +43,7 @@ class Toolchain:
         clang: path of clang++.
         version: its major version.
         root: headers, device libraries, a `hipcc` or `nvcc`, and the stand-in runtime in `lib`.
-        has_vendors: whether the user has a hipcc of his own on the path, or a CUDA toolkit.
+        has_vendors: whether the user has a hipcc on the path, or a CUDA toolkit.
         language: `HIP` or `CUDA`.
         name_of_compiler: as a user calls it.
         backend: of the targets that its programs run on.
@@ -102,7 +102,7 @@ class Toolchain:
         raise NotImplementedError
 
     def compiler(self, build: Mapping[str, str]) -> list[str]:
-        """The compiler of such an environment, and what it needs to be told."""
+        """The compiler of such an environment, and the options that it needs."""
         raise NotImplementedError
 
     def gap(self, environment: Mapping[str, str]) -> str | None:
@@ -146,8 +146,7 @@ class HipToolchain(Toolchain):
 
     def compiler(self, build: Mapping[str, str]) -> list[str]:
         """The user's hipcc, or ours, for an MI300X."""
-        hipcc = shutil.which("hipcc", path=build["PATH"])
-        return [hipcc or "hipcc", "--offload-arch=gfx942"]
+        return [shutil.which("hipcc", path=build["PATH"]) or "hipcc", "--offload-arch=gfx942"]
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build: a hipcc is on the path, bitcode is kept."""
@@ -215,7 +214,7 @@ FLAGS = (
     "-fno-discard-value-names",
     "--no-offload-compress",
 )
-"""What makes clang keep what is needed in the executable: bitcode as it is before optimisation,
+"""What makes clang keep what is needed in the executable: bitcode before optimisation,
 lines, names of arguments."""
 OVERRIDE = "#" + " ".join(f"+{flag}" for flag in FLAGS)
 """The same for every clang that a build starts, silently. Source: clang/tools/driver/driver.cpp."""

@@ -154,8 +154,7 @@ def _run(
 
 def _form(new: Mapping[str, Any]) -> object:
     """The process of a launch, its kernel, grid, block and shared memory."""
-    process = new["id"].partition("-")[0]
-    return process, new["kernel"], *new["grid"], *new["block"], new["shared"]
+    return new["id"].partition("-")[0], new["kernel"], *new["grid"], *new["block"], new["shared"]
 
 
 # --- launches -------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ void write_line(int file, const std::string& text) {
   if (file >= 0 && write(file, text.data(), text.size()) < 0) perror("swizzle: launches.jsonl");
 }
 
-// What a table has of a name: several modules may have that name, each for something of its own.
+// What a table has of a name: several modules may have that name, each for something else.
 template <typename Table>
 typename Table::iterator find(Table& table, const Named& one) {
   const auto& [file, code] = *one.module;

@@ -88,7 +88,7 @@ class Bench {  // one launch on the program's own memory, which is put back
   // Variables of its library that host and GPU share, of which a candidate's module has its own.
   const std::vector<const Variable*>& managed() const { return managed_; }
 
-  // Copies what is there and runs the original; in words why it cannot be.
+  // Copies what is there and runs the original; returns why that fails, else an empty string.
   std::string prepare() {
     if (Error error = wait()) return "the application has failed before: " + words(error);
     find();
@@ -140,7 +140,7 @@ class Bench {  // one launch on the program's own memory, which is put back
     return "";
   }
 
-  // The first difference of what a kernel leaves, in words; empty where all bytes agree.
+  // Describes the first difference of what a kernel leaves; empty if all bytes agree.
   std::string compare(const Loaded& kernel) {
     restore(kernel);
     if (Error error = run(kernel)) return "!" + words(error);

@@ -39,7 +39,7 @@ void fail(int task, int candidate, const char* kind, const std::string& text) {
                      field("text", quoted(text)) + "}");
 }
 
-// The kernel of a candidate from its device code, once; in words why there is none.
+// The kernel of a candidate from its device code, once; or the reason why there is none.
 std::string load(int candidate, const std::string& name, Function original,
                  std::map<int, Loaded>& loaded) {
   static std::map<std::pair<int, std::string>, Loaded> known;

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Collection, Mapping
@@ -35,7 +36,7 @@ class UnknownStepError(Exception):
 
 
 class WaitsError(UnknownStepError):
-    """A loop ends when something else writes."""
+    """What other threads write decides, or when they do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +76,14 @@ class Program:
     casts: Mapping[int, Number | int]
 
 
-def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Program:
-    """The slice as steps.
+@functools.lru_cache(maxsize=4)
+def decode_slice(text: str, symbol: str, variables: frozenset[tuple[str, int]]) -> Program:
+    """The slice as steps; launches that differ in arguments have one.
 
     Args:
         text: of the slice, LLVM's.
         symbol: of the sliced kernel in it.
-        variables: addresses of device variables by name.
+        variables: name and address of each device variable.
 
     Raises:
         TraceError: an address is made in a way that is not known.
@@ -90,7 +92,7 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     module = llvm.parse(text)
     function = module.get_function(symbol)
     blocks = list(function.blocks)
-    decoder = _TermDecoder(variables, module)
+    decoder = _TermDecoder(dict(variables), module)
     steps = {llvm.identity(block): tuple(map(decoder.step, block.instructions)) for block in blocks}
     return Program(
         steps,
@@ -123,7 +125,7 @@ class Fold:
 
     Attributes:
         operands: that it is made of; of a sum those that follow from a workgroup's number.
-        sides: as of `ssa.outcomes`; none if no outcome tells what else it may do.
+        sides: as of `ssa.outcomes`; none if no outcome says what else it may do.
     """
 
     operands: tuple[Number | int, ...]
@@ -288,7 +290,7 @@ class _TermDecoder:
         return self._variables[names[0]] + sum(map(int, steps))
 
     def _strides(self, source: str, inner: int) -> tuple[int, ...]:
-        """Bytes per index, of the first one and of so many inside what it points to."""
+        """Bytes per index: of the first, and of those inside what it points to."""
         strides = [self._size(source)]
         for _ in range(inner):
             array = re.match(r"[\[<](\d+) x (.+)[\]>]$", source)

@@ -31,10 +31,6 @@ class Buffer:
     contents: UInt8Array | None
 
 
-class NotGlobalError(Exception):
-    """A thread reads memory of its own or of its workgroup, which is not kept here."""
-
-
 class DeviceMemory:
     """The memory of a launch.
 
@@ -46,7 +42,7 @@ class DeviceMemory:
 
     Attributes:
         arguments: where those that are passed by reference begin.
-        elsewhere: an address in shared memory or scratch; those from `not_global` on are not told.
+        elsewhere: an address in shared memory or scratch; those from `not_global` on are left out.
         all_places: the bit set of `trace.sharing.reads_what_is_written` for all buffers.
     """
 
@@ -81,17 +77,18 @@ class DeviceMemory:
 
     def read(
         self, addresses: Int64Array, count: int, active: Callable[[], npt.NDArray[np.bool_]]
-    ) -> Int64Array:
+    ) -> Int64Array | None:
         """Numbers of that many bytes; 0 outside every buffer, where only inactive threads read.
+
+        None if a thread reads its scratch or its workgroup's shared memory, which is not kept here.
 
         Args:
             addresses: of all threads.
             count: bytes of each.
-            active: tells which threads really read; what the others get is not looked at.
+            active: which threads really read; what the others get is ignored.
 
         Raises:
             TraceError: what a buffer holds was not kept.
-            NotGlobalError: an active thread reads no global memory.
         """
         flat = addresses.reshape(-1)
         found = np.zeros(flat.shape, np.int64)
@@ -99,7 +96,7 @@ class DeviceMemory:
         if local.any():
             local &= flat < self.arguments
             if (local.reshape(addresses.shape) & active()).any():
-                raise NotGlobalError
+                return None
         for buffer in self._buffers:
             inside = (flat >= buffer.begin) & (flat + count <= buffer.begin + buffer.bytes)
             if not inside.any():
@@ -107,9 +104,8 @@ class DeviceMemory:
             if buffer.contents is None:
                 if not (inside.reshape(addresses.shape) & active()).any():
                     continue
-                raise TraceError(
-                    f"the contents of {buffer.names[0]} decide accesses, and were not kept"
-                )
+                fact = f"the contents of {buffer.names[0]} decide accesses, and were not kept"
+                raise TraceError(fact)
             at = flat[inside] - buffer.begin
             if len(buffer.contents) % count or (at % count).any():
                 words = buffer.contents[at[:, None] + np.arange(count)]

@@ -150,7 +150,7 @@ class SliceExecution:
         text = native.positioned(str(sliced), [function])
         host, foreign = native.host_text(text, {symbol: native.parameters_of(function)})
         if foreign:
-            what = kernel.slice.executed or "what is accessed is decided"
+            what = kernel.slice.executed or "its accesses are decided"
             why = f"{what}, by `{foreign[symbol]}`, which no CPU has"
             raise TraceError(f"{self._launch.kernel} cannot be traced: {why}")
         names = _SHARED.findall(host)

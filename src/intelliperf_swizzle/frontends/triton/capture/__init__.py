@@ -9,5 +9,5 @@ settings. `calls` sees each launch as Triton's own JIT makes it, the `recorder` 
 without a GPU, has it executed (`execution`). The `ledger` knows launches again and counts
 them (`counts`); new ones are written down by `describe` (whose map of memory is
 `addresses`), `sources`, `tuning` and `store`. `unknown` knows what was not computed. `journal` and
-`settings` are what the two sides tell each other.
+`settings` are what the two sides exchange.
 """

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,13 +54,9 @@ class Span:
         if self.storage is not None:
             view = torch.tensor([], dtype=torch.uint8, device=self.device)
             return view.set_(self.storage, 0, (size,), (1,))
-        if self.device.type == "cpu":
-            return torch.from_numpy(_host_view(self.begin, size))
-        described = {
-            "data": (self.begin, False), "shape": (size,), "typestr": "|u1", "version": 2,
-        }  # fmt: skip
-        shown = SimpleNamespace(__cuda_array_interface__=described)
-        return torch.as_tensor(shown, device=self.device)
+        if self.device.type != "cpu":
+            raise NotImplementedError("two storages of a GPU show the same memory")
+        return torch.from_numpy(_host_view(self.begin, size))
 
 
 def span_of(tensor: torch.Tensor) -> Span:
@@ -90,10 +85,7 @@ def live_spans(given: Iterable[Span]) -> list[Span]:
     """All memory of tensors that are alive on the devices of some, merged with these."""
     given = list(given)
     devices = {span.device for span in given}
-    alive = [span for span in map(span_of, _tensors()) if span.device in devices]
-    for device in devices:
-        if device.type == "cuda":
-            alive += _allocated(device, alive)
+    alive = (span for span in map(span_of, _tensors()) if span.device in devices)
     return merged([*given, *alive])
 
 
@@ -105,26 +97,6 @@ def _tensors() -> Iterator[torch.Tensor]:
             with suppress(NotImplementedError, RuntimeError):  # sparse and functional ones
                 found.untyped_storage().data_ptr()
                 yield found
-
-
-def _allocated(device: torch.device, known: Iterable[Span]) -> list[Span]:
-    """What the caching allocator has handed out and no tensor of Python shows."""
-    import torch
-
-    begins = {span.begin for span in known}
-    return [
-        Span(begin, begin + block["size"], True, device)
-        for segment in torch.cuda.memory_snapshot()
-        if segment["device"] == device.index
-        for begin, block in _blocks(segment)
-        if block["state"] == "active_allocated" and begin not in begins
-    ]
-
-
-def _blocks(segment: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    sizes = [block["size"] for block in segment["blocks"]]
-    begins = itertools.accumulate(sizes, initial=segment["address"])
-    yield from zip(begins, segment["blocks"], strict=False)
 
 
 def mapped_twice(spans: list[Span]) -> bool:

@@ -5,7 +5,7 @@
 What is captured into a CUDA graph is launched when that is replayed.
 
 A count costs a fraction of a microsecond, and the kernel of the system keeps it however the
-process ends. Each process has a file of its own; a fork begins another one.
+process ends. Each process has a separate file; a fork begins another one.
 """
 
 import mmap
@@ -24,6 +24,8 @@ _FOLDER = "counts"
 _NAMES, _NUMBERS = ".names", ".numbers"
 _PAGE = mmap.ALLOCATIONGRANULARITY // 8
 """Numbers that are mapped at once."""
+_captured: list[list[Callable[[], object]]] = []
+"""What the graph that is being captured, if any, does at each replay."""
 
 
 class LaunchCounts:
@@ -38,7 +40,6 @@ class LaunchCounts:
         self._file: Path | None = None
         self._names: list[str] = []
         self._pages: list[memoryview] = []
-        self._captured: list[Callable[[], object]] | None = None
         self._watching = False
         self.watch()
         os.register_at_fork(after_in_child=self._begin_again)
@@ -64,9 +65,7 @@ class LaunchCounts:
 
     def count(self, counter: int, again: Callable[[], object] | None = None) -> None:
         """Counts a launch; what goes into a graph is counted, or made `again`, by its replays."""
-        if self._captured is not None and is_capturing():
-            self._captured.append(again or partial(self.add, counter))
-        else:
+        if not replays(again or partial(self.add, counter)):
             self.add(counter)
 
     def watch(self) -> None:
@@ -82,11 +81,11 @@ class LaunchCounts:
 
         def capture_begin(self_: object, *args: Any, **kwargs: Any) -> None:
             begin(self_, *args, **kwargs)
-            self._captured = []
-            setattr(self_, held, self._captured)
+            _captured[:] = [[]]
+            setattr(self_, held, _captured[0])
 
         def capture_end(self_: object) -> None:
-            self._captured = None
+            _captured.clear()
             end(self_)
 
         def replayed(self_: object) -> None:
@@ -101,6 +100,14 @@ class LaunchCounts:
         names, self._names, self._pages, self._file = self._names, [], [], None
         for name in names:
             self.counter(name)
+
+
+def replays(again: Callable[[], object]) -> bool:
+    """Has the graph that is being captured do something `again` at each replay; whether one is."""
+    captured = bool(_captured) and is_capturing()
+    if captured:
+        _captured[0].append(again)
+    return captured
 
 
 def is_capturing() -> bool:

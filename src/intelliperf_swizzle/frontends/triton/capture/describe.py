@@ -260,7 +260,7 @@ class _Converter:
 
 
 def _triton_name(dtype: object) -> str:
-    """Triton's name of torch's dtype, or of its own: `fp16`, `int32`."""
+    """Triton's name of torch's dtype, or of one of its own: `fp16`, `int32`."""
     from triton._utils import type_canonicalisation_dict as names
 
     short: str = names[str(dtype).rpartition(".")[2]]
@@ -269,7 +269,7 @@ def _triton_name(dtype: object) -> str:
 
 
 def unwrapped(value: object) -> Any:
-    """The value of a `tl.constexpr`; any other as it is."""
+    """The value of a `tl.constexpr`; anything else unchanged."""
     import triton.language as tl
 
     return value.value if isinstance(value, tl.constexpr) else value

@@ -81,13 +81,15 @@ class _Progress(Observer):
         self._ask((self._done + 0.5) / self._programs)
 
 
-def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
-    """The storages that a launch may write; all, if its kernel is not understood."""
-    return _reached(ttir, live, lambda kernel: flow.accessed_by(kernel).changed)
+def written(ttir: str | None, live: DescribedLaunch, *, locks: bool = True) -> set[int]:
+    """The storages that a launch may write, those of locks or not; all, if its kernel is not
+    understood."""
+    of = flow.accessed_by
+    return _reached(ttir, live, lambda k: of(k).changed if locks else of(k).numbered)
 
 
 def deciding(ttir: str | None, live: DescribedLaunch) -> list[int]:
-    """The storages whose contents tell launches apart: of integers, and of floats that decide."""
+    """The storages whose contents distinguish launches: of integers, and of floats that decide."""
     floats = _reached(ttir, live, flow.deciding_floats) if ttir else ()
     return sorted({*live.integers, *floats})
 

@@ -15,13 +15,12 @@ import torch
 
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture import sources
-from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, base_of, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
-from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
+from intelliperf_swizzle.frontends.triton.capture.store import Store, digests
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
@@ -110,9 +109,10 @@ class Ledger:
         held = {number: live.contents(number) for number in deciding(bound.ttir, live)}
         kind.looks += 1
         kind.integers = bool(held)
-        key = tuple(digest(canonical(live.launch, array)) for array in held.values())
+        known = digests(live, held)
+        key = tuple(known.get(number, "") for number in held)
         if key not in kind.records:
-            kind.records[key] = self._write(bound, live, held, key)
+            kind.records[key] = self._write(bound, live, {n: held[n] for n in known}, key)
         follows = any(storage.address is not None for storage in live.launch.storages.values())
         if kind.looks > MOST_VARIANTS and len(kind.records) == 1 and not follows:
             kind.copies = {number: live.memory[number].clone() for number in held}
@@ -166,7 +166,7 @@ class Ledger:
         journal.write(self._folder, "refused", kernel=kernel, text=sentence, usage=usage)
 
 
-# --- what tells launches apart -------------------------------------------------------------------
+# --- what distinguishes launches -----------------------------------------------------------------
 
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
@@ -201,7 +201,7 @@ def _shared(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
 
 
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:
-    """What tells a value from another of its type; the tensors in it are listed."""
+    """What distinguishes a value from others of its type; the tensors in it are listed."""
     if type(value) in _PLAIN:
         return value  # type: ignore[no-any-return]
     if hasattr(value, "storage_offset"):

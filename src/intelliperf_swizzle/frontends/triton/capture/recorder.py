@@ -33,7 +33,7 @@ PROBE_SECONDS = 0.5
 _ROUNDED = re.compile(r"arith\.fpto[su]i .*[x ]i8\b|tt\.dot .*-> tensor<[\dx]+xi32>")
 MOST_PROBES = 4
 """A kernel that was stopped so often on a grid is not begun again there, unless it may write
-integers: each launch of a long loop may have a seed of its own."""
+integers: each launch of a long loop may have another seed."""
 
 
 def install(folder: Path, settings: Settings) -> None:
@@ -107,7 +107,7 @@ class Recorder:
 
 
 def _seconds(launch: calls.Execute) -> float | None:
-    """Makes a launch; what it took on the GPU, None if that cannot be told."""
+    """Makes a launch; returns its time on the GPU, None if that is not known."""
     if is_capturing() or not torch.cuda.is_available():
         launch()
         return None
@@ -138,12 +138,16 @@ class Budget:
         self, bound: calls.BoundCall, kind: LaunchKind, record: RecordedLaunch,
         live: DescribedLaunch | None,
     ) -> None:  # fmt: skip
-        """Executes a launch unless that would take too long; tells of the first of each."""
+        """Executes a launch unless that would take too long; reports the first of each."""
         first = record.execution is None
         live = live or describe(bound.call)
         execution = Execution(computed=False, seconds=None)
         try:
-            if first or self._is_worth_repeating(kind, record):
+            known = record.execution or execution
+            # one that has integers may write them, and tells only when it runs
+            always = self._settings.compute == "always" or kind.integers
+            in_time = always or (known.seconds or 0.0) <= self._seconds_left
+            if first or (known.computed and in_time):
                 execution = self._execute(bound, live)
         finally:
             if not execution.computed:
@@ -154,26 +158,15 @@ class Budget:
                 if record.new:
                     journal.write(self._folder, "ran", record=record.name, **encode(execution))
 
-    def _is_worth_repeating(self, kind: LaunchKind, record: RecordedLaunch) -> bool:
-        """Whether a launch that was executed before is executed again: if there is time for it.
-
-        One that has integers may write them, and tells only when it runs.
-        """
-        known = record.execution
-        if known is None or not known.computed:
-            return False
-        always = self._settings.compute == "always" or kind.integers
-        return always or (known.seconds or 0.0) <= self._seconds_left
-
     def _execute(self, bound: calls.BoundCall, live: DescribedLaunch) -> Execution:
         """Run all programs, unless that would take too long.
 
         One that writes integers has another budget: later launches may compute addresses of them,
-        but for bytes that floats were rounded to, or a product of matrices cut to.
+        but for locks, bytes that floats were rounded to, or a product of matrices cut to.
         """
         kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
-        numbers = written(bound.ttir, live).intersection(live.integers)
+        numbers = written(bound.ttir, live, locks=False).intersection(live.integers)
         if _ROUNDED.search(bound.ttir or ""):
             numbers -= {view.storage for _, view in live.launch.tensors() if view.item_bytes == 1}
         hopeless = self._stopped[place] >= MOST_PROBES and not numbers

@@ -124,7 +124,7 @@ def _prepared(folder: Path, settings: shared.Settings) -> Path:
 
 
 class _Log:
-    """What the journal of a recording tells, once that is over.
+    """What the journal of a recording says, once that is over.
 
     Attributes:
         kinds: of its events.
@@ -225,7 +225,7 @@ def _no_launch(log: _Log, ending: Ending) -> CaptureError | UsageError:
     elif any(map(_EXTENSION.search, ending.last_lines)):
         hint = (
             "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"
-            " of a program of its own are, built by hipcc or nvcc"
+            " of a C++ program are, built by hipcc or nvcc"
         )
     elif "triton" not in log.kinds and not ending.exit_code:
         hint = "it never imported Triton, and of a Python program only Triton kernels are recorded"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What the parent and the application's processes tell each other, in the folder of the capture.
+"""What the parent and the application's processes exchange, in the folder of the capture.
 
 The parent writes `Settings`; the processes append events to a `trials.journal`:
 

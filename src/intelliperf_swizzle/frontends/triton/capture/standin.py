@@ -226,7 +226,7 @@ def _patch_devices() -> None:
 
 def _patch_compile(on_skip: Callable[[str, str], None]) -> None:
     """Memory for what is compiled. Tensors that require gradients need a device that torch was
-    built for; what takes them runs as it is, also where all of a model had to be compiled."""
+    built for; what takes them runs uncompiled, also where all of a model had to be compiled."""
     torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
         shape, strides, dtype=dtype, device=CUDA
     )
@@ -235,7 +235,7 @@ def _patch_compile(on_skip: Callable[[str, str], None]) -> None:
     def from_tensor(self: object, tensor: torch.Tensor, *given: Any, **options: Any) -> Any:
         if tensor.requires_grad:
             on_skip("caution", NO_GRADIENTS)
-            raise NotImplementedError(NO_GRADIENTS)  # torch then runs the model as it is
+            raise NotImplementedError(NO_GRADIENTS)  # torch then runs the model uncompiled
         return look_at(self, tensor, *given, **options)
 
     FakeTensorMode.from_tensor = from_tensor
@@ -273,7 +273,7 @@ def _patch_products(on_skip: Callable[[str, str], None] | None) -> None:
         return product
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch says that a kernel of its own is replaced
+        warnings.simplefilter("ignore")  # torch says that one of its kernels is replaced
         for name, factors in (("mm", 0), ("bmm", 0), ("addmm", 1), ("baddbmm", 1)):
             library.impl(name, multiply(name, factors), "CPU")
     _libraries.append(library)

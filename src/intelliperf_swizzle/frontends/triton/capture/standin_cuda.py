@@ -34,7 +34,7 @@ class Event:
     query = lambda self: True  # noqa: E731
 
 
-class Stream:
+class Stream(contextlib.AbstractContextManager["Stream"]):
     """A stream on which everything has already happened."""
 
     def __init__(self, *_: object, **__: object) -> None:
@@ -50,9 +50,6 @@ class Stream:
         event = event or Event()
         event.record()
         return event
-
-    def __enter__(self) -> Stream:
-        return self
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -78,14 +75,10 @@ class Generator(torch.Generator):  # type: ignore[misc]
         return self
 
 
-class DeviceGuard(contextlib.AbstractContextManager[None]):
+class DeviceGuard(contextlib.nullcontext[object]):
     """`with torch.cuda.device(0)`; torch itself wants this to be a class."""
 
-    def __init__(self, *_: object) -> None:
-        self.idx = 0
-
-    def __exit__(self, *_: object) -> None:
-        pass
+    idx = 0
 
 
 class Graph:

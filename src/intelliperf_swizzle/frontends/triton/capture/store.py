@@ -12,8 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.capture import unknown
-from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
+from intelliperf_swizzle.frontends.triton.capture import addresses, unknown
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS
@@ -66,7 +65,9 @@ class Store:
         """
         launch = live.launch
         sizes = {number: storage.bytes for number, storage in launch.storages.items()}
-        alike = replace(launch, arguments=arguments_without_addresses(launch), storages={})
+        alike = replace(
+            launch, arguments=addresses.arguments_without_addresses(launch), storages={}
+        )
         name = self._name(launch.kernel, (alike, sizes, digests))
         if (self._folder / "launches" / f"{name}.json").exists():
             return name, False
@@ -79,8 +80,7 @@ class Store:
         if further:
             self._further_bytes += sum(contents.nbytes for contents in integers.values())
             integers = integers if self._further_bytes <= FURTHER_BYTES else {}
-        known = (number for number in integers if not unknown.is_unknown(live.spans[number]))
-        kept = {number: self._keep(integers[number]) for number in known}
+        kept = {number: self._keep(contents) for number, contents in integers.items()}
         if not further and digests is not None:
             kept |= self._keep_floats(live)
         self._save(launch, name, kept, bound)
@@ -102,7 +102,10 @@ class Store:
         return f"{kernel}-{hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()}"
 
     def _save(self, launch: Launch, name: str, kept: Mapping[int, str], bound: BoundCall) -> None:
-        storages = {n: replace(s, contents=kept.get(n)) for n, s in launch.storages.items()}
+        storages = {
+            n: replace(s, contents=kept.get(n), decided_at=unknown.decided_at())
+            for n, s in launch.storages.items()
+        }
         path = self._folder / "launches" / f"{name}.json"
         save_launch(replace(launch, storages=storages, ttir=self._keep_ttir(bound)), path)
 
@@ -146,6 +149,12 @@ def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
     except OSError:  # a full disk: leave room for the words that say so
         partial.unlink(missing_ok=True)
         raise
+
+
+def digests(live: DescribedLaunch, held: Mapping[int, UInt8Array]) -> dict[int, str]:
+    """Of what storages hold, as far as that is known, whatever the addresses are."""
+    known = (number for number in held if not unknown.is_unknown(live.spans[number]))
+    return {number: digest(addresses.canonical(live.launch, held[number])) for number in known}
 
 
 def digest(contents: UInt8Array) -> str:

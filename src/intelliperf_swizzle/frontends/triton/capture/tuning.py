@@ -108,7 +108,7 @@ def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[...,
 def choices(call: Call, tensors: tuple[str, ...] = ()) -> dict[str, Any]:
     """`configs` and `tuned` of a launch: with each configuration that its tuner would time,
     constexprs, what heuristics make of them, options, and `grid`; `varying`, if the hook of another
-    one may change `tensors`, and nothing that a patch can test tells it from this."""
+    one may change `tensors`, and no test in a patch can distinguish it from this one."""
     if (tuner := _tuners.get(python_function(call.kernel))) is None:
         return {}
     found: dict[str, Any] = {"configs": tuple(_constants(c.all_kwargs()) for c in tuner.configs)}

@@ -142,7 +142,7 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[..., None]) -> None:
             return compile_(self, key, *given, **named)
         except Exception as error:
             code, kernel = self.fn.__code__, self.fn.__name__
-            place = f"`{kernel}` ({code.co_filename.rpartition('/')[2]}:{_line(code)})"
+            place = f"`{kernel}` ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})"
             usage = not is_utf8(code.co_filename)
             sentence = f"{place} is not recorded: Triton does not compile it: {last_line(error)}"
             if self.is_gluon():
@@ -156,11 +156,3 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[..., None]) -> None:
             return refused
 
     JITFunction._do_compile = compiling
-
-
-def _line(code: types.CodeType) -> int:
-    """The line of `def`: decorators come before it."""
-    import inspect
-
-    lines, first = inspect.getsourcelines(code)
-    return first + next((i for i, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)

@@ -54,7 +54,7 @@ class Order:
         known: what need not be tried any more.
         race_seconds: for the times of all tasks together; 0 = none are taken.
         run_seconds: what a candidate may take in any case.
-        cache_bytes: of all caches of the GPU; times are taken over more than that.
+        cache_bytes: of all caches of the GPU; times are reused more than that.
         tolerance: absolute and relative, for summed floats.
         repeats: in a replay without an agent, how often each launch is made with each candidate.
     """
@@ -69,7 +69,7 @@ class Order:
     repeats: int = 0
 
     def task_of(self, live: DescribedLaunch) -> int | None:
-        """The number of the task that a launch is; contents tell those of one form apart."""
+        """The number of the task that a launch is; contents distinguish those of one form."""
         found = form(live.launch)
         alike = [number for number, task in enumerate(self.tasks) if form(task.launch) == found]
         if len(alike) < 2:

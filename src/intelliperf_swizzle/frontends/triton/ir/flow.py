@@ -7,7 +7,7 @@ So also what decides where it reads and writes: addresses, masks, branches, loop
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
@@ -32,7 +32,7 @@ Meeting: TypeAlias = frozenset[tuple[str, str]]
 
 
 def asks_where_it_runs(op: Op) -> bool:
-    """Whether inline assembly, or a function of a library, may tell a program where it runs."""
+    """Whether inline assembly, or a library function, may read where a program runs."""
     foreign = op.name in ("tt.elementwise_inline_asm", "tt.extern_elementwise")
     return foreign and bool(_PLACE.search(op.text))
 
@@ -120,7 +120,7 @@ class Sources:
 
 
 def of_the_program(kernel: Kernel) -> set[str]:
-    """Values that follow from the program's own number; a function that is called may tell it."""
+    """Values that depend on the program id; a function that is called may return it."""
     sources = Sources(kernel)
     readers: dict[str, list[str]] = {}
     for value in kernel.types:
@@ -236,6 +236,7 @@ class Accessed:
     Attributes:
         read: by loads, and by atomics of which something uses the answer; None = not known.
         changed: by stores and atomics; None = not known.
+        numbered: changed to more than constants that are exchanged, as in locks; None = not known.
         answers: whether it uses what an atomic answers.
         hands_over: whether programs may exchange data through atomics at some size: their return
             values are used, their sequence matters, or what they change is loaded or stored to.
@@ -243,13 +244,14 @@ class Accessed:
 
     read: frozenset[str] | None
     changed: frozenset[str] | None
+    numbered: frozenset[str] | None
     answers: bool
     hands_over: bool
 
 
 def accessed_by(kernel: Kernel, meeting: Meeting = frozenset()) -> Accessed:
     """What the loads, stores and atomics of a kernel go to."""
-    loaded, answered, changed, plain = (set[str]() for _ in range(4))
+    loaded, answered, changed, numbered, plain = (set[str]() for _ in range(5))
     kinds: dict[str, set[str]] = {}
     sources = Sources(kernel)
     for op in (op for op in kernel.every() if op.name in ACCESSES):
@@ -257,17 +259,21 @@ def accessed_by(kernel: Kernel, meeting: Meeting = frozenset()) -> Accessed:
         changed |= roots if op.name in _CHANGES else set()
         if op.name in ("tt.load", "tt.store"):
             plain |= roots
-            loaded |= roots if op.results else set()
+            (loaded if op.results else numbered).update(roots)
             continue
         answered |= roots if any(kernel.uses.get(value) for value in op.results) else set()
         how = op.text.split(",")[0].split()[-1] if op.name == "tt.atomic_rmw" else "exch"
+        given = op.operands[1 : 3 if op.name == "tt.atomic_cas" else 2]
+        if how != "exch" or any(kernel.constant(value) is None for value in given):
+            numbered |= roots & changed
         for root in roots:
             kinds.setdefault(root, set()).add(how)
     if kinds and not {*plain, *kinds} <= set(kernel.args):  # what points anywhere points to all
         kinds = dict.fromkeys(plain or [""], set().union(*kinds.values()))
     ordered = any(len(kind) > 1 or "exch" in kind for kind in kinds.values())
     return Accessed(
-        _known(kernel, loaded | answered), _known(kernel, changed), bool(answered),
+        _known(kernel, loaded | answered), _known(kernel, changed), _known(kernel, numbered),
+        answers=bool(answered),
         hands_over=bool(answered) or ordered or not plain.isdisjoint(kinds),
     )  # fmt: skip
 
@@ -282,12 +288,11 @@ def conflicting(kernel: Kernel, meeting: Meeting = frozenset()) -> list[Op]:
     return [op for op in of if not op.results or not known(of[op] | stored) or of[op] & stored]
 
 
-_NATURAL = ("addi", "muli", "divsi", "remsi", "extsi", "minsi", "splat", "broadcast", "expand_dims",
-            "reshape", "trans")  # fmt: skip
-"""Operations that make no negative number of others."""
 _FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
           "maxsi", "maxui", "select", "cmpi", "if")  # fmt: skip
 _BITS = ("andi", "ori", "xori")
+_ALL_TRUE = ("arith.andi", "arith.cmpi", "tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape")
+"""What makes a condition of comparisons that are all true where it is."""
 _ALONE = ("addi", "subi", "muli", "xori")
 _APART = (
     *_ALONE, "addptr", "splat", "broadcast", "expand_dims", "extsi", "extui", "reshape", "trans",
@@ -304,11 +309,11 @@ def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int,
     """What may bring programs together at one size and not at a smaller one: operations that lead
     from a program's number to its `conflicting` accesses.
 
-    Empty where no outcome tells what else it may do. Of a sum of two such numbers: of which
+    Empty if no outcome says what else it may do. Of a sum of two such numbers: of which
     constant each is a multiple, unless the other one is bounded; else 0.
     """
     own, sources = of_the_program(kernel), Sources(kernel)
-    wanted = [value for op in conflicting(kernel, meeting) for value in _where(op)]
+    wanted = [value for op in conflicting(kernel, meeting) for value in _placing(kernel, op)]
     leading = reached(wanted, lambda value: (*sources.before(value), *sources.deciding(value)))
 
     def outcomes(op: Op) -> tuple[int, ...] | None:
@@ -316,8 +321,6 @@ def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int,
         several = len({*op.operands} & own) > 1
         if (name, kind) in (("trunci", ["i32"]), *((how, ["i1"]) for how in _BITS)):
             return None
-        if name == "cmpi" and re.match("sge|slt", op.text) and kernel.constant(op.operands[1]) == 0:
-            return None if _is_natural(kernel, op.operands[0]) else (0, 0)
         if name == "cmpi":  # sizes are compared at all sizes
             fixed = several or any(kernel.constant(operand) is not None for operand in op.operands)
             return (0, 0) if fixed else None
@@ -331,6 +334,18 @@ def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int,
     made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
     found = {op: outcomes(op) for op in made}
     return {op: sides for op, sides in found.items() if sides is not None}
+
+
+def _placing(kernel: Kernel, op: Op) -> Iterator[str]:
+    """What decides where an access is made; of comparisons that can only leave out lanes, what they
+    compare: where it is made they are true."""
+
+    def parts(value: str) -> Sequence[str]:
+        how, condition = kernel.defs.get(value), re.search("i1>?$", kernel.types[value])
+        return how.operands if condition and how and how.name in _ALL_TRUE else ()
+
+    address, *masks = _where(op)
+    yield from (address, *(value for value in reached(masks, parts) if not parts(value)))
 
 
 def _grows(sources: Sources, op: Op, own: set[str]) -> bool:
@@ -357,19 +372,6 @@ def _divides(kernel: Kernel, op: Op) -> bool:
     bound = op.name == "arith.minsi" and any(kernel.constant(o) == 1 for o in op.operands)
     return bound and all(
         re.search("div|rem", user.name) and [*user.operands[1:]] == [*op.results] for user in users
-    )
-
-
-def _is_natural(kernel: Kernel, value: str) -> bool:
-    """Whether a number is not negative whatever the program: a descriptor tests each for that."""
-    op = kernel.defs.get(value)
-    constant = kernel.constant(value)
-    if op is None or constant is not None:
-        return constant is not None and constant >= 0
-    operands = op.operands[: 1 if re.search("div|rem", op.name) else None]
-    name = op.name.split(".")[-1]
-    return name in ("get_program_id", "make_range") or (
-        name in _NATURAL and all(_is_natural(kernel, operand) for operand in operands)
     )
 
 

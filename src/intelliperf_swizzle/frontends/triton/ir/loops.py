@@ -7,10 +7,10 @@
     %start = tt.get_program_id x                           the number of the first tile
     scf.for %tile = %start to %tiles step %programs {      ends below %tiles
       …                                                    reads %tile, and nothing else that
-    }                                                      follows from the program's own number
+    }                                                      depends on the program id
 
-The tiles may come in another order if the body follows from the program's own number by the tile's
-alone, and nothing is carried from one tile to the next.
+The tiles may come in another order if the body depends on the program id only through the tile's
+number, and nothing is carried from one tile to the next.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ _COUNTING = frozenset(
 
 @dataclass(eq=False)
 class JudgedLoop:
-    """A loop whose programs begin at numbers of their own.
+    """A loop whose programs begin at different numbers.
 
     Attributes:
         op: the loop.
@@ -90,7 +90,7 @@ class _Judge:
     Args:
         kernel: the loop's.
         op: the loop.
-        own: values that follow from the program's own number.
+        own: values that depend on the program id.
     """
 
     def __init__(self, kernel: Kernel, op: Op, own: set[str]) -> None:
@@ -126,7 +126,7 @@ class _Judge:
         if not found:
             return self._ticket()
         if not judged.ends:
-            judged.reasons.append("its end follows from the program's own number")
+            judged.reasons.append("its end depends on the program id")
         self._judge_carried(judged)
         self._judge_uses(judged)
         self._judge_place(judged)
@@ -153,7 +153,7 @@ class _Judge:
         if op.start in self._own:
             judged.number, judged.ends = op.induction, tuple(self._bounds(op.stop))
             if not self._fixed(op.step):
-                judged.reasons.append("its step follows from the program's own number")
+                judged.reasons.append("its step depends on the program id")
             return True
         if self._kernel.constant(op.start) != 0 or self._kernel.constant(op.step) != 1:
             return False
@@ -339,11 +339,10 @@ class _Judge:
     def _judge_place(self, judged: JudgedLoop) -> None:
         """Whether all programs come to the loop."""
         if any(op.name == "scf.if" and op.operands[0] in self._own for op in self._op.parents()):
-            judged.reasons.append("whether it runs depends on the program's own number")
+            judged.reasons.append("whether it runs depends on the program id")
         for op in self._kernel.ops():
             if op.name == "cf.cond_br" and op.operands[0] in self._own and self._misses(op):
-                line = self._kernel.line(op)
-                judged.reasons.append(f"a program may leave before it ({line})")
+                judged.reasons.append(f"a program may leave before it ({self._kernel.line(op)})")
 
     def _misses(self, branch: Op) -> bool:
         """Whether a way from a branch leads to the end around the loop."""
@@ -365,7 +364,7 @@ class _Judge:
         place = f" ({self._kernel.line(definition)})" if definition is not None else ""
         subject = f"`{name}`" if name else "a value"
         return (
-            f"{subject}{place} follows from the program's own number, and is read in its body "
+            f"{subject}{place} depends on the program id, and is read in its body "
             f"({self._kernel.line(op)})"
         )
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 VALUE = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 """A value as it is printed."""
 MARK = "intelliperf-swizzle"
-"""What a print says that `compile` inserts to tell which value a name has."""
+"""The text of the prints that `compile` inserts to find the value of a name."""
 _NAME = r"%[\w$.\-]+"
 _RESULTS = re.compile(rf"({_NAME})(?::(\d+))?((?:, {_NAME})*) = ")
 _OPERATION = re.compile(r'"?([a-z_]+\.[\w.]+)"?\s*')
@@ -189,7 +189,7 @@ class Kernel:
         return [self.defs[value] for value in values if value in self.defs]
 
     def constant(self, value: str) -> int | float | bool | None:
-        """What a value always is (in all elements); None if it is no constant."""
+        """What a value always is (in all elements); None if it is not constant."""
         op = self.defs.get(value)
         if op is None or op.name != "arith.constant":
             return None

@@ -80,7 +80,7 @@ def live_functions(
 def _make(
     source: records.KernelSource, texts: Mapping[str, str], package: Path
 ) -> Mapping[str, Any]:
-    """Each function on globals of its own; a name of one that is made later is bound at the end."""
+    """Each function with separate globals; names of later functions are bound at the end."""
     import triton
     import triton.language as tl
     from triton.language.core import _aggregate

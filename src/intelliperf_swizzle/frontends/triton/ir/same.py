@@ -101,8 +101,7 @@ class _Numbering:
             called = {to for region in function.regions[0] for to, _ in region.ops[-1].successors}
             blocks = [first, *(other for other in others if other.label in called)]
             events = tuple(e for n, block in enumerate(blocks) for e in self._block(block, n))
-            attributes = function.text.partition("attributes")[2]
-            key = (attributes, tuple(map(_frozen, events)))
+            key = (function.text.partition("attributes")[2], tuple(map(_frozen, events)))
             pure = len(blocks) == 1 and all(event.op.name == "tt.return" for event in events)
             self.bodies[function] = self._number(key), events, pure
         return self.bodies[function]
@@ -324,7 +323,7 @@ class _Pair:
     def _bind(self, number: tuple[int, int], value: str, user: Op) -> None:
         if number in self._stands:
             line = self._original.kernel.line(user)
-            raise _DifferenceError(f"the number that is read at {line} is another one elsewhere")
+            raise _DifferenceError(f"the number that is read at {line} differs elsewhere")
         self._stands[number] = Renumbered(self._home[value], number[1], value)
         self._edited = self._number_edited()
         raise _BoundError

@@ -197,7 +197,7 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, context: Any) -> A
     arguments = {found[3]: (found[1], found[2]) for found in _ARGUMENT.finditer(head)}
     values = {name: arguments.get(name) or _compiled_in(source, name) for name in rule["reads"]}
     if not all(isinstance(value, int | tuple) for value in values.values()):
-        return _warn(rule, "an argument that its swizzle reads is no integer") or module
+        return _warn(rule, "an argument that its swizzle reads is not an integer") or module
     given = any(isinstance(value, tuple) for value in values.values())
     if given and len(_READ.findall(text)) > len(_READ.findall(rest[: rest.index("\n  }")])):
         return _warn(rule, "a function that is not inlined reads a program id") or module

@@ -32,8 +32,7 @@ def compile_here(request: tuple[Launch, Target, Mapping[str, str]], folder: Path
     driver.set_active(StandInDriver(target.backend, target.arch, target.warp_size))
     started = time.perf_counter()
     try:
-        functions = live_functions(launch.source, folder, edits)
-        compiled = warm_up(launch, functions)
+        compiled = warm_up(launch, live_functions(launch.source, folder, edits))
         needs = _amd_needs(compiled) if "amdgcn" in compiled.asm else _nvidia_needs(compiled)
     except Exception as error:
         lines = _lines(error) or traceback.format_exc().splitlines()

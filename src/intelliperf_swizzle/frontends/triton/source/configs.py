@@ -30,10 +30,10 @@ def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
 def recorded_configs(
     launches: Sequence[Launch], *, digested: bool = False
 ) -> list[Mapping[str, Any]]:
-    """The values of constexprs that tell the recorded configurations from others; may be empty.
+    """The values of constexprs that distinguish the recorded configurations; may be empty.
 
     What `triton.heuristics` chooses counts, too: which values there are is not known. Functions
-    that the kernel's identity tells from others do not count if that is compared: `digested`.
+    that the kernel's identity distinguishes do not count if that is compared: `digested`.
 
     Raises:
         SpliceError: they cannot be expressed as a condition.
@@ -116,7 +116,7 @@ def _parts(launch: Launch, name: str) -> list[str]:
 
 
 def _chosen_by_heuristics(launch: Launch) -> set[str]:
-    """The constexprs that `triton.heuristics` chooses; all of them if its text does not tell."""
+    """The constexprs that `triton.heuristics` chooses; all of them if its text does not say."""
     found: set[str] = set()
     for decorator in definition(launch.source.entry).decorator_list:
         if not isinstance(decorator, ast.Call) or "heuristics" not in ast.unparse(decorator.func):

@@ -199,7 +199,7 @@ def mention_on_host(tree: ast.Module, name: str) -> int | None:
 
 
 def names(function: ast.FunctionDef, name: str) -> bool:
-    """Whether a function has a name that is not a variable of its own."""
+    """Whether a function reads a name that is not one of its variables."""
     return name in {node.id for node in names_in(function)} - bound_names(function)
 
 
@@ -280,7 +280,7 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     """
     compared, kinds = _compared(launch), str | records.DtypeArgument | None
     words = (name for name, value in launch.arguments.items() if isinstance(value, kinds))
-    kept = tuple | records.FunctionArgument
+    kept = (tuple, records.FunctionArgument)
     given = (name for name in launch.constexprs if isinstance(launch.arguments.get(name), kept))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
     asked = (t for t in types if "." in t)

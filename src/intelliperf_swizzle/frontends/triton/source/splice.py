@@ -60,7 +60,7 @@ class _Splice:
 
 @dataclass(frozen=True)
 class _Change:
-    """What changes in one function, in lines and places of its own text.
+    """What changes in one function, in lines and places of its text.
 
     Attributes:
         replacements: places, in order and apart, and what is to be written there.
@@ -133,8 +133,7 @@ def splice(
     recorded, numbers = conditions(launches)
     tests = [f"{constexpr} == {axis}" for constexpr, axis in named.items()]
     tests += [f"({recorded})" if named else recorded] if recorded else []
-    axes = _axes(reads, launches)
-    request = _Splice(swizzle, axes, target, name, " and ".join(tests), numbers)
+    request = _Splice(swizzle, _axes(reads, launches), target, name, " and ".join(tests), numbers)
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
         _check_users(source, source.kernel, before)
@@ -223,16 +222,16 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
         if texts.first_line_of(other) not in own and texts.names(other, function.name)
     )
     if function.file != source.entry.file:
-        users = ("kernels of other files, it may be,",)
+        users = ("kernels of other files (possibly)",)
     elif (
         key != source.kernel and not users and (line := texts.mention_on_host(tree, function.name))
     ):
-        users = (f"whoever is given it in line {line}",)
+        users = (f"whatever receives it in line {line}",)
     if users:
         raise SpliceError(
             f"{texts.where(function, 1)}: `{function.name}` reads `program_id` and is used by "
             f"{', '.join(users[:3])} too, which would be renumbered with it",
-            hint="give the kernel a copy of its own, or pass the program id to the helper",
+            hint="give the kernel a separate copy, or pass the program id to the helper",
         )
 
 
@@ -305,7 +304,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             raise SpliceError(
                 f"{texts.where(function, counter.line)}: no statements can be inserted where "
                 f"`{counter.name}` has its value",
-                hint="put the statement that follows on a line of its own",
+                hint="put the statement that follows on a separate line",
             )
         prefix = texts.free_prefix(tree, len(insertions))
         own = texts.free_prefix(tree, len(insertions) + 1)
@@ -372,7 +371,7 @@ def _check_arguments(
 
 
 def _program(language: str, axes: int) -> dict[str, str]:
-    """The program's own number and how many there are, as expressions."""
+    """The program id and the number of programs, as expressions."""
     program, programs = f"{language}.program_id({axes - 1})", f"{language}.num_programs({axes - 1})"
     for axis in reversed(range(axes - 1)):
         extent = f"{language}.num_programs({axis})"
@@ -415,7 +414,7 @@ def _first_line(
     if not texts.begins_line(tree.body[index], lines):
         at = texts.where(function, tree.body[index].lineno)
         raise SpliceError(
-            f"{at}: the body is on the line of `def`", hint="put it on lines of its own"
+            f"{at}: the body is on the line of `def`", hint="put it on separate lines"
         )
     return tree.body[index].lineno
 
@@ -442,8 +441,7 @@ def _rewritten(
 
 
 def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
-    recorded = function.text.rstrip("\n").split("\n")
-    for number, line in enumerate(recorded):
+    for number, line in enumerate(function.text.rstrip("\n").split("\n")):
         now = found[number].rstrip("\r\n") if number < len(found) else None
         if now is None or (now != function.indent + line and now.strip() + line.strip()):
             raise NoSwizzleError(

@@ -147,7 +147,7 @@ def _record_call(
     """One call as a launch, with the bytes of its tensors in files of the folder.
 
     Raises:
-        UsageError: it is no jit function, or the arguments do not fit.
+        UsageError: it is not a jit function, or the arguments do not fit.
     """
     function = kernel
     while not sources.is_jit_function(function) and hasattr(function, "fn"):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """From what was seen of a launch to a verdict: is each of its tiles computed exactly once?
 
-Accesses tell: which programs do the same work, and which elements are stored by several programs
+Accesses decide: which programs do the same work, and which elements are stored by several programs
 and which by none. The first rule that holds gives the verdict.
 """
 

@@ -173,7 +173,7 @@ def _outcome(
 
 
 def _read_from(kernel: Kernel, judged: JudgedLoop) -> tuple[str, ...] | str:
-    """The tensors that decide where numbers end; in words if they decide more than that."""
+    """The tensors that decide where numbers end; a reason if they decide more than that."""
     if loads_behind(kernel, judged.first) or loads_behind(kernel, judged.step):
         return "where it begins, or its step, is read from memory"
     names: dict[str, None] = {}

@@ -49,7 +49,7 @@ def validate(
     which depend on each other forbid is refused before anything is run.
 
     Args:
-        mapped: distinct launches of one kernel; their traces tell what is only written, and where
+        mapped: distinct launches of one kernel; their traces say what is only written, and where
             order matters.
         edit: of `kernel.splice`.
         tolerance: absolute and relative, for floats where programs add to them atomically.

@@ -53,8 +53,7 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
     for launch in launches:
         try:
             inline = RULE in launch.edits
-            marks = _marks(launch.launch.loop)
-            text = ttir_of(launch.launch, raw=True, inline=inline, marks=marks)
+            text = ttir_of(launch.launch, raw=True, inline=inline, marks=_marks(launch.launch.loop))
         except Exception as error:
             if not launch.recorded:
                 yield None
@@ -72,7 +71,7 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
 
 
 def _marks(loop: TileLoop | None) -> dict[int, list[str]]:
-    """What tells which values of the IR are the numbers of tiles; see `ttir_of`."""
+    """Which values of the IR are the numbers of tiles; see `ttir_of`."""
     marks: dict[int, list[str]] = {}
     for place, counter in enumerate(loop.counters if loop else ()):
         assert loop

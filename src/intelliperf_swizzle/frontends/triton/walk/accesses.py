@@ -53,8 +53,7 @@ def update_words(
     for number in range(int(turn.max(initial=-1)) + 1):  # each word once in a turn
         now = turn == number
         everywhere = np.ones(int(now.sum()), np.bool_)
-        zero = np.zeros(1, element.array)
-        old, _, missing = memory.read(words[now], everywhere, zero, element)
+        old, _, missing = memory.read(words[now], everywhere, np.zeros(1, element.array), element)
         if operation == "atomic_cas":
             new = np.where(old == given[0][now], given[1][now], old)
         else:
@@ -188,7 +187,7 @@ class Accesses:
     def load(
         self, pointer: Block, mask: Block | None, other: Block | None, *, wanted: bool
     ) -> Block | None:
-        """A load; a repeated one of a single word is no access. The value only if it is wanted."""
+        """A load; a repeated one of a single word does not count; the value only if `wanted`."""
         found = self._repeat(pointer, mask) if pointer.single else None
         if found is not None:
             return found

@@ -111,7 +111,9 @@ class Memory:
 
     def why_not(self, number: int) -> str:
         """Why a storage's contents are not known, as text."""
-        return f"the contents of {', '.join(self._names[number])} were not recorded"
+        place = self._storages[number].decided_at
+        after = f", as {place} decides by what was not computed" if place else ""
+        return f"the contents of {', '.join(self._names[number])} were not recorded{after}"
 
     def bytes(self, number: int) -> UInt8Array:
         """A storage's bytes (uint8[bytes], a live view; allocated and filled at the first call)."""
@@ -277,7 +279,7 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
     bound: dict[str, blocks.Block] = {}
     for name, _, value in paired(kernel, launch):
         if "tensordesc" in kernel.types[name]:
-            continue  # passes make a pointer of it, and numbers that are arguments of their own
+            continue  # passes make a pointer of it, and numbers that are separate arguments
         element = blocks.element_of(kernel.types[name])
         if isinstance(value, TensorArgument):
             value = memory.base[value.storage] + value.offset_bytes

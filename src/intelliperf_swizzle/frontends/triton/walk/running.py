@@ -60,7 +60,7 @@ class Live:
 
     @classmethod
     def of(cls, plan: Plan, launch: Launch, fill: Fill | None = None) -> "Live":
-        """A launch, by the plan of its kernel, in a memory of its own; see `Memory`."""
+        """A launch, by the plan of its kernel, with its memory; see `Memory`."""
         memory = Memory(launch, fill)
         return cls(plan, launch.grid, memory, bind_arguments(plan.kernel, launch, memory))
 
@@ -391,8 +391,7 @@ class OneByOne(Accesses):
 
     def _report(self, kind: Access, pointer: Block, mask: Block | None) -> None:
         self._last = None
-        block = self.block(kind, pointer, mask)
-        self.recorder.observe(int(self.programs.numbers[0]), block)
+        self.recorder.observe(int(self.programs.numbers[0]), self.block(kind, pointer, mask))
 
 
 def run_one_by_one(

@@ -127,7 +127,7 @@ class _Frame:
             self._known.update(zip(op.results, self._call(op, operands), strict=True))
             return
         if shape or (element.floating and op.name != "arith.constant"):
-            raise NotComputableError(f"a value of type {text} decides it")
+            raise NotComputableError(f"it depends on a value of type {text}")
         if op.name == "arith.constant":
             found = constant(op, kind)
         elif op.name == "tt.load" and self._memory and len(operands) == 1:
@@ -137,17 +137,17 @@ class _Frame:
             [found] = [made] if isinstance(made, Block) else made
         else:
             line = self._kernel.line(op)
-            raise NotComputableError(f"`{op.name}` at {line} is no arithmetic on integers")
+            raise NotComputableError(f"`{op.name}` at {line} is not integer arithmetic")
         self._known[op.results[0]] = found
 
     def _load(self, memory: Memory, pointer: Block) -> Block:
         element, addresses = pointer.element.target, pointer.data.reshape(-1)
         if (memory.place(addresses) < 0).any():
-            raise NotComputableError("what lies outside of a tensor decides it")
+            raise NotComputableError("it depends on memory outside every tensor")
         everywhere, zero = np.ones(addresses.shape, np.bool_), np.zeros(1, element.array)
         found, _, missing = memory.read(addresses, everywhere, zero, element)
         if missing:
-            raise NotComputableError("contents of memory decide it, which were not recorded")
+            raise NotComputableError("it depends on memory contents that were not recorded")
         return Block((found,), element, ())
 
     def _call(self, op: Op, operands: list[Block]) -> list[Block]:

@@ -280,8 +280,7 @@ class Walker:
         inits = self._get(op.inits)
         self._bind(op.carried, inits)
         self._bind([op.results[place] for place in used], [inits[place] for place in used])
-        most = int(trips[outer].max(initial=0))
-        for trip in range(most):
+        for trip in range(int(trips[outer].max(initial=0))):
             now = outer & (trip < trips)
             programs.active = outer if (now == outer).all() else now
             number = (first + trip * step).astype(element.array)
@@ -427,12 +426,10 @@ class Walker:
         return self._decide(op, op.operands[places[1]], "a mask")
 
     def _pointer(self, op: Op) -> None:
-        """An integer that becomes an address, or the other way."""
-        memory = self.accesses.memory
-        change = memory.translate if op.name == "tt.int_to_ptr" else memory.original
+        """An integer that becomes an address; the other way none is known, as it may differ."""
 
         def operation(_: Programs, op: Op, blocks: Sequence[Block], kind: operations.Type) -> Block:
-            data = change(blocks[0].data.astype(np.int64))
+            data = self.accesses.memory.translate(blocks[0].data.astype(np.int64))
             return Block((data.astype(kind[0].array),), *kind)
 
         self._make(op, operation)
@@ -447,7 +444,6 @@ _HANDLERS: Mapping[str, str] = {
     "tt.scan": "combine",
     "tt.extern_elementwise": "extern",
     "tt.int_to_ptr": "pointer",
-    "tt.ptr_to_int": "pointer",
     **dict.fromkeys(ACCESSES, "memory"),
 }
 """Operation -> the method that executes it; all others compute."""
