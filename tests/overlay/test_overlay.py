@@ -214,7 +214,7 @@ def test_what_torch_generates_is_known_by_its_text_under_any_name(tmp_path: Path
     [
         ({"source": "0" * 32}, "its source has changed"),
         ({"triton": "3.5"}, "Triton's version has changed"),
-        ({"reads": ["x"]}, "no integer"),
+        ({"reads": ["x"]}, "not an integer"),
     ],
 )
 def test_another_kernel_than_was_proved_is_left_alone(
