@@ -65,7 +65,7 @@ class Store:
         Args:
             live: the launch.
             integers: what its storages of integers hold.
-            digests: of these; None if nothing was looked at.
+            digests: of these; None if nothing was read.
             bound: what Triton makes of the launch.
 
         Raises:
