@@ -175,7 +175,7 @@ class Variations:
     def tests(self) -> dict[str, str | None]:
         """Arguments at whose other values programs depend on each other, or may; and what holds of
         them where they do not (`stride >= N`), None if only the recorded values are known."""
-        held = {name for name, _ in self._binding} - {*self.fixed}
+        held = {*self._rows, *(name for name, _ in self._binding)} - {*self.fixed}
         return {name: self._rows.get(name) for name in sorted(held)}
 
     @cached_property
