@@ -338,18 +338,56 @@ SHARING = (
     Program("rocm-examples/HIP-Basic/dynamic_shared", "make", "./hip_dynamic_shared"),
 )
 """Whose workgroups share what they read, chosen before they were tried."""
-ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING
+UNTRIED = (
+    _hecbench("jacobi-cuda", ""),
+    _hecbench("bilateral-cuda", "256 256 0.5 0.5 1"),
+    _hecbench("softmax-hip", "1000 784 1 1"),
+    _hecbench("maxpool3d-hip", "64 64 4 1"),
+    _hecbench("matern-cuda", "100 1"),
+    _hecbench("depixel-cuda", "256 256 1"),
+    _hecbench("mandelbrot-hip", "1"),
+    _hecbench("wyllie-hip", "20000 1 1"),
+    _hecbench("all-pairs-distance-cuda", "1"),
+    _hecbench("hwt1d-cuda", "65536 1"),
+    Program(
+        "PolyBench-ACC/CUDA/stencils/fdtd-2d",
+        POLYBENCH.format("fdtd2d", "../../", "MINI_DATASET"),
+        "./fdtd2d.exe",
+        AGREES,
+    ),
+    Program(
+        "PolyBench-ACC/CUDA/datamining/covariance",
+        POLYBENCH.format("covariance", "../../", "MINI_DATASET"),
+        "./covariance.exe",
+        AGREES,
+    ),
+    Program(
+        "PolyBench-ACC/CUDA/linear-algebra/solvers/lu",
+        POLYBENCH.format("lu", "../../../", "MINI_DATASET"),
+        "./lu.exe",
+        AGREES,
+    ),
+    Program("gpu-rodinia/cuda/streamcluster", "make", "./sc_gpu 4 8 16 512 512 50 none out.txt 1"),
+    Program(f"{SAMPLES_OF_CUDA}/2_Concepts_and_Techniques/scalarProd", CMAKE, "./build/scalarProd"),
+    Program(f"{SAMPLES_OF_CUDA}/0_Introduction/mergeSort", CMAKE, "./build/mergeSort"),
+    Program("rocm-examples/HIP-Basic/device_globals", "make", "./hip_device_globals"),
+    Program("code-samples/series/cuda-cpp/shared-memory", "nvcc shared-memory.cu -o s", "./s"),
+    _hecbench("stencil1d-hip", "1048576 1"),
+    _hecbench("dct8x8-cuda", "512 512 1"),
+)
+"""Twenty more, chosen before they were tried."""
+ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING + UNTRIED
 
 
 def main(words: list[str]) -> int:
     """Runs all programs, or those that are named, and keeps their records."""
     checkouts, names = Path(words[0]), words[1:]
     known = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else []
-    records: dict[str, Any] = {record["folder"]: record for record in known}
+    records: dict[str, Any] = {one["folder"]: one for one in known}
     for program in ALL:
         if not names or any(name in program.folder for name in names):
             records[program.folder] = run(program, checkouts)
-            rows = [records[listed.folder] for listed in ALL if listed.folder in records]
+            rows = [records[one.folder] for one in ALL if one.folder in records]
             RECORDS.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
             print(json.dumps(records[program.folder]), flush=True)
     return 0

@@ -16,8 +16,8 @@ from intelliperf_swizzle.hardware import load_target
 
 APPLICATION = """
 import sys, torch, triton, triton.language as tl
-from intelliperf_swizzle.frontends.triton.capture import store
-store.MOST_LAUNCHES = 2
+from intelliperf_swizzle.frontends.triton.capture import ledger
+ledger.MOST_LAUNCHES = 2
 
 @triton.jit
 def late(w, flag, SEED, CHAIN):

@@ -125,7 +125,7 @@ REFUSED = (
         "captures_nothing",
         "a lambda with the captures `[]` that reads `blockIdx`, and would not see",
     ),
-    ("uses_template", "main.hip.cpp:76 too, where another kernel may use it"),
+    ("uses_template", "main.hip.cpp:79 too, where another kernel may use it"),
     ("begins", "`Begins` reads `blockIdx` before its body, where no line can be put"),
     ("given", "`Given` reads `blockIdx` before its body, where no line can be put"),
     ("defaults", "`by_default` reads `blockIdx` before its body, where no line can be put"),
@@ -159,8 +159,10 @@ def test_what_the_order_of_workgroups_decides_is_not_traced(program: Program, ke
 
 @on_both
 def test_a_workgroup_that_waits_for_another_one_is_not_traced(program: Program) -> None:
-    with pytest.raises(TraceError, match=r"until memory changes \(\S*:124\), which"):
+    with pytest.raises(TraceError, match=r"until memory changes \(\S*:127\), which"):
         program.mapped("turnstile")
+    with pytest.raises(TraceError, match=r"reads what the launch itself writes \(\S*:135\), which"):
+        program.mapped("jumps")
 
 
 @pytest.mark.parametrize(

@@ -148,13 +148,6 @@ def test_what_ncu_is_asked_for(bench, profiler, launched):
     assert arguments[-2:] == [sys.executable, "app.py"]
 
 
-def test_a_warm_l2_is_left_as_it_is_and_said_so(bench, profiler, launched):
-    ncu = profiler(row(), application=bench.application(l2_before="warm"))
-    assert ncu.measure([launched((64, 1, 1))]).l2_before == "warm"
-    arguments = bench.calls[-1]
-    assert arguments[arguments.index("--cache-control") + 1] == "none"
-
-
 def test_no_more_is_counted_than_in_one_pass(bench, profiler, launched):
     ncu = profiler(row(), at_once=4)
     measured = ncu.measure([launched((64, 1, 1))])

@@ -32,6 +32,7 @@ from intelliperf_swizzle.search.stages import (
     Edited,
     EvaluationContext,
     Proved,
+    UnitTest,
     edit_source,
     prove_candidate,
 )
@@ -131,6 +132,22 @@ def test_an_edit_that_cannot_be_made_is_a_verdict(setup: Setup, subject: Subject
     refused = edit_source(screened, replace(setup, language=Unwritable()))
     assert isinstance(refused, Verdict)
     assert (refused.kind, refused.reason) == ("not patched", "kernel.sums:1: no place for it")
+
+
+def test_a_unit_test_that_does_not_end_costs_the_patch_alone(
+    setup: Setup, subject: Subject
+) -> None:
+    class Endless(Sums):
+        def record(self, request):  # type: ignore[no-untyped-def]
+            return replace(super().record(request), exit_code=None)
+
+    options = replace(setup.options, unittest_command="sums", limit_seconds=7.0)
+    unit_test = UnitTest(replace(setup, language=Endless(), options=options))
+    unit_test.check()
+    edited = edit_source(screen_candidate(proved(REVERSED, subject), 1, 0.6, 0.5), setup)
+    assert isinstance(edited, Edited)
+    refused = str(unit_test.failure(edited.edit))
+    assert "took longer than 7 s; --limit_seconds" in refused
 
 
 class Doubting(Sums):

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from intelliperf_swizzle import children, disk, errors, hardware
 from intelliperf_swizzle.edit import Carrier, Edit, carry, moved_command
@@ -77,7 +77,6 @@ class Application:
         device: the GPU it is to see, None for the first one.
         limit_seconds: a run is ended after this; what was measured until then counts.
         build_command: builds it in each copy; None = it needs none.
-        l2_before: whether the L2 is flushed before each measured launch, where the profiler can.
     """
 
     command: tuple[str, ...]
@@ -86,7 +85,6 @@ class Application:
     device: hardware.Device | None = None
     limit_seconds: float = 300.0
     build_command: str | None = None
-    l2_before: Literal["cold", "warm"] = "cold"
 
 
 @dataclass(frozen=True)

@@ -142,12 +142,11 @@ class NcuProfiler(profiled.CountingProfiler):
         self, kernel: str, counters: profiled.Counters, folder: Path, *, every: bool = False
     ) -> list[str]:
         """With what it prints in a file."""
-        flush = "all" if self._application.l2_before == "cold" else "none"
         return [
             self._executable,
             *("--target-processes", "all"),
             *("--clock-control", "none"),
-            *("--cache-control", flush),
+            *("--cache-control", "all"),
             *("--kernel-name-base", "function", "--kernel-name", kernel),
             *("--filter-mode", "per-launch-config"),
             *("--launch-count", str(MOST if every else LAUNCHES)),
@@ -175,7 +174,7 @@ class NcuProfiler(profiled.CountingProfiler):
             l2_bytes=round(sectors * SECTOR_BYTES),
             memory_bytes=round(sum(known)) if len(known) == len(memory) > 0 else None,
             time_ms=None if sums[0].time_ns is None else sums[0].time_ns / 1e6,
-            l2_before=self._application.l2_before,
+            l2_before="cold",
             counters={
                 **{name: counted[name] for name in self.sets[0][0] if name in counted},
                 f"{SECTORS} per request": per_request,

@@ -50,7 +50,7 @@ class Proved:
     unchanged: bool
 
     def tiles(self) -> list[records.Int64Array]:
-        """Program -> tile for each traced launch, evaluated anew: 8 bytes a program."""
+        """Program -> tile for each traced launch, evaluated again: 8 bytes a program."""
         return tiles_of(self.swizzle, self.subject.traced, self.target)
 
     def mapped(self) -> list[records.MappedLaunch]:
@@ -215,10 +215,6 @@ class EvaluationContext:
         return math.ceil(self.setup.share * min(max(places, fewest), MOST_MODELLED))
 
 
-LIMIT_SECONDS = 600.0
-"""A user's test that takes longer on a CPU is not worth its wait."""
-
-
 _TIMES, _LEAST_SECONDS = 5, 30.0
 """With a swizzle it may take this many times as long as without, or this long."""
 
@@ -255,20 +251,25 @@ class UnitTest:
     def check(self, progress: Progress | None = None) -> None:
         """Runs the test on the unmodified project, once; its limit on edits follows from that.
 
+        If that takes too long, no edit passes.
+
         Raises:
             ValidationError: it does not pass.
         """
         if not self.runs or self._limit_seconds is not None:
             return
         (progress or Silent()).phase("running the unit test on the unmodified project")
-        begun = time.monotonic()
-        if (without := self._run(None, LIMIT_SECONDS)) is not None:
+        begun, self._limit_seconds = time.monotonic(), self._setup.options.limit_seconds
+        without = self._run(None, self._limit_seconds)
+        if self._endless:
+            self._endless = f"without a swizzle, too, {without}; --limit_seconds allows more"
+        elif without is not None:
             raise errors.ValidationError(
                 f"without a swizzle, too, {without}",
                 hint="--unittest_command must launch a kernel of the project and exit with 0",
             )
         most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
-        self._limit_seconds = min(LIMIT_SECONDS, most)
+        self._limit_seconds = min(self._limit_seconds, most)
 
     def failure(self, edit: Edit) -> str | None:
         """Why the test does not pass on a copy of the project with the edit; None if it does.
@@ -279,9 +280,9 @@ class UnitTest:
         if not self.runs:
             return None
         if not edit.files:
-            return "it is run on a patch, and this swizzle is for `apply` alone"
+            return "it needs a patch, and only `apply` can carry this swizzle"
         self.check()
-        return self._endless or self._run(edit, self._limit_seconds or LIMIT_SECONDS)
+        return self._endless or self._run(edit, self._limit_seconds or 0)
 
     def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
         """Why the test does not pass on a copy with the edit, in that many seconds."""

@@ -58,8 +58,11 @@ __global__ void last_block(const float* in, float* part, float* sum, unsigned* d
 }
 
 template <typename T, int Width>
+struct Tile { struct Storage { T at[Width]; }; };  // whose name in LLVM has a blank
+template <typename T, int Width>
 __global__ void __launch_bounds__(64, 4) twice(const T* in, T* out) {
-  __shared__ T kept[Width];
+  __shared__ typename Tile<T, Width>::Storage tile;
+  T(&kept)[Width] = tile.at;
   kept[threadIdx.x] = in[blockIdx.x * Width + threadIdx.x];
   __syncthreads();
   T sum = kept[Width - 1 - threadIdx.x];
@@ -127,6 +130,10 @@ __global__ void turnstile(volatile int* turn, float* sum) {
   *turn = blockIdx.x + 1;
 }
 
+__global__ void jumps(long* list) {  // by what the launch itself stores
+  const int at = blockIdx.x * 64 + threadIdx.x;
+  for (long node; (node = list[at]) != -1 && list[node] != -1;) list[at] = list[node];
+}
 struct Begins {
   int at;
   __device__ Begins() : at(blockIdx.x * 64) {}
@@ -181,6 +188,10 @@ int main() {
   launch_other(a);
   (void)hipMemcpy(a, values, 4, hipMemcpyHostToDevice);
   turnstile<<<12, 64>>>(a, b);
+  long list[12 * 64];
+  for (int k = 0; k < 12 * 64; k++) list[k] = k + 1 < 12 * 64 ? k + 1 : -1;
+  (void)hipMemcpy(c, list, sizeof list, hipMemcpyHostToDevice);
+  jumps<<<12, 64>>>((long*)c);
   begins<<<12, 64>>>(a);
   given<<<12, 64>>>(a);
   defaults<<<12, 64>>>(a);

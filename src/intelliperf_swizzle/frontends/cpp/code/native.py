@@ -89,12 +89,14 @@ _DEVICE_WORDS: tuple[_Rule, ...] = (
     (r"captures\([^)]*\) ?", ""),
     (r"(?m)^declare [^\n]*@llvm\.amdgcn\.[^\n]*\n", ""),
 )  # fmt: skip
+_STRUCT = r'%"[^"]*"|%\S+'
 _GLOBAL = re.compile(
     r"(?m)^@([\w.$]+) = ([^\n]*?addrspace\([14]\) (?:externally_initialized )?(?:global|constant)) "
-    r"((?:\[[^\n]*?\]|<\{.*?\}>|\{.*?\}|%\S+|\w+)) ([^\n]*?)(?:, (?:comdat|align|section)[^\n]*)?$"
+    rf"((?:\[[^\n]*?\]|<\{{.*?\}}>|\{{.*?\}}|{_STRUCT}|\w+)) "
+    r"([^\n]*?)(?:, (?:comdat|align|section)[^\n]*)?$"
 )
 _LDS = re.compile(
-    r"(?m)^(@[\w.$]+) = ([^\n]*?)addrspace\(3\) global ((?:\[[^\n]*\]|%\S+|\w+))"
+    rf"(?m)^(@[\w.$]+) = ([^\n]*?)addrspace\(3\) global ((?:\[[^\n]*\]|{_STRUCT}|\w+))"
     r"( undef| poison|)((?:, )?[^\n]*)$"
 )
 

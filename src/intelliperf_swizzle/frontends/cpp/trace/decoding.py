@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Collection, Mapping
@@ -35,7 +36,7 @@ class UnknownStepError(Exception):
 
 
 class WaitsError(UnknownStepError):
-    """A loop ends when something else writes."""
+    """What other threads write decides, or when they do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +76,14 @@ class Program:
     casts: Mapping[int, Number | int]
 
 
-def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Program:
-    """The slice as steps.
+@functools.lru_cache(maxsize=4)
+def decode_slice(text: str, symbol: str, variables: frozenset[tuple[str, int]]) -> Program:
+    """The slice as steps; launches that differ in arguments have one.
 
     Args:
         text: of the slice, LLVM's.
         symbol: of the sliced kernel in it.
-        variables: addresses of device variables by name.
+        variables: name and address of each device variable.
 
     Raises:
         TraceError: an address is made in a way that is not known.
@@ -90,7 +92,7 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     module = llvm.parse(text)
     function = module.get_function(symbol)
     blocks = list(function.blocks)
-    decoder = _TermDecoder(variables, module)
+    decoder = _TermDecoder(dict(variables), module)
     steps = {llvm.identity(block): tuple(map(decoder.step, block.instructions)) for block in blocks}
     return Program(
         steps,

@@ -31,10 +31,6 @@ class Buffer:
     contents: UInt8Array | None
 
 
-class NotGlobalError(Exception):
-    """A thread reads its scratch or its workgroup's shared memory, which is not kept here."""
-
-
 class DeviceMemory:
     """The memory of a launch.
 
@@ -81,8 +77,10 @@ class DeviceMemory:
 
     def read(
         self, addresses: Int64Array, count: int, active: Callable[[], npt.NDArray[np.bool_]]
-    ) -> Int64Array:
+    ) -> Int64Array | None:
         """Numbers of that many bytes; 0 outside every buffer, where only inactive threads read.
+
+        None if a thread reads its scratch or its workgroup's shared memory, which is not kept here.
 
         Args:
             addresses: of all threads.
@@ -91,7 +89,6 @@ class DeviceMemory:
 
         Raises:
             TraceError: what a buffer holds was not kept.
-            NotGlobalError: an active thread reads no global memory.
         """
         flat = addresses.reshape(-1)
         found = np.zeros(flat.shape, np.int64)
@@ -99,7 +96,7 @@ class DeviceMemory:
         if local.any():
             local &= flat < self.arguments
             if (local.reshape(addresses.shape) & active()).any():
-                raise NotGlobalError
+                return None
         for buffer in self._buffers:
             inside = (flat >= buffer.begin) & (flat + count <= buffer.begin + buffer.bytes)
             if not inside.any():
@@ -107,9 +104,8 @@ class DeviceMemory:
             if buffer.contents is None:
                 if not (inside.reshape(addresses.shape) & active()).any():
                     continue
-                raise TraceError(
-                    f"the contents of {buffer.names[0]} decide accesses, and were not kept"
-                )
+                fact = f"the contents of {buffer.names[0]} decide accesses, and were not kept"
+                raise TraceError(fact)
             at = flat[inside] - buffer.begin
             if len(buffer.contents) % count or (at % count).any():
                 words = buffer.contents[at[:, None] + np.arange(count)]

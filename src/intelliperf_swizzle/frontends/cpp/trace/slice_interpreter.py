@@ -13,7 +13,7 @@ import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.trace import decoding, terms
-from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
+from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.frontends.ssa import outcomes
 from intelliperf_swizzle.records import Access, Grid, Int64Array
@@ -87,6 +87,7 @@ class Interpreter:
         }
         self._loaded: dict[decoding.Number | int, int] = {}
         self._value_loads: dict[int, int] = {}
+        self._stored: dict[int, tuple[Sum, Mask]] = {}
         self._pending: dict[int, tuple[list[Mask], dict[int, decoding.Number]]] = {}
         self._pending[self.program.entry] = ([EVERYONE], {})
         self._recorder.begin(programs)
@@ -127,15 +128,11 @@ class Interpreter:
     def _note(self, step: decoding.Step, mask: Mask) -> None:
         """Notes which outcomes there are of one of `folds`."""
         fold = self.folds[step.id]
-        sums = [self._get(operand) for operand in (*fold.operands, step.id)]
-        lanes = [total.array() for total in sums if isinstance(total, Sum)]
-        if not fold.sides or len(lanes) < len(sums):
+        numbers = [self._get(operand) for operand in (*fold.operands, step.id)]
+        sums = [number for number in numbers if isinstance(number, Sum)]
+        if not fold.sides or len(sums) < len(numbers):
             return
-        active = terms.whole(mask)
-        if not active.all():
-            active, *lanes = np.broadcast_arrays(active, *lanes)
-            lanes = [values[active] for values in lanes]
-        *given, made = lanes
+        *given, made = terms.taken(mask, *sums)
         made = made & (1 << step.bits) - 1 if step.opcode == "trunc" else made
         self.folded |= {
             (step.id, side)
@@ -145,16 +142,12 @@ class Interpreter:
     # --- control flow --------------------------------------------------------------------------
 
     def _branch(self, step: decoding.Step, block: int, mask: Mask) -> None:
-        if len(step.targets) == 1:
-            self._go(block, step.targets[0], mask)
-            return
-        condition = self._sum(step.operands[0])
-        if_false, if_true = step.targets  # as llvmlite lists them
+        condition = self._sum(step.operands[0]) if len(step.targets) > 1 else Sum(0)
         if not condition.terms:
-            self._go(block, if_true if condition.c else if_false, mask)
+            self._go(block, step.targets[condition.c != 0], mask)  # as llvmlite lists them
             return
         asked = terms.Condition(condition.array() != 0)
-        for target, holds in ((if_true, True), (if_false, False)):
+        for target, holds in zip(step.targets, (False, True), strict=True):
             taken = mask | {(asked, holds)}
             if terms.whole(taken).any():
                 self._go(block, target, taken)
@@ -165,14 +158,12 @@ class Interpreter:
             text = self.program.steps[source][-1].text
             raise decoding.WaitsError("it loops until memory changes", text)
         masks, phis = self._pending.setdefault(target, ([], {}))
-        values = {}
         for step in steps:
             if step.opcode != "phi":
                 break
             operand = step.incoming[source]
             value = self._env.get(operand, Sum(0)) if isinstance(operand, int) else operand
-            values[step.id] = _joined(value, phis[step.id], mask) if step.id in phis else value
-        phis.update(values)
+            phis[step.id] = _joined(value, phis[step.id], mask) if step.id in phis else value
         masks.append(mask)
         if len(masks) > _MOST_PENDING:
             masks[:] = [terms.union(masks)]
@@ -185,21 +176,29 @@ class Interpreter:
         if number is not None and number not in self._value_loads:
             self._value_loads[number] = self.memory.all_places
             self.deciding.append(step.text)
+        if self._is_stored(address, mask):
+            raise decoding.WaitsError("it reads what the launch itself writes", step.text)
         parts = tuple(
             self._read(terms.add(address, Sum(lane * step.bytes)), step, mask)
             for lane in range(step.lanes or 1)
         )
         return parts if step.lanes else parts[0]
 
+    def _is_stored(self, address: Sum, mask: Mask) -> bool:
+        """Whether a thread loads from where one has stored, last by each instruction."""
+        return any(
+            np.isin(terms.taken(mask, address), terms.taken(where, at)).any()
+            for at, where in self._stored.values()
+            if at.lo <= address.hi and address.lo <= at.hi
+        )
+
     def _read(self, address: Sum, step: decoding.Step, mask: Mask) -> Sum:
         if not address.terms and address.c >= self.memory.arguments:
             return Sum(self.memory.read_one(address.c, step.bytes))
-        try:
-            return terms.of(
-                self.memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
-            )
-        except NotGlobalError:
-            raise decoding.UnknownStepError("a value in scratch", step.text) from None
+        found = self.memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
+        if found is None:
+            raise decoding.UnknownStepError("a value in scratch", step.text)
+        return terms.of(found)
 
     def _touch(self, step: decoding.Step, mask: Mask) -> None:
         address = self._sum(step.operands[0])
@@ -209,11 +208,12 @@ class Interpreter:
         self.update.code = update
         parts = [np.full(terms.ONE, terms.signed(address.c)), *address.terms.values()]
         masks = [*terms.arrays_of(mask), self._block_mask]
-        number = self._recorder.access(
-            BlockAccess(Access(kind), parts, masks, size, self._everyone, site)
-        )
+        access = BlockAccess(Access(kind), parts, masks, size, self._everyone, site)
+        number = self._recorder.access(access)
         if kind == Access.READ:
             self._loaded[self._uncast(step.operands[0])] = number
+        else:
+            self._stored[step.id] = (address, mask)
 
     def _count(self, step: decoding.Step, mask: Mask) -> None:
         active = np.count_nonzero(terms.whole(mask) & self._block_mask, axis=(1, 2, 3))
@@ -270,9 +270,8 @@ class Interpreter:
         if step.opcode in ("extractelement", "insertelement"):
             vector, at = _lanes(values[0]), _scalar_of(values[-1])
             if at.terms:
-                raise decoding.UnknownStepError(
-                    "an element of a vector by a computed number", step.text
-                )
+                what = "an element of a vector by a computed number"
+                raise decoding.UnknownStepError(what, step.text)
             if step.opcode == "extractelement":
                 return vector[at.c]
             return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])

@@ -246,6 +246,15 @@ def whole(mask: Mask) -> Bits:
     return result
 
 
+def taken(mask: Mask, *sums: Sum) -> list[Int64Array]:
+    """What these are of the threads where the mask holds."""
+    active, lanes = whole(mask), [total.array() for total in sums]
+    if not active.all():
+        active, *lanes = np.broadcast_arrays(active, *lanes)
+        lanes = [values[active] for values in lanes]
+    return lanes
+
+
 def simplify(mask: Mask) -> Mask:
     """The mask with few conditions; a loop adds one in every iteration."""
     return mask if len(mask) <= _MOST_CONDITIONS else _single(whole(mask))

@@ -111,7 +111,7 @@ class _Tracing:
 
     def _interpreter(self, text: str) -> slice_interpreter.Interpreter:
         launch, kernel = self._launch, self._kernel
-        variables = {name: at for name, (at, _) in kernel.variables.items()}
+        variables = frozenset((name, at) for name, (at, _) in kernel.variables.items())
         program = decoding.decode_slice(text, kernel.code.symbol, variables)
         return slice_interpreter.Interpreter(
             program, launch.grid, launch.options["block"], kernel.code.wave_lanes, self._values,
@@ -188,9 +188,8 @@ class _Tracing:
 
     def _reads_what_is_written(self, trace: records.Trace, recorder: TraceRecorder) -> bool:
         if isinstance(self._runner, slice_interpreter.Interpreter):
-            return sharing.reads_what_is_written(
-                trace, self._memory.all_places, recorder.value_loads
-            )
+            places = self._memory.all_places
+            return sharing.reads_what_is_written(trace, places, recorder.value_loads)
         return sharing.writes_any(trace, self._runner.read)
 
     def _place_of_written(self, trace: records.Trace, recorder: TraceRecorder) -> str | None:
@@ -238,14 +237,11 @@ class _Tracing:
 
     def _immaterial(self) -> tuple[str, ...]:
         """The arguments that decided nothing: of scalars the value, of buffers what they hold."""
-        sliced = self._kernel.slice
-        names = []
+        sliced, names = self._kernel.slice, []
         for number, (name, argument) in enumerate(self._launch.arguments.items()):
-            if isinstance(argument, records.TensorArgument):
-                material = sliced.contents is None or number in sliced.contents
-            else:
-                material = number in sliced.decisive
-            names += [] if material else [name]
+            is_buffer = isinstance(argument, records.TensorArgument)
+            material = sliced.contents if is_buffer else sliced.decisive
+            names += [name] if material is not None and number not in material else []
         return tuple(names)
 
 
@@ -329,15 +325,11 @@ def _with_storages(kernel: DeviceKernel, launch: records.Launch) -> DeviceKernel
 def _buffers(launch: records.Launch, kernel: DeviceKernel) -> list[Buffer]:
     """The storages, by address."""
     addresses = launch.options["addresses"]
-    found = [
-        Buffer(
-            _names(launch, kernel, number),
-            addresses[number],
-            storage.bytes,
-            np.load(storage.contents, mmap_mode="r") if storage.contents else None,
-        )
-        for number, storage in launch.storages.items()
-    ]
+    found = []
+    for number, storage in launch.storages.items():
+        contents = np.load(storage.contents, mmap_mode="r") if storage.contents else None
+        names = _names(launch, kernel, number)
+        found.append(Buffer(names, addresses[number], storage.bytes, contents))
     return sorted(found, key=lambda buffer: buffer.begin)
 
 

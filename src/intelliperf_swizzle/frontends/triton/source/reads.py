@@ -276,14 +276,15 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
 
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
     nothing is known of what another value does. What is no number counts always if it is compared,
-    and a tuple that is a constexpr always.
+    and a tuple or a function that is a constexpr always.
     """
     compared, kinds = _compared(launch), str | records.DtypeArgument | None
     words = (name for name, value in launch.arguments.items() if isinstance(value, kinds))
-    tuples = (name for name in launch.constexprs if isinstance(launch.arguments.get(name), tuple))
+    kept = (tuple, records.FunctionArgument)
+    given = (name for name in launch.constexprs if isinstance(launch.arguments.get(name), kept))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
     asked = (t for t in types if "." in t)
-    always = [*(name for name in words if name in compared), *asked, *tuples]
+    always = [*(name for name in words if name in compared), *asked, *given]
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
         tree = definition(function)

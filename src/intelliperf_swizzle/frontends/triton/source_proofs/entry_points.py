@@ -24,8 +24,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
 )
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.readers import grid_of
-from intelliperf_swizzle.records import Grid, Launch
-from intelliperf_swizzle.records.launches import as_text
+from intelliperf_swizzle.records import Grid, Launch, as_text
 
 LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
 """Blocks along a size that is changed."""
