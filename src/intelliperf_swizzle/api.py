@@ -66,7 +66,7 @@ class Run(RunRecord):
     Attributes:
         edit: what carries the best swizzles of all kernels into the user's sources; None if
             there are none.
-        others: what came of the other kernels that were searched.
+        others: the outcomes of the other kernels that were searched.
     """
 
     edit: Edit | None = None

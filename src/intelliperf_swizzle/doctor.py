@@ -139,7 +139,7 @@ def _torch(options: Options, device: Device | None) -> Finding:
     version, build = _version("torch"), hardware.torch_build()
     if version is None:
         return Finding("PyTorch", "none; only applications that import it need it")
-    described = {"cuda": "for CUDA", "hip": "for ROCm", None: "for CPUs alone"}[build]
+    described = {"cuda": "for CUDA", "hip": "for ROCm", None: "for CPUs only"}[build]
     found = Finding("PyTorch", f"{version}, built {described}")
     if device is None or build == device.backend:
         return found

@@ -25,7 +25,7 @@ SCHEMA: Final = 3
 
 _LONGEST_HEADER = 16 << 20
 
-_ANEW = "begin anew without --resume, or name another file with --history"
+_ANEW = "start over without --resume, or name another file with --history"
 _ELSEWHERE = "name another file with --history"
 
 
@@ -51,7 +51,7 @@ class History:
         path: the JSONL file; its folder exists.
         identity: what makes the run what it is (kernel, launches, target, profiler, …); a file
             with another identity is not resumed. Its `application`, a place, may differ.
-        resume: go on with the file's attempts instead of beginning anew.
+        resume: go on with the file's attempts instead of starting over.
 
     Raises:
         HistoryError: the file cannot be read, is not a history, belongs to another run or is being
@@ -185,7 +185,7 @@ def _lock(path: Path, file: io.FileIO) -> None:
 
 
 def _check_replaceable(path: Path) -> None:
-    """Refuses to begin anew in a file that holds something else than a history."""
+    """Refuses to start over in a file that holds something else than a history."""
     if not path.is_file():
         return
     try:

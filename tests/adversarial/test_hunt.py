@@ -32,6 +32,7 @@ from hunt.swizzles import drops_tiles, patched, renumber
 from hunt.truth import LAUNCH, ORDERS, RENUMBERED, Truth
 from intelliperf_swizzle import children
 
+BACK = "pid = num_pids - 1 - pid"
 PAIRS = 84
 SEED = 502_519
 """Of fourteen applications that have all five families of effects, thirteen effects and 22 of the
@@ -61,17 +62,28 @@ def test_hardly_anything_right_is_refused(pairs: list[Pair]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "names"),
-    [(20037, "OTHER"), (20000184, "TURNED"), (20000055, "TURNED OTHER"), (20001471, "TURNED")],
+    ("seed", "names", "text"),
+    [
+        (20037, "OTHER", BACK),
+        (20000184, "TURNED", BACK),
+        (20000055, "TURNED OTHER", BACK),
+        (20001471, "TURNED", BACK),
+        (
+            30001127,
+            "TURNED",
+            f"heads = cdiv(N, 2)\npid = where(heads * 2 > num_pids, {BACK[6:]}, 0)",
+        ),
+    ],
     ids=[
         "last of some",
         "stride that is a count",
         "two names of one memory",
         "step that is a size",
+        "rows longer than apart, and no proof for other sizes",
     ],
 )
 def test_a_dependence_in_another_run_alone_is_found(
-    truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, names: str
+    truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, names: str, text: str
 ) -> None:
     """The last of the programs 0, 5, 10, … wins, three are recorded; rows that are as many as a
     row is long, or else overlap; atomics at another size and with another argument alone; a
@@ -80,7 +92,7 @@ def test_a_dependence_in_another_run_alone_is_found(
     app, variant = application(seed), dict.fromkeys(names.split(), "1")
     [original, *_] = outcomes(truth, app, tmp_path / "app")
     [other] = truth.outcomes(tmp_path / "app", [LAUNCH], variant=variant)
-    [verdict] = judge(tmp_path / "app", lambda _: ["pid = num_pids - 1 - pid"])
+    [verdict] = judge(tmp_path / "app", lambda _: [text])
     assert verdict.accepted
     subprocess.run(["git", "apply", "-"], cwd=tmp_path / "app", input=verdict.patch, text=True,
                    check=True)  # fmt: skip

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import warnings
 import weakref
@@ -107,6 +108,34 @@ def test_a_swizzle_may_read_arguments_and_what_is_compiled_in(tmp_path: Path) ->
     assert "arith.remsi" not in plain.asm["ttir"]
 
 
+EVERY_OPERATION = """
+for _ in range(2):
+    pid_0 = (pid_0 ^ 1) & 6 | pid_1 << 1 >> 1
+pid_0 = where(M == 7 and N != 3 or B <= pid_1, min(pid_0, grid_0 - 1, M), max(pid_0 % M, 0))
+pid_1 = where(pid_0 > N, where(pid_1 >= 2, pid_1 // B, 1), where(pid_0 < 5, 2 * pid_1 + 1, N))
+"""
+
+
+@pytest.mark.parametrize("kinds", [{}, {"M": "i64"}])
+def test_all_that_a_swizzle_computes_is_what_triton_makes_of_its_lines(
+    tmp_path: Path, kinds: Mapping[str, str]
+) -> None:
+    code = emit_triton(parse(EVERY_OPERATION), [0, 1], axes=2, num_xcds=8, cus_per_xcd=38)
+    body = "\n    ".join((*code.lines, f"at = tl.cast({code.outputs[0]}, tl.int32) * M"))
+    (tmp_path / "own.py").write_text(
+        "import triton, triton.language as tl\n@triton.jit\ndef rows(x, M, N, B: tl.constexpr):\n"
+        f"    {body}\n    tl.store(x + at + tl.cast({code.outputs[1]}, tl.int32) + N, B)\n"
+    )
+    own = compiled(runpy.run_path(str(tmp_path / "own.py"))["rows"], **kinds)
+    with overlay.applied(swizzles(tmp_path, rows, EVERY_OPERATION)):
+        assert operations(compiled(rows, **kinds)) == operations(own)
+
+
+def operations(kernel: CompiledKernel) -> list[str]:
+    """Those of its IR, in order of their names, without what they are of."""
+    return sorted(re.findall(r"(?:arith|tt)\.\w+(?: [a-z]+,)?", kernel.asm["ttir"]))
+
+
 def test_caches_see_another_kernel(tmp_path: Path) -> None:
     plain = compiled(rows)
     with overlay.applied(swizzles(tmp_path, rows, "pid_0 = grid_0 - 1 - pid_0")):
@@ -185,7 +214,7 @@ def test_what_torch_generates_is_known_by_its_text_under_any_name(tmp_path: Path
     [
         ({"source": "0" * 32}, "its source has changed"),
         ({"triton": "3.5"}, "Triton's version has changed"),
-        ({"reads": ["x"]}, "no integer"),
+        ({"reads": ["x"]}, "not an integer"),
     ],
 )
 def test_another_kernel_than_was_proved_is_left_alone(

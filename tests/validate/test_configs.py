@@ -15,9 +15,10 @@ from launches_by_hand import launch_of, write_kernel
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.language import TRITON
+from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.records import Launch
+from intelliperf_swizzle.records import FunctionArgument, Launch
 
 CHAINED = """
 @triton.jit
@@ -119,6 +120,18 @@ def test_a_global_that_no_text_decides_is_a_condition(tmp_path: Path) -> None:
     chosen = replace(launch.source, computed={"put": ["/app.py:7"]})
     with pytest.raises(SpliceError, match=r"/app\.py:7: a patch cannot test `put`"):
         edit(replace(launch, source=chosen))
+
+
+def test_another_function_that_is_passed_may_do_anything(tmp_path: Path) -> None:
+    """No text can test it; what compiles a kernel knows the function by its digest."""
+    launch = tuned(tmp_path, CHAINED.replace("SPLIT: tl", "PUT: tl.constexpr, SPLIT: tl"), ())
+    arguments = {**launch.arguments, "PUT": FunctionArgument("put")}
+    launch = replace(launch, arguments=arguments, constexprs=(*launch.constexprs, "PUT"))
+    assert find_uncompiled(launch, ())["PUT"] == ("PUT",)
+    known = edit(replace(launch, fixed=("PUT",)))
+    assert "a patch cannot test `PUT`" in known.notes[0]
+    assert known.rules
+    assert not known.files
 
 
 def test_numbers_that_decide_are_tested_when_the_kernel_runs(tmp_path: Path) -> None:

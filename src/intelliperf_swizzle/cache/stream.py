@@ -19,7 +19,7 @@ from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Trace, U
 
 MOST_REFERENCES = 8_000_000
 """References that the table of touches is made from, about three seconds; of a longer stream
-one of each k units is looked at."""
+one of each k units is examined."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Touches:
     """Which tile touches which unit, each pair once, by unit and then by tile.
 
     Attributes:
-        step: of how many units one was looked at.
+        step: of how many units one was examined.
         unit: int64[pairs].
         tile: int64[pairs].
         lines: int64[pairs]; lines of the unit.

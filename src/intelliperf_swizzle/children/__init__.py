@@ -233,7 +233,7 @@ class Warm:
 _warm: dict[frozenset[tuple[str, str]], Warm] = {}
 _MOST_WARM = 3
 _DIFFERS = ("TMPDIR", "PYTEST_CURRENT_TEST")
-"""What differs between calls, and is not looked at by what they import."""
+"""What differs between calls, and is ignored by what they import."""
 
 
 def _warm_for(

@@ -118,7 +118,7 @@ class HardwareContext:
         reuse: in launch order.
         wave: what is resident at once.
         trace: of the largest launch.
-        sampled: of how many units one was looked at; 1 = all.
+        sampled: of how many units one was examined; 1 = all.
     """
 
     launch: Launch

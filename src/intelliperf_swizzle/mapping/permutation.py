@@ -177,7 +177,7 @@ def refusal(
 SPREAD = 16
 """Tiles spread evenly over the launch, besides those that are there for a reason."""
 KINDS_OF_STEP = 8
-"""So many kinds of steps between neighbours are looked at, the rarest first."""
+"""Kinds of steps between neighbours that are examined, the rarest first."""
 
 
 def sample_tiles(grid: Grid, tile: Int64Array) -> Int64Array:

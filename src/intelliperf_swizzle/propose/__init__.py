@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Who offers swizzles: the catalogue and our own search (`offline`), or a language model.
 
-A proposer yields batches of candidates and reads from each batch what became of them; it does not
+A proposer yields batches of candidates and reads the outcomes from each batch; it does not
 drive the search.
 """
 
@@ -17,7 +17,7 @@ from intelliperf_swizzle.records import Attempt, Candidate, Float64Array, Launch
 
 @dataclass
 class CandidateBatch:
-    """Candidates to prove and screen, and what became of them.
+    """Candidates to prove and screen, and their outcomes.
 
     Attributes:
         candidates: in the proposer's order.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A candidate and what became of it: measured, timed, validated, judged."""
+"""A candidate and its outcome: measured, timed, validated, judged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -388,7 +388,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One candidate and what became of it.
+    """One candidate and its outcome.
 
     Attributes:
         proof: on the largest launch.

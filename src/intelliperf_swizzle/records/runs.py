@@ -177,7 +177,7 @@ class KernelSummary:
             was timed; None if it could not be traced.
         best_l2_hit_rate: with the best swizzle; None without one.
         time_saved: the part of the time of all recorded kernels that the best swizzle saves.
-        verdict: what came of the search, or why there was none, in a few words.
+        verdict: the outcome of the search, or why there was none, in a few words.
         note: why it could not be traced, edited or searched, or None.
         place: of its source, `package/module.py:line` or `file.py:line`.
         causes: of the unmodified kernel's misses, as text; empty if they are not known.
@@ -200,13 +200,13 @@ class KernelSummary:
 
     @property
     def outcome(self) -> str:
-        """What came of it, and why it misses."""
+        """The outcome, and why it misses."""
         return "; ".join(filter(None, (self.note or self.verdict, self.causes)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A finished run: what was tried on which kernel, and what came of it.
+    """A finished run: what was tried on which kernel, and the outcome.
 
     Attributes:
         kernel: the kernel that was worked on.
@@ -351,8 +351,8 @@ class SameBytes:
 
     Attributes:
         tiles: that were executed and compared.
-        of: tiles of the launches that were looked at.
-        launches: distinct launches that were looked at.
+        of: tiles of the launches that were compared.
+        launches: distinct launches that were compared.
         of_launches: distinct launches of the kernel.
         where: they were executed.
         tolerance: relative, if atomics add floats in any order; None = to the bit.

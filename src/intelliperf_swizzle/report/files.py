@@ -183,7 +183,7 @@ class Finished:
     """A run, the edit that carries its best swizzle, and the user's file as it was.
 
     Attributes:
-        run: what was tried and what came of it.
+        run: what was tried and the outcome.
         edit: carries the best swizzle; None if there is none.
         initial: the text of the user's file that holds the kernel.
     """

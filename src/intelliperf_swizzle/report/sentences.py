@@ -64,7 +64,7 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
     ]
 
 
-NO_PATCH = "Patch: none; `intelliperf-swizzle apply swizzles.json` changes this kernel alone."
+NO_PATCH = "Patch: none; `intelliperf-swizzle apply swizzles.json` changes only this kernel."
 """Where others may use the functions that would change."""
 
 

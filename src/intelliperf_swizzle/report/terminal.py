@@ -53,7 +53,7 @@ def summary(run: records.Run, written: Sequence[str] = (), verbosity: int = 0) -
     Args:
         run: the run.
         written: a line for each file.
-        verbosity: -1 = what came of it and no more; 1 = the leading attempts and the first tiles
+        verbosity: -1 = the verdict and no more; 1 = the leading attempts and the first tiles
             of any grid too; 2 = all attempts.
     """
     patch = next((line[7:] for line in written if line.startswith("patch: ")), "best.patch")

@@ -24,7 +24,7 @@ family for a grouped GEMM it gave 82.5 to 82.7 % what full physics gave 75.6 to 
 class Attempts:
     """Takes candidates through the cheap stages, and appends what becomes of each to the history.
 
-    Those of a resumed history are proved anew: what a file says is not believed.
+    Those of a resumed history are proved again: what a file says is not trusted.
 
     Args:
         setup: of the run.
@@ -180,7 +180,7 @@ class Attempts:
         )
 
     def _take_over(self, resumed: Sequence[Attempt]) -> None:
-        """Proves and screens anew what an earlier run tried: nothing of its file is believed."""
+        """Proves and screens again what an earlier run tried: nothing in its file is trusted."""
         proved = self.prove([attempt.candidate for attempt in resumed])
         for attempt, outcome, rate in zip(resumed, proved, self._rate(proved), strict=True):
             again = self._attempt(attempt.number, attempt.candidate, outcome, rate)

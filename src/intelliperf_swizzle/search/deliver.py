@@ -29,7 +29,7 @@ class Outcome(Finished):
         folder: for files, the kernel's own.
         lock: keeps other runs from that folder until the files are written.
         interrupted: the signal that ended the search; None if it came to its end.
-        others: what came of the other kernels that were searched.
+        others: the outcomes of the other kernels that were searched.
         combined: the best swizzles of all of them in one edit; None if there are none.
     """
 
@@ -53,7 +53,7 @@ def gather(
     """The outcome for the kernel that saves most time, with those of the others in it.
 
     Args:
-        results: all kernels that could be edited, with what came of each; at least one outcome.
+        results: all kernels that could be edited, with the outcome of each; at least one outcome.
         rows: of the kernels that could not.
         interrupted: the signal that ended the run; None if it came to its end.
         setup: of the run.

@@ -112,13 +112,13 @@ def refuse(witness: records.Witness) -> records.Verdict:
 def compare_at(swizzle: Swizzle, case: WhatIf) -> records.OtherSize | None:
     """A mapping at one size, beside the unmodified kernel; None if it renumbers nothing."""
     proofs = prove_on(swizzle, [case.traced.launch], case.setup.target)
-    numbers, before = case.traced.launch.numbers, case.before
+    grid = case.traced.launch.numbers
     if isinstance(proofs, records.Witness):
-        return records.OtherSize(numbers, before.l2_hit_rate, None, None, loses=True)
+        return records.OtherSize(grid, case.before.l2_hit_rate, None, None, loses=True)
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
         return None
     replayed = case.replay(tile=with_rest(proofs[0].tile, case.traced.trace))
     after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
-    ratio = (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0)
-    loses = rank.judge(after, before).kind in ("slower", "worse")
-    return records.OtherSize(numbers, before.l2_hit_rate, after.l2_hit_rate, ratio, loses=loses)
+    ratio = (after.modelled_time_ms or 0.0) / (case.before.modelled_time_ms or 1.0)
+    loses = rank.judge(after, case.before).kind in ("slower", "worse")
+    return records.OtherSize(grid, case.before.l2_hit_rate, after.l2_hit_rate, ratio, loses=loses)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The kernels of an application, recorded and looked at: as many as there is time for."""
+"""The kernels of an application, recorded and examined: as many as there is time for."""
 
 import math
 import re

@@ -33,7 +33,7 @@ class SizeGuard:
 
     Attributes:
         refused: why texts could not be limited to what is known.
-        variations: the launches that were looked at besides the recorded ones.
+        variations: the launches that were checked besides the recorded ones.
     """
 
     def __init__(self, setup: Setup, subject: Subject, progress: Progress):
@@ -115,7 +115,7 @@ def _proofs(
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
-    and in which order they come, is not known of sizes that were not looked at.
+    and in which order they come, is not known of sizes that were not checked.
     """
     proof, subject = best.proved.certify(), best.proved.subject
     known = all(name in launch.constants for launch in subject.launches for name in held)

@@ -163,7 +163,7 @@ def search(
 def _answer_early(evaluator: Evaluator, attempts: Attempts) -> None:
     """Has the best so far by the screen validated, unless one is: a limit may leave no time later.
 
-    At other sizes it is not looked at.
+    Other sizes are not checked.
     """
     best = max(attempts.screened, key=lambda s: s.attempt.screened_l2_hit_rate or 0.0, default=None)
     known = best is None or best.attempt.measurement or evaluator.confirmed

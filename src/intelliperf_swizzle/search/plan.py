@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The kernels of an application that were looked at: which are searched, in what order, at what
+"""The kernels of an application that were examined: which are searched, in what order, at what
 cost.
 
 Each has a folder, locked against other runs, with the history of its attempts.

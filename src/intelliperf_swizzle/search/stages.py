@@ -50,7 +50,7 @@ class Proved:
     unchanged: bool
 
     def tiles(self) -> list[records.Int64Array]:
-        """Program -> tile for each traced launch, evaluated anew: 8 bytes a program."""
+        """Program -> tile for each traced launch, evaluated again: 8 bytes a program."""
         return tiles_of(self.swizzle, self.subject.traced, self.target)
 
     def mapped(self) -> list[records.MappedLaunch]:
@@ -280,7 +280,7 @@ class UnitTest:
         if not self.runs:
             return None
         if not edit.files:
-            return "it is run on a patch, and this swizzle is for `apply` alone"
+            return "it needs a patch, and only `apply` can carry this swizzle"
         self.check()
         return self._endless or self._run(edit, self._limit_seconds or 0)
 

@@ -175,7 +175,7 @@ class Variations:
     def tests(self) -> dict[str, str | None]:
         """Arguments at whose other values programs depend on each other, or may; and what holds of
         them where they do not (`stride >= N`), None if only the recorded values are known."""
-        held = {name for name, _ in self._binding} - {*self.fixed}
+        held = {*self._rows, *(name for name, _ in self._binding)} - {*self.fixed}
         return {name: self._rows.get(name) for name in sorted(held)}
 
     @cached_property
@@ -284,21 +284,22 @@ def _unseen(traces: Sequence[Trace]) -> bool:
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
-    """The largest launch at other sizes, as many as may be looked at: first the next grid above and
-    below its own, at which rows of tiles begin in other places, then the cheapest."""
+    """The largest launch at other sizes, as many as may be looked at: the cheapest of enough tiles,
+    the next grids above and below its own, at which rows of tiles begin in other places, and then
+    the cheapest of all."""
     language, largest = setup.language, subject.traced[0]
     tensors = {name for name, _ in largest.launch.tensors()}
     if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
         return []  # how many tiles there are, or what they touch, depends on more than the sizes
     known = {launch.numbers for launch in subject.launches}
     own = largest.launch.tiles
-    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
-    chosen = []
     made = [new for new in language.resize(largest.launch, _counts) if new.numbers not in known]
-    near = [*[launch for launch in made if launch.tiles > own][:1],
-            *[launch for launch in made if launch.tiles < own][-1:]]  # fmt: skip
+    below = [new for new in made if new.tiles < own]
+    near = [*[new for new in made if new.tiles > own][:1], *below[-1:]]
+    chosen = [new for new in below if new.tiles >= ENOUGH_TILES][:1]
+    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
     for launch in (*near, *(new for new in made if new not in near)):
-        if launch.tiles <= left:
+        if launch.tiles <= left and launch not in chosen:
             left -= launch.tiles
             chosen.append(launch)
     if largest.launch.loop is None or not isinstance(language, TileLoops):

@@ -215,7 +215,7 @@ def _meet(
 _COARSE = 4
 """Bytes that are noted as one, as long as all accesses are multiples of them."""
 MOST_SECTORS = 1 << 22
-"""Sectors that are looked at byte by byte (512 MB); where there are more, they count as shared."""
+"""Sectors that are compared byte by byte (512 MB); where there are more, they count as shared."""
 
 
 def with_sharing(

@@ -210,7 +210,7 @@ def _build_extension(
 
 
 def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:
-    """Builds a copy of a project, all of its device code anew; as of `frontends.ports`.
+    """Builds a copy of a project and compiles all its device code again; as of `frontends.ports`.
 
     Raises:
         BuildError: it does not build.

@@ -26,7 +26,7 @@ _EMPTY = re.compile(r'= (?:tail )?call (\w+) asm (?:sideeffect )?"", "=\w+,0"\(\
 """Assembly without a word, as of `__all` and `__any`: it yields what it is given."""
 _KERNEL = re.compile(r"(?m)^define [^\n]*?\bamdgpu_kernel [^\n]*?@([\w.$]+)\(")
 _PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_f?printf_\w+\([^\n]*\{\n).*?^\}$")
-"""What a HIP kernel prints with, also where it asserts; its result is not looked at."""
+"""What a HIP kernel prints with, also where it asserts; its result is ignored."""
 STANDIN = "standin.so"
 """A link to the stand-in runtime, in the folder of a recording."""
 LAUNCHES = "launches.jsonl"

@@ -65,7 +65,7 @@ class Store:
         Args:
             live: the launch.
             integers: what its storages of integers hold.
-            digests: of these; None if nothing was looked at.
+            digests: of these; None if nothing was read.
             bound: what Triton makes of the launch.
 
         Raises:
@@ -192,10 +192,10 @@ class LaunchKind:
     """Launches that differ at most in what their memory holds, and where it lies.
 
     Attributes:
-        looks: how often their integers have been looked at.
+        looks: how often their integers have been read.
         records: by the digests of these; of those without any, there is one.
         integers: whether they have some.
-        unseen: the record of those that were not looked at.
+        unseen: the record of those that were not read.
         copies: what their integers held at the last look, to be compared on the GPU from then on.
         changed: whether they have held something else since; a tensor, which nobody waits for.
         refused: whether they cannot be recorded.
@@ -263,7 +263,7 @@ class Ledger:
         return live, kind.records[key]
 
     def skip(self, bound: BoundCall, kind: LaunchKind, *, compare: bool) -> RecordedLaunch:
-        """The record of launches of a kind whose integers are not looked at.
+        """The record of launches of a kind whose integers are not read.
 
         Args:
             bound: the launch.
@@ -282,7 +282,7 @@ class Ledger:
         return kind.unseen
 
     def tell_same(self) -> None:
-        """Tells of which launches that were not looked at it turned out that they were the same."""
+        """Reports which launches whose integers were not read turned out to be the same."""
         for kind in self._kinds.values():
             if kind.unseen and kind.changed is not None and kind.copies and not kind.changed:
                 (known,) = kind.records.values()

@@ -77,7 +77,7 @@ class Agent:
         self._busy = False
 
     def _tell(self, event: str, number: int, **fields: object) -> None:
-        """Writes what came of a task into the journal."""
+        """Writes the outcome of a task into the journal."""
         journal.write(self._folder, event, launch=number, **fields)
 
     def _working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What the application's process is asked to try, and how it says what came of it.
+"""What the application's process is asked to try, and how it reports the outcome.
 
 The order is a pickle in the folder that the application is started with. The answers are lines of
 the journal, as `trials.processes` has them.

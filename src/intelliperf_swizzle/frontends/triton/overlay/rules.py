@@ -43,12 +43,8 @@ def rules_of(
     described = [
         {n.replace(".dtype.", "."): getattr(v, "name", v) for n, v in c.items()} for c in configs
     ]
-    rule: dict[str, object] = {
-        **launch.source.identity,
-        "swizzle": swizzle.text,
-        "target": target.name,
-        "configs": described,
-    }
+    rule: dict[str, object] = {**launch.source.identity, "swizzle": swizzle.text}
+    rule |= {"target": target.name, "configs": described}
     if launch.loop:
         return ({**rule, "text": text[text.index("def ") :]},)
     axes = launched_axes(launch.grid)

@@ -4,9 +4,9 @@
 
     with applied("swizzles.json"): …  # or install("swizzles.json") once at start-up
 
-A kernel that the file names is compiled from another text, or each `program_id` in its IR becomes a
-call of the swizzle; a launch costs the same. One whose source, or Triton, has changed since the
-proof is left alone, with a warning. The module depends on Triton alone: take a copy of it.
+A kernel that the file names is compiled from another text, or the swizzle is put where its IR reads
+a program id; a launch costs the same. One whose source, or Triton, has changed since the proof is
+left alone, with a warning. The module depends on Triton alone: take a copy of it.
 """
 
 import ast
@@ -18,19 +18,22 @@ import inspect
 import json
 import os
 import re
-import runpy
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 VARIABLE = "INTELLIPERF_SWIZZLE_OVERLAY"  # names a file of swizzles to whoever imports this module
 FORMAT = 1
-_FUNCTION = "swizzled_program_ids"
 _READ = re.compile(r"(%[\w$.-]+) = tt\.get_program_id ([xyz]) : i32(.*)")
 _ARGUMENT = re.compile(r'(%[\w$.-]+): (i32|i64)\b[^%]*?loc\("(\w+)"')  # an integer
 _GENERATED = "torch._inductor"  # whose kernels have other names and modules in each process
+_OPERATIONS = {"Add": "addi", "Sub": "subi", "Mult": "muli", "FloorDiv": "divsi", "Mod": "remsi"}
+_OPERATIONS |= {"BitAnd": "andi", "BitOr": "ori", "BitXor": "xori", "LShift": "shli"}
+_OPERATIONS |= {"RShift": "shrsi", "minimum": "minsi", "maximum": "maxsi", "where": "select"}
+_OPERATIONS |= {"Eq": "cmpi eq,", "NotEq": "cmpi ne,", "Lt": "cmpi slt,", "LtE": "cmpi sle,"}
+_OPERATIONS |= {"Gt": "cmpi sgt,", "GtE": "cmpi sge,"}
 _active: dict[str, list[dict[str, Any]]] = {}
 _warned: set[str] = set()
 applied_to: list[str] = []  # names of kernels, each time that one is compiled with a swizzle
@@ -170,8 +173,7 @@ def watch_compilations() -> Any:
                 return make_ir(self, *given)
             finally:
                 self.fn.parse = parse
-        module = make_ir(self, *given)
-        return _renumber(module, rule, self, lambda source: make_ir(source, *given), given[-1])
+        return _renumber(make_ir(self, *given), rule, self, given[-1])
 
     def identify_swizzled(self: Any) -> str:
         rule = _rule_for(self)
@@ -182,7 +184,7 @@ def watch_compilations() -> Any:
     return globals()
 
 
-def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, context: Any) -> Any:
+def _renumber(module: Any, rule: dict[str, Any], source: Any, context: Any) -> Any:
     """The module with each program id read through the swizzle; unchanged where that cannot be."""
     from triton._C.libtriton import ir, passes
 
@@ -190,58 +192,58 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
     passes.common.add_inliner(manager)
     manager.run(module, "inline")
     head, _, rest = (text := module.str()).partition(" public ")[2].partition(") attributes")
-    read = {"xyz".index(found[2]) for found in _READ.finditer(text)}
-    if not (axes := sorted(read & set(map(int, rule["outputs"])))):
+    if not {str("xyz".index(found[2])) for found in _READ.finditer(text)} & rule["outputs"].keys():
         return module
     arguments = {found[3]: (found[1], found[2]) for found in _ARGUMENT.finditer(head)}
     values = {name: arguments.get(name) or _compiled_in(source, name) for name in rule["reads"]}
     if not all(isinstance(value, int | tuple) for value in values.values()):
         return _warn(rule, "an argument that its swizzle reads is not an integer") or module
-    given = {name: value for name, value in values.items() if isinstance(value, tuple)}
+    given = any(isinstance(value, tuple) for value in values.values())
     if given and len(_READ.findall(text)) > len(_READ.findall(rest[: rest.index("\n  }")])):
         return _warn(rule, "a function that is not inlined reads a program id") or module
-    function = _swizzle_function(rule, axes, values, given, plain)
     applied_to.append(rule["kernel"])
-    body = _READ.sub(functools.partial(_call, axes, list(given.values())), text)
-    body = body.replace("  tt.func ", f"{function}  tt.func ", 1)
-    with tempfile.TemporaryDirectory() as folder:
-        (file := Path(folder) / "swizzled.ttir").write_text(body, "utf-8")
-        module = ir.parse_mlir_module(str(file), context)
+    with tempfile.NamedTemporaryFile(buffering=0) as file:
+        file.write(_READ.sub(functools.partial(_renumbered, rule, values), text).encode())
+        module = ir.parse_mlir_module(file.name, context)
     module.context = context
     return module
 
 
-def _call(axes: Sequence[int], given: Sequence[tuple[str, str]], read: re.Match[str]) -> str:
-    name, axis, rest, at = read[1], "xyz".index(read[2]), read[3], read.start()
-    if axis not in axes:
+def _renumbered(rule: dict[str, Any], values: dict[str, Any], read: re.Match[str]) -> str:
+    """A read of a program id, by the rule's lines in IR; a value is a number, or name and type."""
+    (name, axis, rest), names, lines = read.groups(), dict(values), list[str]()
+    if (output := rule["outputs"].get(str("xyz".index(axis)))) is None:
         return read[0]
-    values, kinds = (", ".join(pair[part] for pair in given) for part in (0, 1))
-    all_, zero, i32s = f"%swizzled_{at}", f"%zero_{at}", ", ".join(["i32"] * len(axes))
-    called = f"{all_}:{len(axes)} = tt.call @{_FUNCTION}({values}) : ({kinds}) -> ({i32s}){rest}"
-    chosen = f"{name} = arith.addi {all_}#{axes.index(axis)}, {zero} : i32{rest}"
-    return f"{called}\n    {zero} = arith.constant 0 : i32{rest}\n    {chosen}"
 
+    def write(operation: str, kind: str, result: str | None = None) -> tuple[str, str]:
+        lines.append(f"%swizzled_{read.start()}_{len(lines)} = {operation} : {kind}{rest}")
+        return lines[-1].partition(" ")[0], result or kind
 
-def _swizzle_function(rule: Any, axes: Sequence[int], values: Any, given: Any, plain: Any) -> str:
-    """The swizzle as a function of the IR, compiled by Triton from the rule's lines."""
-    from triton.compiler.compiler import ASTSource
+    def as_kind(value: Any, kind: str) -> str:
+        name, own = value if isinstance(value, tuple) else write(f"arith.constant {value:d}", kind)
+        how = "trunci" if own > kind else "extsi"  # a condition is never a number
+        return name if own in (kind, "i1") else write(f"arith.{how} {name}", f"{own} to {kind}")[0]
 
-    fixed = [f"{name} = {int(value)}" for name, value in values.items() if name not in given]
-    names = ", ".join(given)
-    results = "".join(f"tl.cast({rule['outputs'][str(axis)]}, tl.int32), " for axis in axes)
-    calls = "".join(f"    tl.store(out + {n}, got[{n}])\n" for n in range(len(axes)))
-    body = "\n    ".join((*fixed, *rule["lines"], f"return ({results})"))
-    text = (
-        f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef {_FUNCTION}({names}):\n"
-        f"    {body}\n\n\n@triton.jit\n"
-        f"def caller(out, {names}):\n    got = {_FUNCTION}({names})\n{calls}"
-    )
-    with tempfile.TemporaryDirectory() as folder:  # Triton reads a function's text from its file
-        (file := Path(folder) / f"swizzle_{hash(text)}.py").write_text(text, "utf-8")
-        signature = {"out": "*i32", **{name: kind for name, (_, kind) in given.items()}}
-        compiled = plain(ASTSource(runpy.run_path(str(file))["caller"], signature)).str_nodebug()
-    private = rf'^ *tt\.func private @"?[^("]*{_FUNCTION}[^("]*"?(\(.*?\n  }}$)'
-    return f"  tt.func private @{_FUNCTION}{re.findall(private, compiled, re.M | re.S)[0]}\n"
+    def evaluate(node: Any) -> Any:
+        if isinstance(node, ast.Constant | ast.Name):
+            return node.value if isinstance(node, ast.Constant) else names[node.id]
+        parts, kinds = [*ast.iter_child_nodes(node)], (ast.operator, ast.cmpop, ast.Attribute)
+        (word,) = (getattr(p, "attr", type(p).__name__) for p in parts if isinstance(p, kinds))
+        given = [evaluate(part) for part in parts if not isinstance(part, kinds)]
+        if word in ("program_id", "num_programs"):
+            return write(f"tt.get_{word} {'xyz'[given[0]]}", "i32")
+        kind = max(value[1] if isinstance(value, tuple) else "i32" for value in given)
+        operation, operands = _OPERATIONS[word], ", ".join(as_kind(value, kind) for value in given)
+        return write(f"arith.{operation} {operands}", kind, "i1" if "cmpi" in operation else kind)
+
+    body: list[Any] = [*ast.parse("\n".join((*rule["lines"], f"swizzled = {output}"))).body]
+    while body:
+        if hasattr(line := body.pop(0), "body"):  # for … in tl.static_range(count)
+            body[:0] = line.body * line.iter.args[0].value
+        else:
+            names[line.targets[0].id] = evaluate(line.value)
+    result = as_kind(names["swizzled"], "i32")
+    return "\n    ".join((*lines, f"{name} = arith.ori {result}, {result} : i32{rest}"))
 
 
 if os.environ.get(VARIABLE):

@@ -14,7 +14,7 @@ from typing import Any
 
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.source.reads import definition, language_name, where
-from intelliperf_swizzle.records import DtypeArgument, Launch, TensorArgument
+from intelliperf_swizzle.records import DtypeArgument, FunctionArgument, Launch, TensorArgument
 
 _POINTER = "pointer<"
 """How Triton's names of the types of tensors begin; another value of such an argument is None."""
@@ -44,7 +44,9 @@ def recorded_configs(
     computed = [item for launch in launches for item in launch.source.computed.items()]
     by_digest = {n for n, v in computed if digested and isinstance(v, list) and v[1:]}
     by_digest -= {n for n, v in computed if not (isinstance(v, list) and v[1:])}
+    passed = {n for n in first.fixed if isinstance(first.arguments.get(n), FunctionArgument)}
     decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - by_digest
+    decisive -= passed if digested else set()
     decisive = {part for name in decisive for part in _parts(first, name)}
     known = [_named_values(launch) for launch in launches]
     for name in sorted(decisive):

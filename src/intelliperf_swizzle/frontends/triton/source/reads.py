@@ -278,12 +278,12 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
 
     The compiler leaves out a branch if it knows its condition: of constexprs, None, 1, types. So
     nothing is known of what another value does. What is no number counts always if it is compared;
-    a constexpr counts if it is a tuple, or if something is cut to an integer, a float or that type.
+    a constexpr counts if it is a tuple or function, or a float or type where integers are made.
     """
     compared, plain = _compared(launch), str | records.DtypeArgument | None
     words = (n for n, v in launch.arguments.items() if isinstance(v, plain) and n in compared)
     text = "".join(function.text for function in launch.source.functions.values())
-    kinds = tuple | float if _CUT.search(text) else tuple
+    kinds = tuple | records.FunctionArgument | (float if _CUT.search(text) else tuple)
     held = [(n, launch.arguments.get(n)) for n in launch.constexprs]
     exact = (n for n, v in held if isinstance(v, kinds) or ("int" in str(v) and f"to({n})" in text))
     types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)

@@ -94,7 +94,7 @@ class Observation:
         work: uint64[programs]; equal for programs that access the same addresses in the same order
             (equal by chance for one pair in 2**64).
         writes: bool[programs]; whether the program writes anything.
-        outputs: the tensors written to; None if they have too many elements to be looked at.
+        outputs: the tensors written to; None if they have too many elements to be checked.
         lanes_outside: elements written outside every tensor.
         places_loaded: whether an address or a mask is computed from values that were loaded.
         loads: tensors of which blocks are left.

@@ -26,7 +26,7 @@ from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 from intelliperf_swizzle.trace.sharing import SHARED, STORED, UPDATED, Writers
 
 MOST_ELEMENTS = 1 << 28
-"""Elements of all tensors written to that are looked at one by one (1.3 GB)."""
+"""Elements of all tensors written to that are checked one by one (1.3 GB)."""
 MOST_BLOCKS = 1 << 22
 """Blocks that are loaded by programs, which are kept of a launch (100 MB)."""
 
