@@ -225,8 +225,7 @@ def _renumbers(before: records.Int64Array, after: records.Int64Array) -> bool:
 def _work(trace: records.Trace) -> records.Int64Array:
     """What each tile touches and computes, in their order: int64[tiles, 1 or 4]."""
     arithmetic = trace.tile_arithmetic
-    counted = [] if arithmetic is None else [arithmetic]
-    return np.column_stack([_footprints(trace), *counted])
+    return np.column_stack([_footprints(trace), *([] if arithmetic is None else [arithmetic])])
 
 
 def _footprints(trace: records.Trace) -> records.Int64Array:
