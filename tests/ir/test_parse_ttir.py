@@ -162,12 +162,14 @@ def locked(x, lock, tickets, turn):
 
 
 def test_what_can_only_leave_out_lanes_brings_nothing_together(tmp_path: Path) -> None:
-    """Where a store is made, all of its mask is true, be it by one comparison or by another."""
+    """Where a store is made, all of its mask is true; less than a minimum is less than both."""
     text = """
 @triton.jit
 def bounded(x, y, n):
     p = (tl.program_id(0) // n).to(tl.int64) * 16 + tl.arange(0, 16)
     tl.store(x + p[:, None], 1, mask=((p >= 0) & (p < 512))[:, None] & (p < n)[:, None])
+    tl.store(x + p, 1, mask=p < tl.minimum(n - tl.program_id(0) * 16, 16))
+    tl.store(y + p, 1, mask=tl.minimum(p, n) < tl.program_id(0) * 16)
     tl.store(y + p, 1, mask=(p - n >= 0) | (p == 5))
     tl.store(y + p + tl.where(p < 64, 0, 16), 1, mask=p < 64)
 """
@@ -176,6 +178,7 @@ def bounded(x, y, n):
     found = folds(Kernel.parse(*compiled([launch])))
     compared = (op.text.split(",")[0] for op in found if op.name == "arith.cmpi")
     assert sorted(compared) == ["eq", "sge", "slt"]
+    assert [op.name for op in found].count("arith.minsi") == 1
 
 
 def test_a_sum_of_numbers_keeps_apart_what_their_common_divisor_does(tmp_path: Path) -> None:

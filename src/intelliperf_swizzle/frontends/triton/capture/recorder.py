@@ -164,7 +164,6 @@ class Budget:
         One that writes integers has another budget: later launches may compute addresses of them,
         but for locks, bytes that floats were rounded to, or a product of matrices cut to.
         """
-        kernel = bound.call.kernel.fn.__name__
         place = (bound.name, bound.call.grid)
         numbers = written(bound.ttir, live, locks=False).intersection(live.integers)
         if _ROUNDED.search(bound.ttir or ""):
@@ -174,17 +173,15 @@ class Budget:
             return Execution(computed=False, seconds=None)
         left = math.inf if self._settings.compute == "always" else self._seconds_left
         most = (self._settings.deadline - time.monotonic()) / 2 if numbers else 0.0
-        stopwatch = _Stopwatch(max(left, most))
+        stopwatch, computed = _Stopwatch(max(left, most)), False
         try:
             execute(bound.ttir, live, stopwatch.ask)
             computed = True
         except LaunchEndedError:
-            computed = False
             self._stopped[place] += 1
         except Exception as error:  # what cannot be interpreted must not end the recording
-            computed = False
-            sentence = f"`{kernel}` cannot be executed without a GPU: {error}"
-            journal.write(self._folder, "note", text=sentence)
+            told = f"`{bound.call.kernel.fn.__name__}` cannot be executed without a GPU: {error}"
+            journal.write(self._folder, "note", text=told)
         finally:
             self._seconds_left -= stopwatch.seconds
         return Execution(computed, stopwatch.seconds if computed else stopwatch.estimate)

@@ -273,8 +273,7 @@ def accessed_by(kernel: Kernel, meeting: Meeting = frozenset()) -> Accessed:
     ordered = any(len(kind) > 1 or "exch" in kind for kind in kinds.values())
     return Accessed(
         _known(kernel, loaded | answered), _known(kernel, changed), _known(kernel, numbered),
-        answers=bool(answered),
-        hands_over=bool(answered) or ordered or not plain.isdisjoint(kinds),
+        bool(answered), hands_over=bool(answered) or ordered or not plain.isdisjoint(kinds),
     )  # fmt: skip
 
 
@@ -291,8 +290,9 @@ def conflicting(kernel: Kernel, meeting: Meeting = frozenset()) -> list[Op]:
 _FOLDS = ("remsi", "remui", "divsi", "divui", "shrsi", "shrui", "andi", "trunci", "minsi", "minui",
           "maxsi", "maxui", "select", "cmpi", "if")  # fmt: skip
 _BITS = ("andi", "ori", "xori")
-_ALL_TRUE = ("arith.andi", "arith.cmpi", "tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape")
-"""What makes a condition of comparisons that are all true where it is."""
+_LANES = ("tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape")
+_MASKS = ("arith.andi", "arith.cmpi", *_LANES)
+_BOUNDS = ("arith.extsi", "arith.minsi", *_LANES)
 _ALONE = ("addi", "subi", "muli", "xori")
 _APART = (
     *_ALONE, "addptr", "splat", "broadcast", "expand_dims", "extsi", "extui", "reshape", "trans",
@@ -331,21 +331,25 @@ def folds(kernel: Kernel, meeting: Meeting = frozenset()) -> dict[Op, tuple[int,
         known = _divides(kernel, op) or (name in _APART and not (several and name in _ALONE))
         return None if known else (0, 0) if name in _FOLDS else ()
 
-    made = (op for op in kernel.made(leading) if not own.isdisjoint(op.results))
-    found = {op: outcomes(op) for op in made}
+    found = {op: outcomes(op) for op in kernel.made(leading) if not own.isdisjoint(op.results)}
     return {op: sides for op, sides in found.items() if sides is not None}
 
 
 def _placing(kernel: Kernel, op: Op) -> Iterator[str]:
     """What decides where an access is made; of comparisons that can only leave out lanes, what they
-    compare: where it is made they are true."""
+    compare: where it is made they are true. As `x < min(a, b)` is `x < a and x < b`, so are these.
+    """
 
-    def parts(value: str) -> Sequence[str]:
-        how, condition = kernel.defs.get(value), re.search("i1>?$", kernel.types[value])
-        return how.operands if condition and how and how.name in _ALL_TRUE else ()
+    def parts(node: tuple[str, tuple[str, ...]]) -> Sequence[tuple[str, tuple[str, ...]]]:
+        how = kernel.defs.get(node[0])
+        if how is None or how.name not in node[1]:
+            return ()
+        compared = (), _BOUNDS if how.text.startswith("sl") else ()
+        return [*zip(how.operands, compared if "cmp" in how.name else node[1:] * 2, strict=False)]
 
     address, *masks = _where(op)
-    yield from (address, *(value for value in reached(masks, parts) if not parts(value)))
+    found = reached(((mask, _MASKS) for mask in masks), parts)
+    yield from (address, *(node[0] for node in found if not parts(node)))
 
 
 def _grows(sources: Sources, op: Op, own: set[str]) -> bool:
