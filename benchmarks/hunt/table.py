@@ -87,7 +87,7 @@ That is few applications, so most kinds are there once or not at all; what of ea
 {old_kinds}
 
 Kinds and effects of the record above that were never tried there, {never} {took}
-"""
+"""  # noqa: E501
 
 
 def page(triton: Path, hip: Path, old: Path) -> str:
