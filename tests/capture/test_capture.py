@@ -315,8 +315,8 @@ launch()
     assert after.storages[0].contents is None, "what a kernel would have written is not known"
     assert launched.storages[0].contents
     gluon, wrong = run.cautions
-    assert gluon == "Gluon kernel `gluon_kernel` (app.py:18) is not recorded"
-    assert wrong.startswith("`wrong_kernel` (app.py:22) is not recorded: Triton does not compile")
+    assert gluon == "Gluon kernel `gluon_kernel` (app.py:17) is not recorded"
+    assert wrong.startswith("`wrong_kernel` (app.py:21) is not recorded: Triton does not compile")
 
 
 def test_a_killed_application_has_been_captured(tmp_path: Path) -> None:
