@@ -230,7 +230,7 @@ def test_the_command_lists_kernels_of_which_not_one_can_be_traced(
     assert "no kernel can be traced: no verdict and no result file" in told.err
     assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", told.out)
     assert "app.py:" in told.out
-    assert "with other inputs than the recorded ones" in told.err
+    assert "with other inputs" in told.err
     asked = tmp_path / "result.json"  # which is not written, so the command has failed
     assert main([*folder, "-o", str(asked), "--", sys.executable, "app.py"]) == 1
     assert "error: `scale` writes to none of its tensors" in capsys.readouterr().err

@@ -86,7 +86,7 @@ class Subject:
     Attributes:
         kernel: its name.
         launches: the distinct launches; a swizzle must be a permutation on each.
-        traced: the launches that the hit rate is reused (the largest).
+        traced: the launches that the hit rate is taken over (the largest).
         baseline: the unchanged kernel's measurement.
         ceiling: a bound on any permutation's L2 hit rate.
         notes: sentences for the report.

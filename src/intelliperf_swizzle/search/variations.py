@@ -292,12 +292,11 @@ def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
     if not isinstance(language, Resizer) or not tensors <= set(largest.trace.immaterial):
         return []  # how many tiles there are, or what they touch, depends on more than the sizes
     known = {launch.numbers for launch in subject.launches}
-    own = largest.launch.tiles
     made = [new for new in language.resize(largest.launch, _counts) if new.numbers not in known]
-    below = [new for new in made if new.tiles < own]
-    near = [*[new for new in made if new.tiles > own][:1], *below[-1:]]
+    below = [new for new in made if new.tiles < largest.launch.tiles]
+    near = [*[new for new in made if new.tiles > largest.launch.tiles][:1], *below[-1:]]
     chosen = [new for new in below if new.tiles >= ENOUGH_TILES][:1]
-    left = max(FEWEST_PROGRAMS, MOST_WORK * own)
+    left = max(FEWEST_PROGRAMS, MOST_WORK * largest.launch.tiles) - sum(x.tiles for x in chosen)
     for launch in (*near, *(new for new in made if new not in near)):
         if launch.tiles <= left and launch not in chosen:
             left -= launch.tiles

@@ -54,7 +54,7 @@ class Order:
         known: what need not be tried any more.
         race_seconds: for the times of all tasks together; 0 = none are taken.
         run_seconds: what a candidate may take in any case.
-        cache_bytes: of all caches of the GPU; times are reused more than that.
+        cache_bytes: of all caches of the GPU; times are taken over more than that.
         tolerance: absolute and relative, for summed floats.
         repeats: in a replay without an agent, how often each launch is made with each candidate.
     """
