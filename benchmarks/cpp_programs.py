@@ -286,8 +286,15 @@ FINAL = (
 )
 """The last that were chosen before they were tried."""
 SAMPLES_OF_CUDA = "cuda-samples/Samples"
-POLYBENCH = "nvcc -O3 -D{2} -DRUN_ON_CPU {0}.cu -I{1}utilities -o {0}.exe"
 AGREES = "grep -q 'Percent: 0$' said.txt"
+
+
+def _polybench(folder: str, name: str) -> Program:
+    above = "../" * (folder.count("/") + 1)
+    build = f"nvcc -O3 -DMINI_DATASET -DRUN_ON_CPU {name}.cu -I{above}utilities -o {name}.exe"
+    return Program(f"PolyBench-ACC/CUDA/{folder}", build, f"./{name}.exe", AGREES)
+
+
 SHARING = (
     _hecbench("convolution3D-cuda", "2 6 16 14 14 5 1"),
     _hecbench("convolutionSeparable-hip", "512 512 1"),
@@ -308,24 +315,9 @@ SHARING = (
         CMAKE,
         "./build/FDTD3d --dimx=96 --dimy=96 --dimz=96 --timesteps=1",
     ),
-    Program(
-        "PolyBench-ACC/CUDA/linear-algebra/kernels/2mm",
-        POLYBENCH.format("2mm", "../../../", "MINI_DATASET"),
-        "./2mm.exe",
-        AGREES,
-    ),
-    Program(
-        "PolyBench-ACC/CUDA/linear-algebra/kernels/syrk",
-        POLYBENCH.format("syrk", "../../../", "MINI_DATASET"),
-        "./syrk.exe",
-        AGREES,
-    ),
-    Program(
-        "PolyBench-ACC/CUDA/stencils/convolution-3d",
-        POLYBENCH.format("3DConvolution", "../../", "MINI_DATASET"),
-        "./3DConvolution.exe",
-        AGREES,
-    ),
+    _polybench("linear-algebra/kernels/2mm", "2mm"),
+    _polybench("linear-algebra/kernels/syrk", "syrk"),
+    _polybench("stencils/convolution-3d", "3DConvolution"),
     Program(
         "code-samples/series/cuda-cpp/transpose",
         "nvcc -O3 transpose.cu -o transpose",
@@ -349,24 +341,9 @@ UNTRIED = (
     _hecbench("wyllie-hip", "20000 1 1"),
     _hecbench("all-pairs-distance-cuda", "1"),
     _hecbench("hwt1d-cuda", "65536 1"),
-    Program(
-        "PolyBench-ACC/CUDA/stencils/fdtd-2d",
-        POLYBENCH.format("fdtd2d", "../../", "MINI_DATASET"),
-        "./fdtd2d.exe",
-        AGREES,
-    ),
-    Program(
-        "PolyBench-ACC/CUDA/datamining/covariance",
-        POLYBENCH.format("covariance", "../../", "MINI_DATASET"),
-        "./covariance.exe",
-        AGREES,
-    ),
-    Program(
-        "PolyBench-ACC/CUDA/linear-algebra/solvers/lu",
-        POLYBENCH.format("lu", "../../../", "MINI_DATASET"),
-        "./lu.exe",
-        AGREES,
-    ),
+    _polybench("stencils/fdtd-2d", "fdtd2d"),
+    _polybench("datamining/covariance", "covariance"),
+    _polybench("linear-algebra/solvers/lu", "lu"),
     Program("gpu-rodinia/cuda/streamcluster", "make", "./sc_gpu 4 8 16 512 512 50 none out.txt 1"),
     Program(f"{SAMPLES_OF_CUDA}/2_Concepts_and_Techniques/scalarProd", CMAKE, "./build/scalarProd"),
     Program(f"{SAMPLES_OF_CUDA}/0_Introduction/mergeSort", CMAKE, "./build/mergeSort"),

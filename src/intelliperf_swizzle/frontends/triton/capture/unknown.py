@@ -185,8 +185,8 @@ _BRANCHES = ast.If | ast.For | ast.While | ast.IfExp | ast.Compare
 
 
 def use_of_value(frame: FrameType | None, *, floats: bool) -> str:
-    """The file and line that decides something by a value that is read there, of `floats` that
-    branches by it; empty if there is none, also if all that is done is to tell of it."""
+    """The file and line at which Python decides something by a value that it reads; of `floats`,
+    at which it branches. Empty if there is none, as where the value is only printed."""
     place, returned = "", True
     while frame is not None and returned:
         file, line, frame = frame.f_code.co_filename, frame.f_lineno, frame.f_back
@@ -198,8 +198,8 @@ def use_of_value(frame: FrameType | None, *, floats: bool) -> str:
 
 @lru_cache(maxsize=256)
 def _use(file: str, line: int, floats: bool) -> tuple[int, bool]:
-    """The line that decides by a value that is read at another, 0 if none; whether it is not seen,
-    as a function returns the value."""
+    """The line that decides by a value that is read at another line, 0 if none; and whether the
+    function returns the value instead, so that its caller may decide."""
     tree = ast.parse("".join(linecache.getlines(file)))
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     around = [node for node in nodes if node.lineno <= line <= (node.end_lineno or 0)]
