@@ -4,8 +4,8 @@
 
     python benchmarks/cpp_pages.py
 
-`cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
-`measured/cuda_programs.jsonl` (CUDA, measured), `records/hip_programs.json` (HIP, modelled;
+`cuda_kernels.py` makes the records of the model's accuracy; end-to-end runs on third-party programs
+are `measured/cuda_programs.jsonl` (CUDA, measured), `records/hip_programs.json` (HIP, modelled;
 `hip_programs.py` makes them) and `records/cpp_programs.json` (`cpp_programs.py` makes them). Which
 device functions are known is in `records/device_functions.json` (`device_functions.py`).
 """
@@ -65,8 +65,8 @@ def device_functions() -> str:
     for language, found in records.items():
         reasons: dict[str, list[str]] = {}
         for name, why in found.items():
-            told = re.sub(r"it uses `llvm\S+`, which", "it uses an intrinsic that", why or KNOWN)
-            reasons.setdefault(told, []).append(f"`{name}`")
+            report = re.sub(r"it uses `llvm\S+`, which", "it uses an intrinsic that", why or KNOWN)
+            reasons.setdefault(report, []).append(f"`{name}`")
         known = reasons.pop(KNOWN, [])
         rows = sorted(reasons.items(), key=lambda reason: -len(reason[1]))
         parts += [

@@ -117,12 +117,12 @@ def answers(run: Run) -> list[dict[str, Any]]:
     for attempt in run.attempts:
         if attempt.candidate.origin == "llm":
             found.setdefault(attempt.candidate.family or attempt.candidate.name, []).append(attempt)
-    told = []
+    shown = []
     for members in found.values():
         best = max(
             members, key=lambda attempt: (_rate(attempt), attempt.screened_l2_hit_rate or 0.0)
         )
-        told.append(
+        shown.append(
             {
                 "idea": best.candidate.idea or members[0].candidate.idea,
                 "text": best.candidate.text,
@@ -133,7 +133,7 @@ def answers(run: Run) -> list[dict[str, Any]]:
                 "l2_hit_rate": rounded(_rate(best)) or None,
             }
         )
-    return told
+    return shown
 
 
 def render(record: Record) -> dict[str, str]:

@@ -319,17 +319,17 @@ def _would_use(diagnosis: Diagnosis) -> str:
 
 def _row(part: str, found: str) -> list[str]:
     """A part and what was found of it, in two columns."""
-    return _wrapped(found, f"  {part:<{_PART_WIDTH}}  ", " " * (_PART_WIDTH + 4))
+    return _wrap(found, f"  {part:<{_PART_WIDTH}}  ", " " * (_PART_WIDTH + 4))
 
 
 def _gap(finding: Finding) -> list[str]:
     """What is missing, and the command that mends it, over several lines that a shell joins."""
-    command = _wrapped(finding.command, "    $ ", " " * 6, WIDTH - 2) if finding.command else []
+    command = _wrap(finding.command, "    $ ", " " * 6, WIDTH - 2) if finding.command else []
     joined = [f"{line} \\" for line in command[:-1]] + command[-1:]
-    return [*_wrapped(f"{finding.part}: {finding.gap}", "  ", "    "), *joined]
+    return [*_wrap(f"{finding.part}: {finding.gap}", "  ", "    "), *joined]
 
 
-def _wrapped(text: str, first: str, further: str, width: int = WIDTH) -> list[str]:
+def _wrap(text: str, first: str, further: str, width: int = WIDTH) -> list[str]:
     wrapper = textwrap.TextWrapper(width, first, further, break_on_hyphens=False)
     wrapper.break_long_words = not first.endswith("$ ")  # a command's words stay what they are
     return wrapper.wrap(text)

@@ -442,10 +442,10 @@ def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str
     A file that was not copied (the Python of a virtual environment) is still that of the project.
     """
     root = project.resolve()
-    return [_moved(word, root, copy) for word in command]
+    return [_move(word, root, copy) for word in command]
 
 
-def _moved(word: str, root: Path, copy: Path) -> str:
+def _move(word: str, root: Path, copy: Path) -> str:
     if root not in Path(word).parents:
         return word
     moved = copy / Path(word).relative_to(root)

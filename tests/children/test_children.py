@@ -179,7 +179,7 @@ def test_a_call_raises_our_error_that_its_function_raises() -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_call_tells_how_its_child_died_and_what_it_was_doing() -> None:
+def test_a_call_reports_how_its_child_died_and_what_it_was_doing() -> None:
     with pytest.raises(CallError) as error:
         call("test_children:crash", "adding", limit_seconds=60)
     assert error.value.how == "was ended by SIGABRT"

@@ -90,6 +90,6 @@ def test_it_is_proved_compared_timed_and_counted(
     assert all(
         attempt.measurement is None and "L2" not in attempt.verdict.reason for attempt in slow
     )
-    told = "\n".join(told_of(run))
-    assert "modelled" not in told
+    text = "\n".join(told_of(run))
+    assert "modelled" not in text
     outcome.lock.release()

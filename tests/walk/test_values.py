@@ -147,7 +147,7 @@ def own_ways(o, early, LIMIT: tl.constexpr):
     tl.store(early + pid, pid)
 
 
-def test_programs_go_their_own_ways(tmp_path: Path) -> None:
+def test_programs_take_different_branches(tmp_path: Path) -> None:
     def collatz(number: int) -> int:
         turns = 0
         while number > 1:
@@ -208,7 +208,7 @@ def test_recorded_addresses_lead_to_recorded_memory(tmp_path: Path) -> None:
     assert live.memory.bytes(1).view(np.float32).tolist() == [*range(32, 48), *range(16)]
 
 
-def test_an_address_that_leads_nowhere_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_address_outside_of_every_tensor_is_reported_with_its_line(tmp_path: Path) -> None:
     launch = addressed(tmp_path, [(1 << 40) + 128, 1 << 41])
     assert trace_here(launch, tmp_path).unresolved[0].startswith("test_values.py:")
     with pytest.raises(TraceError, match=r"test_values\.py:\d+ reaches outside of every tensor"):
@@ -232,7 +232,7 @@ def assumes(o, stride, n):
 
 
 @pytest.mark.parametrize(("stride", "n", "false"), [(8, 4, []), (0, 3, [3, 5])])
-def test_a_false_assumption_is_told_with_its_line(
+def test_a_false_assumption_is_reported_with_its_line(
     tmp_path: Path, stride: int, n: int, false: list[int]
 ) -> None:
     given = {"o": np.zeros(4, np.int32), "stride": stride, "n": n}

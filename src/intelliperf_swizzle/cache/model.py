@@ -126,7 +126,7 @@ def _arithmetic_ms(stream: streaming.ReferenceStream, target: Target) -> float:
 def _causes(
     total: Traffic, names: Sequence[tuple[str, ...]]
 ) -> tuple[records.MissCauses, ...] | None:
-    """Those of each tensor that has requests, the most misses first; None if nobody asked."""
+    """Those of each tensor that has requests, the most misses first; None if not asked for."""
     if not names:
         return None
     counts = zip(names, total.causes.tolist(), strict=True)

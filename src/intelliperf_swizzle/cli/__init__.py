@@ -78,7 +78,7 @@ PROGRAM = "intelliperf-swizzle"
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports bad usage as one error of ours."""
+    """Reports bad usage as one error of this package."""
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""

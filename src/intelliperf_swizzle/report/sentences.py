@@ -52,7 +52,7 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
     subject = f"{advice}{run.kernel} on {run.target}, {source}: {verdict(run)}"
     if run.best is None or run.best.measurement is None:
         limit = "" if advice else f"; {_limit(run)}"
-        return [f"{subject}{limit}.", *filter(None, (_tried(run), accuracy(run)))]
+        return [f"{subject}{limit}.", *filter(None, (_attempts(run), accuracy(run)))]
     found, timing = establish(run), run.best.measurement.timing
     proof, work = phrase(found, run.best.candidate.name)
     timed = f"Timed {relative_time(timing)}." if timing else ""
@@ -76,7 +76,7 @@ def _limit(run: records.Run) -> str:
     return f"L2 hit rate {rate}, {why}"
 
 
-def _tried(run: records.Run) -> str:
+def _attempts(run: records.Run) -> str:
     """What was tried without success, or why nothing was."""
     tried = count(len(run.attempts), "attempt")
     if run.interrupted:
@@ -249,7 +249,7 @@ def comparison(before: records.Measurement, after: records.Measurement | None) -
     return rows
 
 
-BY_HAND = ("order", "time", "L2 hit rate", "verdict")
+BY_HAND_COLUMNS = ("order", "time", "L2 hit rate", "verdict")
 """The columns of `by_hand`."""
 
 

@@ -98,7 +98,7 @@ def _table(
 
 def _by_hand(run: records.Run) -> Table:
     """What people use without a search, beside the best."""
-    header, rows = sentences.BY_HAND, sentences.by_hand(run)
+    header, rows = sentences.BY_HAND_COLUMNS, sentences.by_hand(run)
     return _table(header, header[::3], rows, title="by hand", title_justify="left")
 
 

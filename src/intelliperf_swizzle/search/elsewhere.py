@@ -15,7 +15,7 @@ from intelliperf_swizzle.cache import replay
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile.modelled import add_swizzle_time
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject, owners_of, with_rest
 
 
@@ -29,7 +29,7 @@ class WhatIf:
         known: what the model says of it unmodified, where that is known.
     """
 
-    setup: Setup
+    setup: RunContext
     traced: profile.TracedLaunch
     known: records.Measurement | None = None
 

@@ -164,7 +164,7 @@ def _language(context: HardwareContext) -> tuple[str, str]:
 def _sections(formula: formulas.Formula, context: HardwareContext) -> dict[str, str]:
     sections = {name: render(context, name, formula.counters) for name in formula.context}
     if "source" in sections:
-        sections["source"] = _fenced(sections["source"], _language(context)[1])
+        sections["source"] = _fence(sections["source"], _language(context)[1])
     if formula.documents:
         sections["documents"] = "\n\n".join(
             Path(formula.folder, name).read_text("utf-8") for name in formula.documents
@@ -172,7 +172,7 @@ def _sections(formula: formulas.Formula, context: HardwareContext) -> dict[str, 
     return sections
 
 
-def _fenced(source: str, language: str) -> str:
+def _fence(source: str, language: str) -> str:
     """Source in a code fence that nothing in it can close."""
     fence = "```"
     while fence in source:
@@ -253,7 +253,7 @@ class FamilyMember:
         answer = self.candidate.family or ""
         candidate = records.Candidate(
             text=self.family.text(values),
-            name=_named(answer, values),
+            name=_name(answer, values),
             origin="llm",
             iteration=self.candidate.iteration,
             family=answer,
@@ -312,13 +312,13 @@ def members(answer: records.Candidate) -> list[FamilyMember]:
     if not family.parameters:
         return [FamilyMember(answer, family, {})]
     values, *others = family.members()
-    name = _named(answer.name, values)
+    name = _name(answer.name, values)
     member = replace(answer, text=family.text(values), name=name, family=answer.name)
     first = FamilyMember(member, family, values)
     return [first, *(first.sibling(other) for other in others)]
 
 
-def _named(answer: str, values: Mapping[str, int]) -> str:
+def _name(answer: str, values: Mapping[str, int]) -> str:
     return " ".join([answer, *(f"{name}={value}" for name, value in values.items())])
 
 

@@ -87,10 +87,10 @@ std::vector<Kernel> read_kernels(const std::string& folder) {
   std::ifstream lines(folder + "/kernels.txt");
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    Kernel one;
-    words >> one.symbol >> one.plain >> one.contents;
-    for (size_t bytes; words >> bytes;) one.parameters.push_back(bytes);
-    found.push_back(one);
+    Kernel kernel;
+    words >> kernel.symbol >> kernel.plain >> kernel.contents;
+    for (size_t bytes; words >> bytes;) kernel.parameters.push_back(bytes);
+    found.push_back(kernel);
   }
   return found;
 }
@@ -108,8 +108,8 @@ Variables read_variables(const std::string& folder) {
 bool contents_decide(const std::string& contents, size_t parameter) {
   if (contents == "*") return true;
   std::istringstream numbers(contents);
-  for (std::string one; std::getline(numbers, one, ',');)
-    if (isdigit(one[0]) && strtoul(one.c_str(), nullptr, 10) == parameter) return true;
+  for (std::string number; std::getline(numbers, number, ',');)
+    if (isdigit(number[0]) && strtoul(number.c_str(), nullptr, 10) == parameter) return true;
   return false;
 }
 

@@ -197,7 +197,7 @@ class LaunchKind:
         integers: whether they have some.
         unseen: the record of those that were not read.
         copies: what their integers held at the last look, to be compared on the GPU from then on.
-        changed: whether they have held something else since; a tensor, which nobody waits for.
+        changed: whether they have held something else since; a tensor, as no wait is needed.
         refused: whether they cannot be recorded.
     """
 
@@ -329,10 +329,10 @@ def identity(call: Call) -> Hashable:
         storage = tensor.untyped_storage()
         storages.append((storage.data_ptr(), storage.nbytes()))
         seen += (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
-    return call.kernel.fn, call.grid, *call.kwargs, values, *seen, *_shared(storages)
+    return call.kernel.fn, call.grid, *call.kwargs, values, *seen, *_overlaps(storages)
 
 
-def _shared(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+def _overlaps(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     """Of each storage its bytes, the first that it overlaps with, and how far their begin is."""
     pieces: dict[int, int] = {}
     piece = end = 0

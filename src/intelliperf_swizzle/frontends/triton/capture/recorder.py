@@ -180,8 +180,8 @@ class Budget:
         except LaunchEndedError:
             self._stopped[place] += 1
         except Exception as error:  # what cannot be interpreted must not end the recording
-            told = f"`{bound.call.kernel.fn.__name__}` cannot be executed without a GPU: {error}"
-            journal.write(self._folder, "note", text=told)
+            note = f"`{bound.call.kernel.fn.__name__}` cannot be executed without a GPU: {error}"
+            journal.write(self._folder, "note", text=note)
         finally:
             self._seconds_left -= stopwatch.seconds
         return Execution(computed, stopwatch.seconds if computed else stopwatch.estimate)

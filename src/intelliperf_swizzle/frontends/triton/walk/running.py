@@ -244,7 +244,7 @@ class Scheduler:
         """Run every program to its end.
 
         Raises:
-            DeadlockError: all programs that are left wait, and nobody changes memory.
+            DeadlockError: all remaining programs wait, and none changes memory.
         """
         self._work()
         self._done.wait()
@@ -252,7 +252,7 @@ class Scheduler:
             raise self._failure
 
     def memory_changed(self) -> None:
-        """Note that a store or a successful atomic may end somebody's waiting."""
+        """Note that a store or a successful atomic may end another program's waiting."""
         self._vain_waits = 0
 
     def wait(self) -> None:
@@ -314,7 +314,7 @@ class OneByOne(Accesses):
         if not pointer.single:
             self._report(Access.READ, pointer, mask)
             return self._read(pointer, mask, other, 0)
-        return self._polled(
+        return self._poll(
             Access.READ, pointer, mask, (), lambda: self._read(pointer, mask, other, 0)
         )
 
@@ -356,9 +356,9 @@ class OneByOne(Accesses):
             self._report(Access.ATOMIC, pointer, mask)
             return change()
         state = (operation, *(value.data.tobytes() for value in given))
-        return self._polled(Access.ATOMIC, pointer, mask, state, change)
+        return self._poll(Access.ATOMIC, pointer, mask, state, change)
 
-    def _polled(
+    def _poll(
         self,
         kind: Access,
         pointer: Block,

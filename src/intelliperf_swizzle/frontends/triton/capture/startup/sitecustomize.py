@@ -43,7 +43,7 @@ class _Waiting:
 
         def execute_and_tell(module: ModuleType) -> None:
             execute(module)
-            if _swizzles and name == "triton":  # a file by itself: it needs nothing of ours
+            if _swizzles and name == "triton":  # a file by itself: it needs no other module
                 place = os.path.join(_FOLDERS[1], "overlay", "runtime.py")
                 _load("swizzle_overlay", spec_from_file_location("swizzle_overlay", place))
             if _folder:
