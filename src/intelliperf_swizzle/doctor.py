@@ -268,8 +268,7 @@ def _language_model(
     else:
         yield Finding("DSPy", found)
     if refusal:
-        command = f"export {KEY_VARIABLE}=..."
-        yield Finding("language model", None, refusal, command, needed=True)
+        yield Finding("language model", None, refusal, f"export {KEY_VARIABLE}=...", needed=True)
     elif endpoint is None:
         yield Finding("language model", f"none: {KEY_VARIABLE} is not set")
     else:

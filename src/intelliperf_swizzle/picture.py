@@ -137,8 +137,7 @@ def _place_by_writes(launch: records.Launch, trace: records.Trace) -> _Slice | N
     _, first = np.unique(tile, return_index=True)
     if len(first) != trace.tiles:
         return None
-    whole = _place(launch, trace, tile, writes)
-    return whole or _place(launch, trace, tile[first], writes[first])
+    return _place(launch, trace, tile, writes) or _place(launch, trace, tile[first], writes[first])
 
 
 def _place(

@@ -300,8 +300,7 @@ def _axes_of_pid(axes: int) -> tuple[syntax.Assignment, ...]:
     rest: syntax.Expression = syntax.Name("pid")
     split = []
     for axis in range(axes):
-        inner = axis < axes - 1
-        along = syntax.Operation("%", (rest, _EXTENT[axis])) if inner else rest
+        along = syntax.Operation("%", (rest, _EXTENT[axis])) if axis < axes - 1 else rest
         split.append(syntax.Assignment(syntax.AXES[axis], along))
         rest = syntax.Operation("//", (rest, _EXTENT[axis]))
     return tuple(split)

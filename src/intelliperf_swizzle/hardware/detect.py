@@ -167,8 +167,7 @@ def _amd(root: Path, environment: Mapping[str, str]) -> list[Device]:
 def _gpu_nodes(kfd: Path) -> Iterator[dict[str, int]]:
     """The properties of each node that is a GPU, in the driver's order."""
     for folder in sorted(kfd.glob("[0-9]*"), key=lambda path: int(path.name)):
-        lines = (text_of(folder / "properties") or "").splitlines()
-        pairs = [line.split() for line in lines]
+        pairs = [line.split() for line in (text_of(folder / "properties") or "").splitlines()]
         properties = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and _whole(pair[1])}
         if properties.get("simd_count", 1) and properties.get("device_id"):
             yield properties

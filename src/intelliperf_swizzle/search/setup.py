@@ -89,8 +89,7 @@ class RunContext:
 
     def prove_command(self, file: str, kernel: str) -> str:
         """Shell text that proves the remap which a kernel's source has already."""
-        here = self.project == Path.cwd()
-        place = [] if here else ["-p", str(self.options.project_directory)]
+        place = [] if self.project == Path.cwd() else ["-p", str(self.options.project_directory)]
         gpu = ["--target", self.target.name] if self.target.name in targets() else []
         words = ["--source", file, "-k", kernel, *place, *gpu, "--", *self.command]
         return shlex.join(["intelliperf-swizzle", "prove", *words])

@@ -235,8 +235,7 @@ class Ledger:
 
     def kind(self, bound: BoundCall) -> LaunchKind:
         """The kind of a launch."""
-        key = bound.name, identity(bound.call)
-        return self._kinds.setdefault(key, LaunchKind())
+        return self._kinds.setdefault((bound.name, identity(bound.call)), LaunchKind())
 
     def count(self, record: RecordedLaunch, again: Callable[[], object] | None) -> None:
         """One launch more; a replay of the graph that it goes into makes it `again`."""

@@ -437,8 +437,7 @@ def _cut_types(text: str) -> tuple[str, str]:
 def split_commas(text: str) -> list[str]:
     """Cuts at commas outside of brackets."""
     cuts = [-1, *(place for place, char, depth in _depths(text) if char == "," and not depth)]
-    ends = [*cuts[1:], len(text)]
-    items = [text[a + 1 : b].strip() for a, b in zip(cuts, ends, strict=True)]
+    items = [text[a + 1 : b].strip() for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
     return items if text.strip() else []
 
 

@@ -260,8 +260,7 @@ def _layout(
 ) -> dict[int, int]:
     base, address = {}, _FIRST_ADDRESS
     for number in names:
-        large = storages[number].bytes >= _LARGE_BYTES
-        alignment = _LARGE_ALIGNMENT if large else _SMALL_ALIGNMENT
+        alignment = _LARGE_ALIGNMENT if storages[number].bytes >= _LARGE_BYTES else _SMALL_ALIGNMENT
         address = -(-address // alignment) * alignment
         base[number] = address
         address += storages[number].bytes + apart
