@@ -18,7 +18,7 @@ from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
+from intelliperf_swizzle.propose.llm.feedback import ideas, stuck, summarise
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.rank import RANK, order
 from intelliperf_swizzle.records import (
@@ -214,7 +214,7 @@ def test_the_history_keeps_to_its_budget_and_says_what_it_leaves_out():
         replace(REFUSED, number=n, candidate=replace(REFUSED.candidate, name=f"llm {n}"))
         for n in range(1, 200)
     ]
-    text = remembered(many, BEST, telling(RANK, ["l2_hit_rate"]), 3000)
+    text = summarise(many, BEST, telling(RANK, ["l2_hit_rate"]), 3000)
     assert len(text) < 3000 + 1500
     assert "The one to beat:\nAttempt 2." in text
     assert "The last attempt:\nAttempt 199." in text
@@ -226,7 +226,7 @@ def test_the_history_says_how_an_attempt_stands_to_the_best() -> None:
     screened = replace(
         SLOWER, number=4, measurement=None, verdict=Verdict("screened out", "-10.0 points")
     )
-    shown = remembered([BEST, better, screened], BEST, telling(RANK, ()), 10_000)
+    shown = summarise([BEST, better, screened], BEST, telling(RANK, ()), 10_000)
     assert "→ 41.0 %; L2 hit rate -14.0 points against attempt 2, the one to beat" in shown
     assert "→ 55.0 %\n" in shown
 
@@ -242,7 +242,7 @@ def test_an_attempt_is_reported_with_its_gain_at_each_other_size(counters, times
         proof=Certificate("under a condition", "num_pids % 8 == 0"),
         sizes=Sizes(others, "(num_pids % 8 == 0) and num_pids <= 32"),
     )
-    shown = remembered([guarded], guarded, telling(RANK, counters), 10_000)
+    shown = summarise([guarded], guarded, telling(RANK, counters), 10_000)
     assert "At other sizes: a permutation where num_pids % 8 == 0, which is tested" in shown
     assert ("by number of programs: -10.0 % on 16, no permutation on 48" in shown) is times
     assert "renumbers only if (num_pids % 8 == 0) and num_pids <= 32" in shown
@@ -273,7 +273,7 @@ def test_a_family_is_reported_on_one_scale_and_its_refusals_in_a_line():
             for n in range(5, 17)
         ),
     ]
-    shown = remembered(family, order(family)[0], telling(RANK, ()), 10_000)
+    shown = summarise(family, order(family)[0], telling(RANK, ()), 10_000)
     assert "A family, 16 members tried; this is w=2, which ranks first." in shown
     assert "Other members evaluated: w=3 76.0 %; w=4 78.0 %, not judged\n" in shown
     assert "below the family's best by a quick model: w=1 1.1\n" in shown
@@ -291,20 +291,20 @@ def test_the_one_to_beat_is_first_by_the_ranking_in_the_prompt():
         measurement=replace(BASELINE, l2_hit_rate=0.553, memory_bytes=9_000_000),
     )
     assert order([BEST, higher])[0] == BEST
-    shown = remembered([BEST, higher], BEST, telling(RANK, ()), 10_000)
+    shown = summarise([BEST, higher], BEST, telling(RANK, ()), 10_000)
     assert (
         "rank by higher L2 hit rate (within 0.5 points counts as equal), then fewer bytes" in shown
     )
     level = replace(higher, verdict=Verdict("no difference", "none"))
-    assert "within 0.5 points counts as equal" in remembered(
+    assert "within 0.5 points counts as equal" in summarise(
         [level], None, telling(RANK, ()), 10_000
     )
-    assert "rank" not in remembered([REFUSED], None, telling(RANK, ()), 10_000)
+    assert "rank" not in summarise([REFUSED], None, telling(RANK, ()), 10_000)
     uneven = [
         replace(attempt, measurement=replace(attempt.measurement, imbalance=1.2))
         for attempt in (BEST, higher)
     ]
-    assert "rank by less time (within 1 %), then higher" in remembered(
+    assert "rank by less time (within 1 %), then higher" in summarise(
         uneven, BEST, telling(RANK, ()), 10_000
     )
 
@@ -312,7 +312,7 @@ def test_the_one_to_beat_is_first_by_the_ranking_in_the_prompt():
 def test_what_was_not_judged_says_nothing_against_the_idea():
     late = Verdict("not validated", "`gemm` did not end within 60 s when interpreted")
     unjudged = replace(WORSE, verdict=late)
-    shown = remembered([BEST, unjudged], BEST, telling(RANK, ()), 10_000)
+    shown = summarise([BEST, unjudged], BEST, telling(RANK, ()), 10_000)
     assert "Not judged: outputs could not be compared (`gemm` did not end within 60 s" in shown
     assert "- 4 [not judged]: swapped twice" in shown
     assert "Refused" not in shown

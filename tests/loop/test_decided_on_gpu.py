@@ -16,7 +16,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.ports import GpuOutcome
 from intelliperf_swizzle.frontends.triton import trials
-from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
 from intelliperf_swizzle.hardware import load_target
@@ -114,7 +114,7 @@ def stages(
     setup = prepare(options, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
         subject = choose_kernel(recorded, setup, Silent())
-        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_told(TARGET))
+        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_of(TARGET))
         runs = Timed(
             rig,
             [(traced_launch.launch, traced_launch.trace) for traced_launch in subject.traced],

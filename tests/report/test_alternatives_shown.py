@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle.records import Accuracy, Alternative, Alternatives, Padding, Run
 from intelliperf_swizzle.report.causes import alternatives
-from intelliperf_swizzle.report.establish import recommended
+from intelliperf_swizzle.report.establish import recommend
 from intelliperf_swizzle.report.sentences import by_hand
 
 ROWS = Alternative("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))
@@ -32,8 +32,8 @@ def test_what_only_the_model_speaks_for_is_not_recommended_beside_measured_times
     measured = replace(run, best=None, baseline=replace(run.baseline, time_ms=1.0))
     shown = with_alternatives(measured, OTHER)
     assert alternatives(shown)[0].startswith("Best by the model, not timed: pass GROUP_M=4")
-    assert recommended(shown) == ("none", "nothing")
-    assert recommended(with_alternatives(run, OTHER))[0] == "argument"
+    assert recommend(shown) == ("none", "nothing")
+    assert recommend(with_alternatives(run, OTHER))[0] == "argument"
 
 
 def test_the_time_of_the_largest_launch_stands_beside_no_time_of_all_launches(run: Run) -> None:

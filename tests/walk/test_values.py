@@ -23,7 +23,7 @@ from zoo import Case, record
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.tracing.execute import trace_here
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block, Element, picked
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block, Element, pick
 from intelliperf_swizzle.frontends.triton.walk.running import (
     make_live,
     run_one_by_one,
@@ -247,9 +247,9 @@ def test_ends_of_a_sum_are_picked_without_the_sum() -> None:
     """Sums of addresses are gigabytes where many programs of many lanes are walked at once."""
     rows, columns = np.arange(6).reshape(3, 2, 1) * 100, np.arange(5).reshape(1, 1, 5)
     block = Block([rows, columns], Element("i64", 64, np.dtype(np.int64)), (2, 5))
-    found = picked(block, np.array([0, 2]), 2, ends=True)
+    found = pick(block, np.array([0, 2]), 2, ends=True)
     assert block._joined is None
     active = np.array([True, False, True])
-    everywhere = picked(block, active, 2, ends=False)
+    everywhere = pick(block, active, 2, ends=False)
     assert np.array_equal(everywhere, block.data[active])
     assert np.array_equal(found, everywhere[:, ::1, ::4])

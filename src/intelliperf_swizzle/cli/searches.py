@@ -95,7 +95,7 @@ def score(arguments: Sequence[str]) -> int:
     options, command, namespace = _parse(parser, "score", arguments)
 
     from intelliperf_swizzle.hardware import variants
-    from intelliperf_swizzle.report.terminal import scored, show
+    from intelliperf_swizzle.report.terminal import scores, show
     from intelliperf_swizzle.search.score import score
     from intelliperf_swizzle.search.setup import prepare
 
@@ -105,9 +105,9 @@ def score(arguments: Sequence[str]) -> int:
         setup = prepare(options, command, progress)
         alike = [setup.target] if setup.device else variants(setup.target)
         setups = [replace(setup, target=target) for target in alike]
-        scores = score(text, pattern.name, setups, progress)
-    for (found, known), target in zip(scores, alike, strict=True):
-        show(scored(found, known, target.name), sys.stdout)
+        results = score(text, pattern.name, setups, progress)
+    for (found, known), target in zip(results, alike, strict=True):
+        show(scores(found, known, target.name), sys.stdout)
     if found.attempt.verdict.kind == "not a swizzle":
         return 2
     return 0 if found.attempt.measurement else 1

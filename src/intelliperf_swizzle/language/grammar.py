@@ -167,7 +167,7 @@ def _module(text: str) -> ast.Module:
         ) from None
 
 
-def bounded(text: str) -> str:
+def bound_divisors(text: str) -> str:
     """The same text with no divisor below 1; raises LanguageError.
 
     Where the text may be computed it is the same, and elsewhere it divides by no zero.

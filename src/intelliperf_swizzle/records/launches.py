@@ -357,7 +357,7 @@ class Launch:
                    for config in self.configs)  # fmt: skip
         return next((number for number, fits in enumerate(fitting) if fits), None)
 
-    def in_words(self, configs: Iterable[int | None]) -> str:
+    def name_configs(self, configs: Iterable[int | None]) -> str:
         """Configurations by number, with what they have not in common with all others."""
         labels = [" ".join(f"{name}={value}" for name, value in config.items()
                          if any(other.get(name) != value for other in self.configs))

@@ -166,9 +166,8 @@ def alternatives(run: Run) -> list[str]:
         f"{f', {establish.change_of(other, run)}' * run.claims_time}."
         for other in found.ranked
     ]
-    title = (
-        "Best by the model, not timed" if establish.untimed(found.ranked[0], run) else "Recommended"
-    )
+    untimed = establish.is_untimed(found.ranked[0], run)
+    title = "Best by the model, not timed" if untimed else "Recommended"
     first = [f"{title}: {changes[0]}"] * (found.ranked[0].kind != "swizzle")
     return [*first, *(f"Alternative: {other}" for other in changes[1:])]
 

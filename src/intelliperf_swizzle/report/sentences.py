@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.edit import quoted
+from intelliperf_swizzle.edit import quote
 from intelliperf_swizzle.readers import count, factor, milliseconds, percent, size
-from intelliperf_swizzle.report.establish import PROVED, establish, headline, phrase, recommended
+from intelliperf_swizzle.report.establish import PROVED, establish, headline, phrase, recommend
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -45,7 +45,7 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
         run: the run.
         patch: path of the patch.
     """
-    kind, what = recommended(run)
+    kind, what = recommend(run)
     advice = "" if kind == "none" else f"Recommended: {what}. "
     advice += "Or apply the patch: " * (run.best is not None and kind != "patch")
     source = "measured" if run.baseline.time_ms is not None or not run.modelled else "modelled"
@@ -294,7 +294,7 @@ def patch_command(run: records.Run, patch: str = "best.patch") -> str:
     diff = run.best.diff if run.best and run.best.diff else ""
     file = PurePosixPath(run.file)
     for root in file.parents:
-        if f"+++ {quoted(f'b/{file.relative_to(root)}')}\n" in diff:
+        if f"+++ {quote(f'b/{file.relative_to(root)}')}\n" in diff:
             return f"patch -p1 -d {shlex.quote(str(root))} < {shlex.quote(patch)}"
     return f"patch -p1 < {shlex.quote(patch)}"
 

@@ -150,7 +150,7 @@ def kernels(rows: Sequence[records.KernelSummary]) -> Table:
     return _table(names, ("kernel", "verdict"), texts, box=SIMPLE_HEAD, **style)
 
 
-def scored(found: records.Score, known: records.Accuracy | None, target: str) -> RenderableType:
+def scores(found: records.Score, known: records.Accuracy | None, target: str) -> RenderableType:
     """One candidate beside the unmodified kernel; `known` of the model on such kernels."""
     attempt = found.attempt
     sentence = f"{attempt.verdict.kind}. {attempt.verdict.reason}."

@@ -77,7 +77,7 @@ class Attempts:
             for a in (attempts[at] for at in chosen)
         ]
 
-    def explained(self, attempt: Attempt) -> Attempt:
+    def explain(self, attempt: Attempt) -> Attempt:
         """The attempt with the causes of its misses, if the model has measured it; a replay."""
         if (known := self._screened.get(attempt.fingerprint or "")) is None:
             return attempt

@@ -244,7 +244,7 @@ def add_configs(subject: Subject, setup: RunContext, progress: Progress) -> Subj
         ranked = (f"{name} {times[name]:.3g} ms" for name in sorted(times, key=times.__getitem__))
         how += f"; by modelled time: {', '.join(ranked)}" if times else ""
         how += f"; not ranked: {number - len(times)}" if len(times) < number else ""
-    shown = launch.in_words(dict.fromkeys(x.config for x in subject.launches))
+    shown = launch.name_configs(dict.fromkeys(x.config for x in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
     note += f"{how}; a patch changes nothing in configurations with other constexprs"
     return replace(subject, notes=(*subject.notes, note))
@@ -256,7 +256,7 @@ def _model_configs(launch: Launch, setup: RunContext) -> dict[str, float]:
     for configured in map(launch.with_config, launch.tuned):
         with suppress(errors.TraceError, errors.ProfileError):
             if time.monotonic() < ends:
-                words = launch.in_words([configured.config])
+                words = launch.name_configs([configured.config])
                 times[words] = examine_kernel([configured], setup, Silent()).time_ms
     return times
 

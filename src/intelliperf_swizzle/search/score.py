@@ -12,7 +12,7 @@ from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import RunContext
-from intelliperf_swizzle.search.stages import EvaluationContext, carried_by_no_patch, unedited
+from intelliperf_swizzle.search.stages import EvaluationContext, carried_by_no_patch, without_edit
 from intelliperf_swizzle.search.subject import describe
 from intelliperf_swizzle.stopping import interruptibly
 
@@ -50,8 +50,8 @@ def score(
         screened = attempts.screen([candidate], attempts.prove([candidate]))
         promising = attempts.promising(screened, least=0.0)
         needed = setup.device or setup.profiler  # to the model the mapping is enough
-        evaluator.evaluate(attempts.edit(promising) if needed else [*map(unedited, promising)])
-        attempt = attempts.explained(*attempts.current(screened))
+        evaluator.evaluate(attempts.edit(promising) if needed else [*map(without_edit, promising)])
+        attempt = attempts.explain(*attempts.current(screened))
         history.close()
         notes = [note for s in promising for note in carried_by_no_patch(s, setup)]
         cautions = (*subject.cautions, *notes)

@@ -161,7 +161,7 @@ def under(
     return Guarded(proved, attempt, edited.edit)
 
 
-def unedited(screened: Screened) -> Edited:
+def without_edit(screened: Screened) -> Edited:
     """For the model, to which the mapping is enough."""
     return Edited(screened.proved, screened.attempt, Edit({}, {}, {}, ""))
 

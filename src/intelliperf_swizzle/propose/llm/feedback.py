@@ -78,7 +78,7 @@ def not_judged(attempt: Attempt) -> bool:
     return attempt.verdict.kind == "not validated"
 
 
-def remembered(
+def summarise(
     attempts: Sequence[Attempt], best: Attempt | None, formula: Formula, budget: int
 ) -> str:
     """The history: the one to beat, the last, all ideas, the search's, then refusals, newest first.

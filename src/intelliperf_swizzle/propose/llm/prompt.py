@@ -15,7 +15,7 @@ from intelliperf_swizzle import codec, errors, formulas, records
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
-from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
+from intelliperf_swizzle.propose.llm.feedback import ideas, stuck, summarise
 
 _PROMPTS = Path(__file__).parent / "prompts"
 """Markdown; a file beside a user's own formula comes before one of its name here."""
@@ -129,7 +129,7 @@ def proposal(
         inputs["memory_analysis"] = memory_analysis
     if attempts or best:
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
-        inputs["history"] = remembered(attempts, best, formula, budget)
+        inputs["history"] = summarise(attempts, best, formula, budget)
     own = [attempt for attempt in attempts if attempt.candidate.origin == "llm"]
     inputs["request"] = _request(formula, own) + left
     return Question(

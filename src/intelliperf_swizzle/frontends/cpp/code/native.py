@@ -148,7 +148,7 @@ def host_text(
     return _HEAD + text + "".join(entries), foreign
 
 
-def positioned(text: str, kernels: Iterable[llvm.Function]) -> str:
+def mark_positions(text: str, kernels: Iterable[llvm.Function]) -> str:
     """A module whose threads say where they are when they wait for their lanes, or are traced.
 
     Lanes that have parted meet as hardware has it: those that are behind go first.

@@ -116,7 +116,7 @@ class _LaunchJournal:
 
     def read(self) -> None:
         """Takes in complete lines."""
-        for event in self.journal.unread():
+        for event in self.journal.read_new():
             if event["event"] == "new":
                 self.records[event["id"]] = event
                 self.indices.setdefault(event["key"], self.forms[_form(event)])

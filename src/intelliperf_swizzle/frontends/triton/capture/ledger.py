@@ -280,7 +280,7 @@ class Ledger:
             kind.changed = differs if kind.changed is None else kind.changed | differs
         return kind.unseen
 
-    def tell_same(self) -> None:
+    def record_same(self) -> None:
         """Reports which launches whose integers were not read turned out to be the same."""
         for kind in self._kinds.values():
             if kind.unseen and kind.changed is not None and kind.copies and not kind.changed:

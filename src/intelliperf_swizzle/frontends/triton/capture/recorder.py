@@ -59,7 +59,7 @@ class Recorder:
         self._budget = Budget(folder, settings) if settings.gpu else None
         self._renew_lock()
         if settings.gpu is None:
-            atexit.register(self._ledger.tell_same)
+            atexit.register(self._ledger.record_same)
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:

@@ -34,7 +34,7 @@ LOST_PROCESS = 70
 """Exit status where a candidate has ruined the process."""
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Its type and first line."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]
@@ -93,7 +93,7 @@ class Agent:
     def _fail(self, number: int, candidate: int, kind: FailureKind, error: BaseException) -> None:
         """Why there is no comparison."""
         self._failed.add(candidate)
-        failure = encode(Failure(kind, in_words(error)))
+        failure = encode(Failure(kind, describe_error(error)))
         self._tell("failed", number, candidate=candidate, failure=failure)
 
     def launch(self, bound: calls.BoundCall, execute: calls.Execute) -> None:
@@ -244,7 +244,7 @@ class Agent:
                 advanced=task.read & task.written,
             )
         except Exception as error:
-            self._tell("not raced", number, text=in_words(error))
+            self._tell("not raced", number, text=describe_error(error))
             self._leave_if_lost()
             return
         self._tell("raced", number, candidates=candidates, rounds_ns=rounds)

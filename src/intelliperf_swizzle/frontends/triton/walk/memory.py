@@ -276,7 +276,7 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
         TraceError: an argument of the kernel is none of the launch.
     """
     bound: dict[str, blocks.Block] = {}
-    for name, _, value in paired(kernel, launch):
+    for name, _, value in pairs_of(kernel, launch):
         if "tensordesc" in kernel.types[name]:
             continue  # passes make a pointer of it, and numbers that are separate arguments
         element = blocks.element_of(kernel.types[name])
@@ -296,7 +296,7 @@ def scalar_values(kernel: Kernel, launch: Launch) -> dict[str, str]:
     """The scalar arguments of a launch that are values of its kernel: argument -> value."""
     return {
         name: value
-        for value, name, argument in paired(kernel, launch)
+        for value, name, argument in pairs_of(kernel, launch)
         if isinstance(launch.arguments.get(name), int | float) and argument is not None
     }
 
@@ -305,7 +305,7 @@ _SIMPLE = (TensorArgument, int, float, bool, type(None))
 """What is an argument of the kernel unless it is None or an integer 1, which are compiled in."""
 
 
-def paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
+def pairs_of(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
     """Value, name and argument of each."""
     leaves = [*launch.leaves()]
     present = [(n, v) for n, v in leaves if v is not None and (type(v), v) != (int, 1)]

@@ -19,8 +19,8 @@ from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     MOST_NUMBERS,
     Block,
-    EnoughError,
     NotKnownError,
+    NotWantedError,
     Programs,
     TooWideError,
 )
@@ -28,7 +28,7 @@ from intelliperf_swizzle.frontends.triton.walk.memory import (
     Fill,
     Memory,
     bind_arguments,
-    paired,
+    pairs_of,
     scalar_values,
 )
 from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
@@ -96,7 +96,7 @@ class Live:
     def deciding_numbers(self, launch: Launch) -> list[str]:
         """Floats, and numbers in tuples, of which what decides is made, as the kernel names them;
         1 is compiled in."""
-        values = {name: value for value, name, _ in paired(self.plan.kernel, launch)}
+        values = {name: value for value, name, _ in pairs_of(self.plan.kernel, launch)}
         decisive = self.plan.executed.values
         return [
             re.sub(r"\.(\d+)", r"[\1]", name)
@@ -130,7 +130,7 @@ def make_live(
     tiles = _find_tiles(kernel, launch)
     numbers = (tiles[1],) if tiles else ()
     slice_ = flow.everything(kernel) if whole else flow.address_slice(kernel, [*wanted, *numbers])
-    given = [(value, own) for value, _, own in paired(kernel, launch)]
+    given = [(value, own) for value, _, own in pairs_of(kernel, launch)]
     views = [(value, own) for value, own in given if isinstance(own, TensorArgument)]
     pairs = itertools.permutations(views, 2)
     meeting = frozenset((one, other) for (one, a), (other, b) in pairs if a.meets(b))
@@ -190,7 +190,7 @@ def run_together(
             recorder.begin(piece)
             accesses = Accesses(live.memory, recorder, noticed, batch, live.now, compute=compute)
             try:
-                with suppress(EnoughError):
+                with suppress(NotWantedError):
                     Walker(live.plan, batch, accesses, live.arguments).run()
             except TooWideError:
                 if len(piece) == 1:

@@ -50,7 +50,7 @@ class _Waiting:
                 _load_package()
                 from intelliperf_swizzle.frontends.triton.capture import hook
 
-                hook.imported(name)
+                hook.after_import(name)
 
         spec.loader.exec_module = execute_and_tell  # type: ignore[method-assign]
         return spec
