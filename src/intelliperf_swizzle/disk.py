@@ -288,7 +288,7 @@ def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
 
 
 OFF = "INTELLIPERF_SWIZZLE_NO_CACHE"
-"""The variable of `--no_cache`; it also holds where there is no command line."""
+"""The variable of `--no_cache`; it also holds if there is no command line."""
 
 
 def user_cache(environment: Mapping[str, str] | None = None) -> DiskCache:

@@ -192,7 +192,7 @@ def options_of(verb: str, *, host: bool | None = None) -> tuple[Declared, ...]:
 
 
 def variable(option: Declared) -> str:
-    """The environment variable that stands in for one of our options where it is not given."""
+    """The environment variable that stands in for one of our options if it is not given."""
     return PREFIX + option.name.upper()
 
 

@@ -279,7 +279,7 @@ def could_still_win(
 ) -> list[Attempt]:
     """Those of the screened attempts that can turn out better than all that are measured.
 
-    A replay may exceed the screened rate by as much as one has so far. All of them where none is
+    A replay may exceed the screened rate by as much as one has so far. All of them if none is
     measured, or the hit rate does not come first. Where none that is measured is better than the
     baseline, those that can reach the hit rate that is `needed` for that; None = that is no matter
     of the hit rate.

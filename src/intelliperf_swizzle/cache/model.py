@@ -116,7 +116,7 @@ def with_times(
 
 
 def _arithmetic_ms(stream: streaming.ReferenceStream, target: Target) -> float:
-    """What the operations of a launch take on all CUs at once; 0 where none is known."""
+    """What the operations of a launch take on all CUs at once; 0 if none is known."""
     clocks = amd_replay.arithmetic(stream, target)
     if clocks is None or not target.clock_ghz:
         return 0.0

@@ -85,7 +85,7 @@ def optimize(arguments: Sequence[str]) -> int:
 
 
 def score(arguments: Sequence[str]) -> int:
-    """Prints the proof and the measurement; 1 where there is none.
+    """Prints the proof and the measurement; 1 if there is none.
 
     On a target of which it is not settled how many L2s it has, for each that it may be.
     """

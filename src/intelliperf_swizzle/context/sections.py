@@ -118,7 +118,7 @@ def _view(context: HardwareContext) -> dict[str, Any]:
 
 
 def _with_these_requests(measured: Measurement) -> float:
-    """The highest L2 hit rate of as many requests; 1 where it is not known why they miss.
+    """The highest L2 hit rate of as many requests; 1 if it is not known why they miss.
 
     The ceiling is of all requests that programs make, the L1s' hits included, so it is far higher
     if the L1s serve most of them.

@@ -120,7 +120,7 @@ def _shrunk_alone(
 def _explain(launch: Launch, known: Sequence[int]) -> tuple[_Axis, ...] | None:
     """Sizes and blocks whose counts multiply to the grid, by axis; None if there are none.
 
-    The first ones with whose sizes some tensor grows as the grid does; else, and where all tensors
+    The first ones with whose sizes some tensor grows as the grid does; else, and if all tensors
     are flat, the very first.
     """
     shapes = [view.shape for _, view in launch.tensors() if len(view.shape) > 1]

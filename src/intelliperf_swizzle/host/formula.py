@@ -45,7 +45,7 @@ def formula_action(parser: argparse.ArgumentParser) -> argparse.Action | None:
 
 
 def list_ours(parser: argparse.ArgumentParser) -> None:
-    """Adds our formulas, where one is chosen: to the choices, and to the help if it lists them."""
+    """Adds our formulas, if one is chosen: to the choices, and to the help if it lists them."""
     action = formula_action(parser)
     if action is None:
         return

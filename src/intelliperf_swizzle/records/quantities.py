@@ -208,7 +208,7 @@ class Trace:
         tiles_outside: tiles with accesses outside every tensor, which are left out.
         elements_outside: how many elements these accesses have.
         shape_late: uint8[...]; those sectors that no thread's first instruction touches. A thread
-            has 16 bytes of a row; where they are not aligned it takes several instructions.
+            has 16 bytes of a row; if they are not aligned it takes several instructions.
         shape_passes: uint8[...]; how many instructions touch the line, as a power of two up to 8.
             Both None = every access is aligned.
         tile_arithmetic: int64[tiles, 3]; matrix products (`tl.dot`) of each tile, their operations

@@ -140,7 +140,7 @@ def _together(
 
 
 def _working_set(picture: Picture | None) -> str:
-    """What the resident workgroups of a domain use, where it has become less."""
+    """What the resident workgroups of a domain use, if it has become less."""
     if picture is None:
         return ""
     before = sum(tensor.before.wave_bytes for tensor in picture.tensors)

@@ -185,7 +185,7 @@ class Row:
         after: with the best swizzle; None = not measured, or there is none.
         source: where it comes from.
         show: the number as people read it.
-        intervals: in which the true values of `before` and `after` lie, where that is known.
+        intervals: in which the true values of `before` and `after` lie, if that is known.
     """
 
     name: str

@@ -205,7 +205,7 @@ def gpus(targets: Sequence[hardware.Target]) -> Table:
 def _comparison(
     title: str, rows: Sequence[sentences.Row], ceiling: records.Ceiling, *, with_after: bool
 ) -> Table:
-    """A table of numbers; where some are modelled and some measured, it says which."""
+    """A table of numbers; if some are modelled and some measured, it says which."""
     sources = {row.source for row in rows if row.before is not None}
     source = f", {min(sources)}" if len(sources) == 1 else ""
     shown = [(row.name, *row.texts(), row.source if row.before is not None else "") for row in rows]

@@ -296,7 +296,7 @@ def _model_alone(measured: records.Measurement | None) -> records.Measurement | 
 def _rank(found: Sequence[Alternative], least: float, by_rate: bool) -> list[Alternative]:
     """The cheapest that the model cannot separate from the best, then the best of each other kind.
 
-    By time; `by_rate`: by hit rate, where nothing is claimed of time.
+    By time; `by_rate`: by hit rate, if nothing is claimed of time.
     """
 
     def price(alt: Alternative) -> tuple[int, int]:

@@ -26,7 +26,7 @@ class WhatIf:
     Attributes:
         setup: of the run.
         traced: the launch.
-        known: what the model says of it unmodified, where that is known.
+        known: what the model says of it unmodified, if that is known.
     """
 
     setup: RunContext

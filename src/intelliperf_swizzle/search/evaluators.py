@@ -408,7 +408,7 @@ class OnGpu:
         return self._keep(edited, replace(attempt, measurement=measurement, verdict=verdict))
 
     def count(self) -> None:
-        """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
+        """Reads the hit rates of leaders and of the unmodified kernel, if they are not known.
 
         They stay modelled if nothing leads and no profiler was asked for, or it does not work, or a
         limit leaves no time.

@@ -122,7 +122,7 @@ def could_save_ms(subject: Subject, target: hardware.Target) -> float:
 def is_promising(setup: RunContext, subject: Subject) -> bool:
     """Whether a search may find anything, by the model; always, if the kernel is asked for.
 
-    Not where all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
+    Not if all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
     clearly longer than memory, unless the formula does not rank by time or, on a GPU, the time is
     not known or far above both. A kernel whose work is uneven may gain in any case; one whose
     source cannot carry a swizzle in none.

@@ -121,7 +121,7 @@ class Subject:
         return self.headroom * (self.baseline.l2_requests or 0)
 
     def read_file(self) -> str:
-        """The text of the file that holds it; empty where no swizzle can be put into it."""
+        """The text of the file that holds it; empty if no swizzle can be put into it."""
         return "" if self.refusal else read_exactly(Path(self.launches[0].source.entry.file))
 
     @property
@@ -132,7 +132,7 @@ class Subject:
 
     @property
     def time_ms(self) -> float:
-        """Modelled time of all launches; measured where there is no model, else 0."""
+        """Modelled time of all launches; measured if there is no model, else 0."""
         measured = None if self.is_traced else self.baseline.time_ms
         return (measured or self.baseline.modelled_time_ms or 0.0) * self.untraced_factor
 

@@ -27,7 +27,7 @@ FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 _PLAIN = (records.Access.READ, records.Access.WRITE)
 FURTHER = 8
-"""Times as many blocks along a size where no other launch does all that a kernel may do."""
+"""Times as many blocks along a size if no other launch does all that a kernel may do."""
 VARIED_SECONDS = 30.0
 """For launches with other arguments: a loop may not end with them."""
 MOST_PAIRS = 28

@@ -68,7 +68,7 @@ class TimedReferences(NamedTuple):
         tile_offset: int64[tiles + 1].
         ref_unit: int32[references].
         ref_code: uint8[references].
-        ref_issue: uint8[references]; empty where all accesses are aligned.
+        ref_issue: uint8[references]; empty if all accesses are aligned.
         work: float64[tiles]; clocks of arithmetic an access, and
         ahead: int64[tiles]; how many accesses are issued ahead; see `nvidia_replay.pace`.
     """

@@ -209,7 +209,7 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
 
 
 def _elsewhere(attempt: Attempt, counters: Collection[str]) -> Iterator[str]:
-    """For which sizes it is a permutation, and what it gains there, where that is known."""
+    """For which sizes it is a permutation, and what it gains there, if that is known."""
     proof, sizes = attempt.proof or Certificate(), attempt.sizes
     if proof.extent == "every size":
         yield "a permutation at each"

@@ -92,7 +92,7 @@ SWIZZLE = Field(
 
 
 def outputs(*, critiques: bool) -> tuple[Field, ...]:
-    """The fields of a proposal; critiques where there is something to criticise."""
+    """The fields of a proposal; critiques if there is something to criticise."""
     return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, SWIZZLE)
 
 

@@ -325,7 +325,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status behind an error, where there is one."""
+    """The HTTP status behind an error, if there is one."""
     for cause in _chain(error):
         for name in ("status_code", "status"):
             if isinstance(status := getattr(cause, name, None), int):

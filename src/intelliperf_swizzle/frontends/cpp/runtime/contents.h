@@ -79,7 +79,7 @@ std::string keep(const std::string& folder, const void* at, size_t bytes) {
 }
 
 struct Kernel {
-  std::string symbol, plain, contents;  // plain: as in the source; "-" where that is not known
+  std::string symbol, plain, contents;  // plain: as in the source; "-" if that is not known
   std::vector<size_t> parameters;       // bytes of each
 };
 std::vector<Kernel> read_kernels(const std::string& folder) {

@@ -7,7 +7,7 @@
 // for the host: a workgroup at a time, a fiber for each thread that waits for others.
 //
 // SWIZZLE_HIP_FOLDER names the folder of the recording, with
-//   kernels.txt     a line for each kernel: symbol, name in the source ("-" where that is not
+//   kernels.txt     a line for each kernel: symbol, name in the source ("-" if that is not
 //                   known), contents that decide ("-" none, "*" all, or "v" for variables and
 //                   numbers of parameters), then bytes of each parameter
 //   globals.txt     a line for each device variable: name address bytes

@@ -164,7 +164,7 @@ def _patch_constructors() -> None:
 
 
 def _place(construct: _Constructor, *, like: bool = False) -> _Constructor:
-    """A constructor that takes `device="cuda"`; where none is given, the default one decides.
+    """A constructor that takes `device="cuda"`; if none is given, the default one decides.
 
     Args:
         construct: of torch.
@@ -226,7 +226,7 @@ def _patch_devices() -> None:
 
 def _patch_compile(on_skip: Callable[[str, str], None]) -> None:
     """Memory for what is compiled. Tensors that require gradients need a device that torch was
-    built for; what takes them runs uncompiled, also where all of a model had to be compiled."""
+    built for; what takes them runs uncompiled, also if all of a model had to be compiled."""
     torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
         shape, strides, dtype=dtype, device=CUDA
     )

@@ -170,7 +170,7 @@ def _mix(words: torch.Tensor, place: int) -> torch.Tensor:
 
 
 def first_difference(memory: torch.Tensor, expected: torch.Tensor) -> tuple[int, int]:
-    """Place of the first byte that differs (the end where none does), and how many do."""
+    """Place of the first byte that differs (the end if none does), and how many do."""
     first, count = len(memory), 0
     for start in range(0, len(memory), _CHUNK_BYTES):
         part, other = memory[start : start + _CHUNK_BYTES], expected[start : start + _CHUNK_BYTES]

@@ -214,7 +214,7 @@ class Kernel:
         return next(users, next(iter(self.places(op)), None))
 
     def line(self, op: Op) -> str:
-        """The same as `file.py:12`, for people; `?` where it is not known."""
+        """The same as `file.py:12`, for people; `?` if it is not known."""
         place = self.place(op)
         return f"{place[0].rsplit('/', 1)[-1]}:{place[1]}" if place else "?"
 

@@ -156,7 +156,7 @@ class Memory:
         return found
 
     def original(self, addresses: Int64Array) -> Int64Array:
-        """The application's addresses of synthetic ones, where they are known."""
+        """The application's addresses of synthetic ones, if they are known."""
         places = self.place(addresses)
         found = addresses.copy()
         for place in np.unique(places[places >= 0]):
