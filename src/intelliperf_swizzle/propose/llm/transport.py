@@ -168,7 +168,7 @@ class Model:
                     slow = any(isinstance(cause, late) for cause in _chain(error))
                     raise (SlowModelError if slow else ModelError)(
                         f"the language model {self.endpoint.model} gave no answer: "
-                        f"{self._told(error)}",
+                        f"{self._line(error)}",
                         hint=_hint(error),
                     ) from None
                 self.sleep(pause)

@@ -314,7 +314,7 @@ class OneByOne(Accesses):
         if not pointer.single:
             self._report(Access.READ, pointer, mask)
             return self._read(pointer, mask, other, 0)
-        return self._poll(
+        return self._poll_word(
             Access.READ, pointer, mask, (), lambda: self._read(pointer, mask, other, 0)
         )
 
@@ -356,9 +356,9 @@ class OneByOne(Accesses):
             self._report(Access.ATOMIC, pointer, mask)
             return change()
         state = (operation, *(value.data.tobytes() for value in given))
-        return self._poll(Access.ATOMIC, pointer, mask, state, change)
+        return self._poll_word(Access.ATOMIC, pointer, mask, state, change)
 
-    def _poll(
+    def _poll_word(
         self,
         kind: Access,
         pointer: Block,
