@@ -510,14 +510,14 @@ FAULTS = {
     "429": (Status(429, "slow down"), "slow down"),
     "500": (Status(500, "out of order"), "out of order"),
     "418": (Status(418, "a teapot"), "a teapot"),
-    "no answer": (Hang(), "no complete answer within 2 s"),
+    "no answer": (Hang(), "no complete answer within 4 s"),
     "half a body": (Cut(), ""),
     "empty body": (Raw(OK + b"Content-Length: 0\r\n\r\n"), ""),
     "no HTTP": (Raw(b"SSH-2.0-OpenSSH_9.6\r\n"), ""),
     "garbage for JSON": (Raw(OK + b"Content-Length: 4\r\n\r\n\xff{]\0"), ""),
     "other JSON": (Raw(OK + b"Content-Length: 2\r\n\r\n[]"), ""),
-    "a byte per second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 2 s"),
-    "slow headers": (Raw(OK + b"X: " + b"x" * 999, 0.2), "no complete answer within 2 s"),
+    "a byte per second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 4 s"),
+    "slow headers": (Raw(OK + b"X: " + b"x" * 999, 0.2), "no complete answer within 4 s"),
     "endless headers": (Raw(OK + b"X: x", endless=True), ""),
     "huge body": (Raw(OK + b"\r\n ", endless=True), "its answer has more than 4194304 bytes"),
     "packed body": (Raw(PACKED), "in the encoding `gzip`, which was not asked for"),
@@ -530,7 +530,7 @@ def test_a_fault_of_the_endpoint_leaves_the_best_so_far_and_is_named(stage, endp
     fault, says = FAULTS[name]
     endpoint.script = [answer(SHARES), fault]
     formula = load_formula("swizzle")
-    run = stage(iterations=2, budgets=replace(formula.budgets, call_seconds=2, refusals=0))
+    run = stage(iterations=2, budgets=replace(formula.budgets, call_seconds=4, refusals=0))
     effort = run.run()
     shown = " ".join(effort.notes)
     assert "gave no answer" in shown

@@ -187,7 +187,7 @@ class Model:
             "max_tokens": max(answer, REASONING_TOKENS if reasoning else 0),
             "cache": False,
             "num_retries": 0,
-            "timeout": seconds,
+            "timeout": seconds + 5,  # behind ours, which says how long
             "api_key": self.endpoint.key or "none",
         }
         if self.endpoint.url is not None:
