@@ -34,7 +34,7 @@ KNOWN = "known"
 CPP_PROGRAMS = Path(__file__).parent / "records" / "cpp_programs.json"
 HIP_HEADS = ("program", "kernel", "L2 hit rate %", "outcome")
 PROGRAM_HEADS = (
-    "program", "kernel", "GPU", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
+    "program", "kernel", "GPU", "time, new / old (95 % interval)", "L2 hit rate %", "run, s",
     "why requests miss, modelled", "changed in the program",
 )  # fmt: skip
 ACCURACY_HEADS = (
@@ -177,7 +177,7 @@ def cpp_programs() -> str:
         "HeCBench and PolyBench-ACC were made smaller once before that, for the check of "
         "convolution3D took longer. matrixT is since `hip/hip_cooperative_groups.h` is there. "
         "With what the hints name, heat2d (libomp-22-dev) is answered, and cuda-gemm-from-scratch "
-        "(nvidia-cublas) builds; its first call of cuBLAS fails without a GPU, which is said.",
+        "(nvidia-cublas) builds; its first call of cuBLAS fails without a GPU, as reported.",
         _programs(parts[6]),
         "## Twenty more",
         UNTRIED_TEXT.format(answered=untried),
@@ -301,7 +301,7 @@ def cuda() -> str:
         generated("cpp_pages.py"),
         "# CUDA C++ on GPUs",
         "## Third-party CUDA programs",
-        "Whole runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
+        "End-to-end runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
         "candidates left the same bytes. Raw records: "
         "`benchmarks/measured/cuda_programs.jsonl`.",
         table(PROGRAM_HEADS, map(_program_row, programs)),

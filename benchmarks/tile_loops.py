@@ -351,15 +351,15 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
                 "found, ms",
                 "best by hand, ms",
                 "found / best by hand",
-                "whole run, s",
+                "run, s",
             ],
             [_time_row(row) for row in timed],
         ),
         "## Other kernels whose programs take tiles in a loop",
-        "Whole automatic runs of `benchmarks/applications/` and `benchmarks/kernels/`: what the "
-        "command said, and hit rates that ncu counted.",
+        "End-to-end runs on `benchmarks/applications/` and `benchmarks/kernels/`: what the "
+        "command printed, and hit rates that ncu counted.",
         table(
-            ["GPU", "command", "time", "L2 hit rate %", "found", "whole run, s"],
+            ["GPU", "command", "time", "L2 hit rate %", "found", "run, s"],
             [_run_row(other) for other in others],
         ),
         *(

@@ -107,7 +107,7 @@ def compare_each(
     Args:
         measurements: from a folder, or from elsewhere.
         target: the GPU that they were taken on.
-        progress: told of each configuration.
+        progress: receives each configuration.
         kept: replays of earlier runs, and of this one.
 
     Raises:

@@ -84,7 +84,7 @@ class FolderOfMeasurements:
 
         Args:
             name: of the configuration.
-            target: the GPU that the folder's code is told of, and compiled for.
+            target: the GPU that the folder's code sees and is compiled for.
             scratch: an empty folder that outlives the configuration.
 
         Raises:

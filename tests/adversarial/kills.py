@@ -176,7 +176,7 @@ class Kills:
 
 
 def phase(message: str) -> str:
-    """What a run was doing, from what it has said last."""
+    """What a run was doing, from what it printed last."""
     known = ("recording", "tracing", "searching", "evaluating", "validating")
     words = [line.split()[0] for line in message.splitlines() if line.split()]
     return next((word for word in reversed(words) if word in known), "starting")

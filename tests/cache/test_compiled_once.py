@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Compiled functions lie in one folder of ours, and who runs is told when they are made."""
+"""Compiled functions lie in one cache folder, and a run reports when they are compiled."""
 
 import os
 import subprocess

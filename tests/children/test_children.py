@@ -88,7 +88,7 @@ def test_a_command_ends_as_it_would_by_itself(text: str, exit_code: int) -> None
 
 
 def test_a_command_that_ends_at_once_keeps_its_exit_code() -> None:
-    """A race: of ten commands that fail at once, about five were once said to have passed."""
+    """A race: of ten commands that fail at once, about five once counted as passed."""
     assert {run(["sh", "-c", "exit 3"]).exit_code for _ in range(10)} == {3}
 
 

@@ -247,7 +247,7 @@ def test_an_application_that_builds_nothing_is_refused(bed: Bed, tmp_path: Path)
 
 
 class Notes(Silent):
-    """Keeps what is said."""
+    """Keeps the notes."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []

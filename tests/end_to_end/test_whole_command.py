@@ -56,7 +56,7 @@ def make_project(place: Path) -> Path:
 
 @dataclass(frozen=True)
 class Found:
-    """A project in which the command has been run, with what it has said and written."""
+    """A project in which the command has been run, with what it printed and wrote."""
 
     project: Path
     before: Mapping[str, bytes]

@@ -275,7 +275,7 @@ def test_host_that_drives_formulas_itself(host, project, small, read_result):
 
 
 def test_host_that_drives_a_run_that_fails(host, project):
-    """It calls the passes again and again, and is told of the same failure."""
+    """It calls the passes again and again, and gets the same failure."""
     ran = host.run(*FORMULA, "--", "python", "nothing.py", cwd=project, DOUBLE_PATCHED="1")
     assert ran.returncode == 1
     assert ran.stderr.count("recording python nothing.py") == 1

@@ -204,7 +204,7 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
 
 
 class Heard(Silent):
-    """Keeps what it is told."""
+    """Keeps the notes."""
 
     def __init__(self):
         self.phases, self.steps = [], []

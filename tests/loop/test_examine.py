@@ -181,7 +181,7 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     timed = replace(kernel, baseline=replace(kernel.baseline, time_ms=1.0))
     (note,) = [text for text in add_configs(timed, setup, progress).notes if "is tuned" in text]
     assert "of 4, the fastest; a patch" in note, "on a GPU, though its kernel is not searched there"
-    assert not progress.phase.called, "nor said to be"
+    assert not progress.phase.called, "nor reported as such"
 
 
 def test_a_tuner_leaves_what_its_own_model_of_times_ranks_first(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_it_is_proved_compared_timed_and_counted(
     assert run.best.proof.extent == "the recorded sizes"
     assert "cannot be modelled" in run.cautions[0]
     assert "inline_asm" in run.cautions[0]
-    assert run.independence is None, "nothing is said of it"
+    assert run.independence is None, "it is not known"
     slow = [attempt for attempt in run.attempts if attempt.verdict.kind == "slower"]
     assert slow
     assert all(

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What is said of all sizes, against counting at many of them."""
+"""What is proved for all sizes, against counting at many of them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ MI300X = Device(0, "AMD Instinct MI300X", "hip", "gfx942", target=load_target("m
 
 
 class Notes(Silent):
-    """Remembers what the user is told."""
+    """Remembers the notes."""
 
     def __init__(self):
         self.messages = []

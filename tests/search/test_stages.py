@@ -192,7 +192,7 @@ def test_the_model_judges_against_the_baseline(setup: RunContext, subject: Subje
 def test_what_the_screen_puts_below_what_a_claim_needs_is_not_replayed(
     setup: RunContext, subject: Subject
 ) -> None:
-    """Where no time is told: not after the first replays; what people use by hand always is."""
+    """If no time is claimed: not after the first replays; what people use by hand always is."""
     timed = replace(subject.baseline, modelled_memory_time_ms=1.0, l2_hit_rate=0.99)
     on_model, _ = evaluator(setup, replace(subject, baseline=timed), Sums())
     rows = load_pattern("grouped-rows")

@@ -30,8 +30,7 @@
 
 namespace {
 
-constexpr uintptr_t kBegin = 16ull
-                             << 30;  // of buffers, as they are told: a line's number fits 31 bits
+constexpr uintptr_t kBegin = 16ull << 30;  // of buffers, as recorded: a line's number fits 31 bits
 constexpr size_t kGranule = 2ull << 20;
 
 uint64_t hash_of(const void* data, size_t bytes) {
@@ -95,7 +94,7 @@ std::vector<Kernel> read_kernels(const std::string& folder) {
   return found;
 }
 
-// Where the device variables of a recording are told to be: address and bytes.
+// Where the device variables of a recording lie: address and bytes.
 typedef std::map<std::string, std::pair<uintptr_t, size_t>> Variables;
 Variables read_variables(const std::string& folder) {
   Variables found;

@@ -161,8 +161,8 @@ std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
   return address < it->first + std::max<size_t>(it->second.bytes, 1) ? it : live_.end();
 }
 
-// What is told of a launch: all that its programs' addresses may follow from, and the buffers that
-// these may lead to: those that arguments point to, and those that kept contents do.
+// What is recorded of a launch: all that its programs' addresses may follow from, and the buffers
+// that these may lead to: those that arguments point to, and those that kept contents do.
 std::string describe(const Kernel& kernel, const Configuration& how, const uint8_t* const* values) {
   std::ostringstream text;
   text << "\"kernel\": \"" << kernel.symbol << "\", \"grid\": [" << how.grid.x << ", " << how.grid.y

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A launch on a GPU, written down for `trial_shim.cpp` as `standin.h` writes those on the stand-in:
-// buffers are told to lie at low addresses, in the order of the arguments, whose pointers lead
+// buffers are recorded at low addresses, in the order of the arguments, whose pointers lead
 // there.
 #pragma once
 #include "trial_calls.h"
