@@ -229,7 +229,7 @@ def render(record: Record) -> dict[str, str]:
 
 
 def _live(live: Mapping[str, Any]) -> list[str]:
-    """What a small model on one's own machine answered, a row a kernel."""
+    """What a small model on one's own machine answered, one row per kernel."""
     answers = live["answers"]
     header = ["kernel", "answers", "a swizzle in form", "a permutation", "better", "seconds each"]
     rows = []

@@ -4,8 +4,8 @@
 
     python benchmarks/packages_gpu.py    # docs/results/packages_gpu.md
 
-The record, `records/packages_gpu.json`, has a run of a program a line: a digest of the bytes of its
-outputs, five medians of its time in ms, and the kernels that were compiled with a swizzle.
+The record, `records/packages_gpu.json`, has one line per run of a program: a digest of the bytes of
+its outputs, five medians of its time in ms, and the kernels that were compiled with a swizzle.
 """
 
 from __future__ import annotations

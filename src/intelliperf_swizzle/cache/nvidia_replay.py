@@ -51,8 +51,8 @@ def nvidia_replay(
 ) -> Traffic:
     """Replay one launch from cold.
 
-    Cost: 0.1 to 0.3 microseconds a reference to a unit, on one core. Memory: 40 bytes a unit and 8
-    a line.
+    Cost: 0.1 to 0.3 microseconds per reference to a unit, on one core. Memory: 40 bytes per unit, 8
+    per line.
     """
     from intelliperf_swizzle.cache.compiled import timed
 

@@ -373,7 +373,7 @@ def shared_lines(trace: Trace, after: Int64Array) -> dict[int, float]:
 def l2_sets(stream: ReferenceStream, target: Target) -> Int32Array:
     """The set of each line of `stream.unit_line`, counted over all channels: int32[lines].
 
-    Computed once for each layout of sets and kept with the stream, 4 bytes a line.
+    Computed once for each layout of sets and kept with the stream, 4 bytes per line.
     """
     from intelliperf_swizzle.cache.compiled.lines import sets_of
 

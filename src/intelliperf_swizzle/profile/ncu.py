@@ -107,7 +107,7 @@ SECTORS = "lts__t_sectors_srcunit_tex.sum"
 class NcuProfiler(profiled.CountingProfiler):
     """Runs the application under `ncu`, with untouched clocks.
 
-    The first measurement of a kernel takes two runs of the application, each further one a run.
+    The first measurement of a kernel takes two runs of the application, each further one takes one.
     """
 
     name = "ncu"

@@ -218,7 +218,7 @@ class Validation:
         difference: first difference as text, None if there is none.
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
-        build: registers and workgroups a CU, before and after, as text; None = not compiled.
+        build: registers and workgroups per CU, before and after, as text; None = not compiled.
         unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 

@@ -71,7 +71,7 @@ class Alternatives:
 
 
 Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
-"""A small picture in characters, row after row: a base-36 digit a cell, `.` where nothing is."""
+"""A small picture in characters, row by row: one base-36 digit per cell, `.` where nothing is."""
 
 
 @dataclass(frozen=True)

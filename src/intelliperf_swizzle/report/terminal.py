@@ -185,7 +185,7 @@ def catalogue(patterns: Sequence[formulas.Pattern]) -> RenderableType:
 
 
 def gpus(targets: Sequence[hardware.Target]) -> Table:
-    """The targets, one a row."""
+    """The targets, one per row."""
     rows = (
         (
             target.name,

@@ -50,7 +50,7 @@ class Proved:
     unchanged: bool
 
     def tiles(self) -> list[records.Int64Array]:
-        """Program -> tile for each traced launch, evaluated again: 8 bytes a program."""
+        """Program -> tile for each traced launch, evaluated again: 8 bytes per program."""
         return tiles_of(self.swizzle, self.subject.traced, self.target)
 
     def mapped(self) -> list[records.MappedLaunch]:

@@ -114,7 +114,7 @@ class TraceRecorder(Observer):
         self._latest.clear()
 
     def number(self, values: Int64Array | None, active: Bits | None = None) -> bool:
-        """What follows belongs to the tiles of these numbers, one a program; None = to no tile.
+        """What follows belongs to the tiles of these numbers, one per program; None = to no tile.
 
         Args:
             values: the numbers, or one for all.

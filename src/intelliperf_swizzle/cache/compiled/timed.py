@@ -213,7 +213,7 @@ def _resident(
 def _look_ups(
     refs: TimedReferences, parts: Int32Array, place: int, late: bool
 ) -> tuple[int, int, bool]:
-    """Clocks that an access, or its late part, has its CU's L1 for: one a line and instruction.
+    """Clocks that an access, or its late part, has its CU's L1 for: one per line and instruction.
 
     Returns them, the place after the access, and whether a late part follows.
     """

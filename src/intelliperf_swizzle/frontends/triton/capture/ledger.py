@@ -28,7 +28,7 @@ from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import Grid, Launch, UInt8Array, save_launch
 
 KEPT_FLOAT_BYTES = 16 << 20
-"""Contents of float storages are kept up to this many bytes a launch, the smallest first."""
+"""Contents of float storages are kept up to this many bytes per launch, the smallest first."""
 MOST_LAUNCHES = 1024
 """Launches of one kernel on one grid that are kept at all: a seed is another with each. Of all
 further ones it is recorded in which arguments they differ."""
