@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from intelliperf_swizzle.frontends.triton.gpu.memory import UnreachableMemoryError, moved  # noqa: E402
+from intelliperf_swizzle.frontends.triton.gpu.memory import UnreachableMemoryError, move  # noqa: E402
 from intelliperf_swizzle.records import Launch, TensorArgument  # noqa: E402
 
 
@@ -36,7 +36,7 @@ class Box:
 def test_the_tensors_of_an_argument_are_views_of_the_copy(hold):
     tensor, copy = torch.zeros(8), torch.ones(8)
     memory = {tensor.untyped_storage().data_ptr(): copy.view(torch.uint8)}
-    (argument, other), named = moved(((hold(tensor), 5), {"again": hold(tensor)}), memory)
+    (argument, other), named = move(((hold(tensor), 5), {"again": hold(tensor)}), memory)
     assert type(argument) is type(hold(tensor))
     assert other == 5
     for value in (argument, named["again"]):
@@ -53,11 +53,11 @@ def test_a_table_of_addresses_gets_those_of_the_copy(dtype):
     addresses = [tensor.data_ptr(), other.data_ptr(), tensor.data_ptr() + 12, 5]
     table = torch.tensor(addresses, dtype=torch.int64).view(dtype)
     memory = {tensor.untyped_storage().data_ptr(): copy.view(torch.uint8)}
-    (given,), named = moved(((table,), {"x": tensor}), memory)
+    (given,), named = move(((table,), {"x": tensor}), memory)
     assert given.dtype == dtype
     expected = [copy.data_ptr(), addresses[1], copy.data_ptr() + 12, 5]
     assert given.tolist() == expected
-    assert moved(((table,), {}), memory)[0][0].tolist() == expected
+    assert move(((table,), {}), memory)[0][0].tolist() == expected
     assert named["x"].data_ptr() == copy.data_ptr()
     assert table.tolist() == addresses
 
@@ -68,7 +68,7 @@ def test_what_a_kernel_writes_to_a_table_is_written_to_its_copy():
     own = table.clone()
     memory = {tensor.untyped_storage().data_ptr(): copy.view(torch.uint8),
               table.untyped_storage().data_ptr(): own.view(torch.uint8)}  # fmt: skip
-    (given,), _ = moved(((table,), {}), memory)
+    (given,), _ = move(((table,), {}), memory)
     assert given.tolist() == [copy.data_ptr(), 7]
     given[1] = 8
     assert own.tolist() == [copy.data_ptr(), 8]
@@ -79,7 +79,7 @@ def test_what_holds_a_tensor_in_an_unknown_way_is_not_run():
     tensor = torch.zeros(8)
     memory = {tensor.untyped_storage().data_ptr(): torch.ones(8).view(torch.uint8)}
     with pytest.raises(UnreachableMemoryError):
-        moved(((Box(tensor),), {}), memory)
+        move(((Box(tensor),), {}), memory)
 
 
 def test_an_element_is_that_of_the_tensor():

@@ -118,7 +118,7 @@ def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> error
 
 
 @contextlib.contextmanager
-def profiled(
+def run_under(
     application: Application, kernel: str, edit: Edit | None, tool: Callable[[Path], Sequence[str]]
 ) -> Iterator[Ran]:
     """Runs the application under a profiler, in a copy of the project that carries the edit.

@@ -192,7 +192,7 @@ class CountingProfiler:
 
         def run(counters: Counters) -> AbstractContextManager[profile.Ran]:
             tool = partial(self.command, kernel, counters)
-            return profile.profiled(self._application, kernel, edit, tool)
+            return profile.run_under(self._application, kernel, edit, tool)
 
         return self._sums(launches, self._count(kernel, choices, run), edit)
 

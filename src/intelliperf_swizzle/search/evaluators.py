@@ -38,9 +38,7 @@ def find_difference(edited: Edited, language: ports.KernelLanguage) -> str | Non
     return None
 
 
-def modelled(
-    context: EvaluationContext, screened: Screened, *, causes: bool = False
-) -> Measurement:
+def model(context: EvaluationContext, screened: Screened, *, causes: bool = False) -> Measurement:
     """A candidate by the model with full physics, maybe with why requests miss."""
     traced, target, tiles = context.subject.traced, context.setup.target, screened.proved.tiles()
     return model_swizzle(screened.proved.swizzle, traced, tiles, target, causes=causes)
@@ -204,7 +202,7 @@ class OnModel:
     def _measure(self, new: Edited) -> Measurement | ProfileError:
         traced, profiler = self._context.subject.traced, self._setup.profiler
         try:
-            return profiler.measure(traced, new.edit) if profiler else modelled(self._context, new)
+            return profiler.measure(traced, new.edit) if profiler else model(self._context, new)
         except ProfileError as error:
             return error
 
@@ -366,7 +364,7 @@ class OnGpu:
         """The attempt with what the model says of it; None if it has that."""
         if screened.attempt.predicted is not None or not self._context.subject.is_traced:
             return None
-        predicted = modelled(self._context, screened, causes=True)
+        predicted = model(self._context, screened, causes=True)
         last = rank.judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {last.kind}, {last.reason}")
         return replace(screened.attempt, predicted=predicted, verdict=verdict)

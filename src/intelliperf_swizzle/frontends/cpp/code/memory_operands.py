@@ -26,7 +26,7 @@ FLOATS = {"float": "f", "double": "d", "half": "e"}
 _SIZES = {"float": 4, "double": 8, "fp128": 16, "half": 2, "bfloat": 2}
 
 
-def moved(line: str, how: str) -> tuple[str, list[tuple[str, str]]]:
+def parse(line: str, how: str) -> tuple[str, list[tuple[str, str]]]:
     """Of a call that copies or fills: how many bytes, and to where and, of a copy, from where."""
     size = re.search(r", i(?:32|64) (\S+), i1", line)
     words = r"(?:align \d+|noundef|nonnull|dereferenceable(?:_or_null)?\(\d+\)) "

@@ -230,7 +230,7 @@ def _accesses(line: str) -> Iterator[tuple[int, str, int | str]]:
             kind = {"load": 0, "store": 1}.get(opcode, 2)
             yield kind, address, memory.size_of(_type_of(opcode, rest))
     elif move := memory.MOVES.search(line):
-        count, pointers = memory.moved(line, move[1])
+        count, pointers = memory.parse(line, move[1])
         for kind, (where, address) in zip((1, 0), pointers, strict=False):
             if where in _GLOBAL_SPACES:
                 yield kind, address, count

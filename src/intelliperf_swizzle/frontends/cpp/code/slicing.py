@@ -284,7 +284,7 @@ class _Draft:
 
     def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
         """A copy or a fill of a constant size is one access."""
-        size, pointers = memory.moved(plain, how)
+        size, pointers = memory.parse(plain, how)
         touched: list[str] = []
         for kind, pointer in zip((1, 0), pointers, strict=False):
             if pointer[0] not in ("", "0", "1"):

@@ -80,7 +80,7 @@ class Built:
     notes: tuple[str, ...]
 
 
-def built(
+def build(
     recipe: Recipe,
     folder: Path,
     toolchain: Toolchain,

@@ -15,7 +15,7 @@ from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.edit import Edit, moved_command
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.compile import building, gpu_builds
-from intelliperf_swizzle.frontends.cpp.compile.building import built
+from intelliperf_swizzle.frontends.cpp.compile.building import build
 from intelliperf_swizzle.frontends.cpp.compile.extensions import MODULE, read_build_files
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record import device_code
@@ -42,7 +42,7 @@ def make(
     """
     (folder / _RECIPE).write_text(dumps(encode(recipe)), "utf-8")
     (folder / device_code.STANDIN).symlink_to(toolchain.root / "lib" / toolchain.runtime)
-    program = built(recipe, folder, toolchain, environment, edit)
+    program = build(recipe, folder, toolchain, environment, edit)
     moved = program.folder, Path(recipe.project)
     asked = device_code.PreparationRequest(
         program.objects, program.others, folder, moved, toolchain.clang

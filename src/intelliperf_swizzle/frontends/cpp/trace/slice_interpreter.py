@@ -132,7 +132,7 @@ class Interpreter:
         sums = [number for number in numbers if isinstance(number, Sum)]
         if not fold.sides or len(sums) < len(numbers):
             return
-        *given, made = terms.taken(mask, *sums)
+        *given, made = terms.take(mask, *sums)
         made = made & (1 << step.bits) - 1 if step.opcode == "trunc" else made
         self.folded |= {
             (step.id, side)
@@ -187,7 +187,7 @@ class Interpreter:
     def _is_stored(self, address: Sum, mask: Mask) -> bool:
         """Whether a thread loads from where one has stored, last by each instruction."""
         return any(
-            np.isin(terms.taken(mask, address), terms.taken(where, at)).any()
+            np.isin(terms.take(mask, address), terms.take(where, at)).any()
             for at, where in self._stored.values()
             if at.lo <= address.hi and address.lo <= at.hi
         )
@@ -206,7 +206,7 @@ class Interpreter:
         if address.lo >= self.memory.not_global:
             return
         self.update.code = update
-        parts = [np.full(terms.ONE, terms.signed(address.c)), *address.terms.values()]
+        parts = [np.full(terms.ONE, terms.to_signed(address.c)), *address.terms.values()]
         masks = [*terms.arrays_of(mask), self._block_mask]
         access = BlockAccess(Access(kind), parts, masks, size, self._everyone, site)
         number = self._recorder.access(access)

@@ -52,14 +52,14 @@ class Sum:
 
     def array(self) -> Int64Array:
         """All of it in one array."""
-        total: Any = np.full(ONE, signed(self.c), np.int64)
+        total: Any = np.full(ONE, to_signed(self.c), np.int64)
         for term in self.terms.values():
             total = total + term
         Sum.largest = max(Sum.largest, total.size)
         return np.asarray(total, np.int64)
 
 
-def signed(value: int) -> int:
+def to_signed(value: int) -> int:
     """The number that 64 bits hold of it."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
@@ -98,7 +98,7 @@ def scale(a: Sum, factor: int) -> Sum:
     if factor == 0:
         return Sum(0)
     low, high = sorted((a.lo * factor, a.hi * factor))
-    terms = {key: term * np.int64(signed(factor)) for key, term in a.terms.items()}
+    terms = {key: term * np.int64(to_signed(factor)) for key, term in a.terms.items()}
     return Sum(a.c * factor, terms, (low, high))
 
 
@@ -246,7 +246,7 @@ def whole(mask: Mask) -> Bits:
     return result
 
 
-def taken(mask: Mask, *sums: Sum) -> list[Int64Array]:
+def take(mask: Mask, *sums: Sum) -> list[Int64Array]:
     """What these are of the threads where the mask holds."""
     active, lanes = whole(mask), [total.array() for total in sums]
     if not active.all():

@@ -81,7 +81,7 @@ class _Progress(Observer):
         self._ask((self._done + 0.5) / self._programs)
 
 
-def written(ttir: str | None, live: DescribedLaunch, *, locks: bool = True) -> set[int]:
+def find_written(ttir: str | None, live: DescribedLaunch, *, locks: bool = True) -> set[int]:
     """The storages that a launch may write, those of locks or not; all, if its kernel is not
     understood."""
     of = flow.accessed_by

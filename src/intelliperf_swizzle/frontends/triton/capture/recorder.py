@@ -23,7 +23,7 @@ from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture import calls, tuning, unknown
 from intelliperf_swizzle.frontends.triton.capture.counts import is_capturing
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
-from intelliperf_swizzle.frontends.triton.capture.execution import execute, written
+from intelliperf_swizzle.frontends.triton.capture.execution import execute, find_written
 from intelliperf_swizzle.frontends.triton.capture.ledger import LaunchKind, Ledger, RecordedLaunch
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution, Settings
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
@@ -151,7 +151,7 @@ class Budget:
                 execution = self._execute(bound, live)
         finally:
             if not execution.computed:
-                for number in written(bound.ttir, live):
+                for number in find_written(bound.ttir, live):
                     unknown.mark(live, number, is_unknown=True)
             if first:
                 record.execution = execution
@@ -165,7 +165,7 @@ class Budget:
         but for locks, bytes that floats were rounded to, or a product of matrices cut to.
         """
         place = (bound.name, bound.call.grid)
-        numbers = written(bound.ttir, live, locks=False).intersection(live.integers)
+        numbers = find_written(bound.ttir, live, locks=False).intersection(live.integers)
         if _ROUNDED.search(bound.ttir or ""):
             numbers -= {view.storage for _, view in live.launch.tensors() if view.item_bytes == 1}
         hopeless = self._stopped[place] >= MOST_PROBES and not numbers

@@ -31,7 +31,7 @@ import torch
 
 from intelliperf_swizzle.frontends.trials.journal import Check
 from intelliperf_swizzle.frontends.triton.gpu import memory as bytes_
-from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch, device_of, moved
+from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch, device_of, move
 from intelliperf_swizzle.frontends.triton.gpu.order import Task
 from intelliperf_swizzle.records import TensorArgument
 
@@ -127,7 +127,7 @@ class Bench:
             else:
                 bytes_.poison(copy)
         places = {self.memory[number].data_ptr(): copy for number, copy in copies.items()}
-        kernel(*moved(self.arguments, places))
+        kernel(*move(self.arguments, places))
 
     def _difference(self) -> str | None:
         """The first difference between the two copies; waits until all is done."""
@@ -257,7 +257,7 @@ def _copy(
 ) -> tuple[Arguments, _Put]:
     """One set, with what the launch both reads and writes of it, beside what that held."""
     own = {number: view.clone() for number, view in memory.items()}
-    copies = moved(arguments, {memory[number].data_ptr(): copy for number, copy in own.items()})
+    copies = move(arguments, {memory[number].data_ptr(): copy for number, copy in own.items()})
     put = [
         (copy, memory[number] if copy.equal(memory[number]) else copy.clone())  # with addresses
         for number, copy in own.items()

@@ -45,7 +45,7 @@ def device_of(memory: Mapping[int, torch.Tensor]) -> torch.device:
     return devices.pop()
 
 
-def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:
+def move(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:
     """The arguments, with views of a storage being views of other memory.
 
     A table of addresses, 64-bit integers from which a kernel makes pointers, gets those of the
