@@ -44,7 +44,7 @@ from intelliperf_swizzle.errors import ProfileError, SwizzleError, UsageError
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.profile.counters import KernelCounters
+from intelliperf_swizzle.profile.counters import KernelCounters, Rows
 from intelliperf_swizzle.profile.ncu import (
     DURATION,
     HITS,
@@ -264,9 +264,7 @@ class Rig:
             print("\n".join((f"{kernel.name}, details: {error.fact}", *error.details)), flush=True)
         return rows
 
-    def _counted(
-        self, kernel: Kernel, choices: list[tuple[str, ...]], readings: int
-    ) -> list[KernelCounters]:
+    def _counted(self, kernel: Kernel, choices: list[tuple[str, ...]], readings: int) -> Rows:
         """Readings of the orders in turn; with counters that fit one pass if there is a choice."""
         while True:
             found = self._ncu(kernel, choices[0], readings)
@@ -274,7 +272,7 @@ class Rig:
                 return found
             choices.pop(0)
 
-    def _ncu(self, kernel: Kernel, counters: Sequence[str], readings: int) -> list[KernelCounters]:
+    def _ncu(self, kernel: Kernel, counters: Sequence[str], readings: int) -> Rows:
         log = self._folder / "ncu.csv"
         message = run(
             "ncu", "--clock-control", "none", "--cache-control", "all",

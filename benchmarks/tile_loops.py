@@ -37,7 +37,7 @@ from harness.render import generated, page, percent, table
 from intelliperf_swizzle.frontends.trials.processes import median_interval
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.profile.counters import KernelCounters
+from intelliperf_swizzle.profile.counters import Rows
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
 from intelliperf_swizzle.profile.ncu import DURATION, HITS, PASSES, REQUESTS, SECTORS, read_ncu
 from intelliperf_swizzle.records import Candidate, Verdict
@@ -295,7 +295,7 @@ def counted(setup: RunContext, kernel: str, files: Sequence[Path]) -> list[dict[
         "    runpy.run_path(file, run_name='__main__')\n"
     )
 
-    def run(*metrics: str) -> list[KernelCounters]:
+    def run(*metrics: str) -> Rows:
         log = every.with_suffix(".csv")
         command = [
             "ncu", "--target-processes", "all", "--clock-control", "none", "--cache-control", "all",
