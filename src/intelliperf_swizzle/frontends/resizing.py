@@ -99,14 +99,14 @@ def _shrunk_alone(
     blocks = dict(_DIVISION.findall(launch.source.entry.text))
     made = []
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
-        equal = (name for name, value in launch.constants.items() if value == factor.size)
-        names = [n for n in equal if n not in launch.constexprs and not _is_only_stride(launch, n)]
-        names = [name for name in names if not is_stride(launch, name)] or names
-        for name in names if len(names) > 1 else ():
+        constants = {n: v for n, v in launch.constants.items() if n not in launch.constexprs}
+        equal = [name for name, value in constants.items() if value == factor.size]
+        sizes = [name for name in equal if not is_stride(launch, name)]
+        sizes = sizes or [name for name in equal if not _is_only_stride(launch, name)]
+        for name in sizes if len(equal) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
-            smaller = (count for count in counts(factor.count) if count < factor.count)
-            fewer = [count for count in smaller if factor.count % count == 0]
+            fewer = [n for n in counts(factor.count) if n < factor.count and factor.count % n == 0]
             for axis, count in itertools.product(range(3), fewer):
                 if factor in explained[axis]:
                     grid = [*launch.grid]
