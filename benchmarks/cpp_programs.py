@@ -359,7 +359,7 @@ DECIDED = (
     _hecbench("ising-hip", "-x 256 -y 256 -w 1 -n 2"),
     _hecbench("ntt-cuda", "1"),
     _hecbench("jaccard-hip", "64 32 1"),
-    _hecbench("romberg-hip", "8 64 1"),
+    _hecbench("romberg-hip", "128 64 1"),
     _polybench("linear-algebra/kernels/atax", "atax"),
     _polybench("stencils/jacobi-2d-imper", "jacobi2D"),
     Program(

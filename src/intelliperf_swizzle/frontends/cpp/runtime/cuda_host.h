@@ -4,7 +4,10 @@
 // What nvcc declares in every CUDA source and clang does not: for host code, accesses with hints
 // for the caches, which change nothing but the time, and what older headers had.
 #pragma once
+#include <assert.h>
 #include <math.h>
+#include <stdio.h>
+#include <time.h>
 #if CUDA_VERSION >= 13000
 #define cudaThreadSynchronize cudaDeviceSynchronize
 #define cudaThreadExit cudaDeviceReset
