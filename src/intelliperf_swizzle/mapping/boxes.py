@@ -85,8 +85,7 @@ def _first_programs(
     if not whole.digits:
         return number(1) if whole.first == ZERO else None
     [(weight, extent), *others] = whole.digits
-    dense = whole.first == ZERO and weight == number(1) and not others
-    return extent if dense else None
+    return extent if whole.first == ZERO and weight == number(1) and not others else None
 
 
 def _pieces(

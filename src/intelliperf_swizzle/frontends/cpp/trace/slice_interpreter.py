@@ -11,7 +11,6 @@ from typing import cast
 
 import numpy as np
 
-from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.trace import decoding, terms
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum

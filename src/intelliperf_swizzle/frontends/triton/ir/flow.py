@@ -154,8 +154,7 @@ class Slice:
 def everything(kernel: Kernel) -> Slice:
     """The whole kernel."""
     ops = {*kernel.every()}
-    values = {value for op in ops for value in op.results}
-    return Slice(ops, values | set(kernel.owner))
+    return Slice(ops, {value for op in ops for value in op.results} | set(kernel.owner))
 
 
 def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
