@@ -204,8 +204,10 @@ def test_a_shuffle_tells_whether_there_is_such_a_lane(tmp_path: Path) -> None:
 
 
 FUNCTIONS = r"""
-#include <cstdio>
 #include <cuda_fp16.h>
+#include <iterator>
+using namespace std;
+int data = time(nullptr) < 0;  // C++17 has `std::data`, too; nvcc includes `time.h`
 typedef unsigned U;
 __global__ void known(const U* in, U* out, U* cells) {
   const int k = threadIdx.x;
@@ -249,7 +251,7 @@ int main() {
     for (int i = 0; i < 7; i++)
       if (out[7 * k + i] != want[i]) bad |= 2, printf("%d %x %x\n", i, out[7 * k + i], want[i]);
   }
-  return bad;
+  return bad + data;
 }
 """
 
@@ -257,7 +259,7 @@ int main() {
 def test_device_functions_yield_what_they_should(tmp_path: Path) -> None:
     """Bytes, distances, products, halves, and atomics with a scope, next to C++ on the host."""
     (tmp_path / "known.cu").write_text(FUNCTIONS, encoding="utf-8")
-    build = "nvcc -O2 -arch=sm_90 known.cu -o known"
+    build = "nvcc -O2 -std=c++14 -arch=sm_90 known.cu -o known"
     recorded = record(tmp_path, tmp_path / "records", ["./known"], build, CUDA)
     assert recorded.capture.launches[0].computed
     assert recorded.capture.exit_code == 0

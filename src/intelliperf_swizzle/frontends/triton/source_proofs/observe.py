@@ -278,8 +278,7 @@ class Watcher(Observer):
             self._decides[op] = {"tt.load" if x.name in ACCESSES else x.name for x in leaves}
         if block.kind == Access.READ:
             decides = self._decides[op] & {"tt.load", "tt.get_program_id"}
-            numbered = decides == {"tt.get_program_id"}
-            self._loaded.load(block, self._programs, numbered=numbered)
+            self._loaded.load(block, self._programs, numbered=decides == {"tt.get_program_id"})
         else:
             line = self._live.plan.kernel.line(op)
             self._writes[self._programs] |= self._written.write(block, self._programs, line)
