@@ -112,6 +112,7 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
     [
         ("#include <cublas_v2.h>", "pip install nvidia-cublas (0.5 GB)"),
         ("#include <helper_cuda.h>", "NVIDIA/cuda-samples"),
+        ("int of(cudaDeviceProp p) { return p.clockRate; }", "toolkit of CUDA 12"),
         ("__managed__ int x;\n__global__ void k(int* y) { *y = x; }", "app.cu:1: clang knows no"),
     ],
 )
@@ -227,6 +228,7 @@ __global__ void known(const U* in, U* out, U* cells) {
 int main() {
   U in[96], out[224], cells[4], *din, *dout, *dcells, seed = 1;
   for (U& one : in) one = seed = seed * 1664525u + 1013904223u;
+  cudaMemAdvise(in, sizeof in, cudaMemAdviseSetReadMostly, 0); cudaMemPrefetchAsync(in, 4, 0);
   cudaMalloc(&din, sizeof in); cudaMalloc(&dout, sizeof out); cudaMalloc(&dcells, sizeof cells);
   cudaMemset(dcells, 0, sizeof cells);
   cudaMemcpy(din, in, sizeof in, cudaMemcpyHostToDevice);

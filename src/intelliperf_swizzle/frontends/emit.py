@@ -65,8 +65,7 @@ def emit_triton(
         else:
             lines.append(f"{prefix}{name} = {expression}")
     printer = _Printer(_triton(tl), symbols, prefix)
-    counter = f"for {prefix}_ in {tl}.static_range({{}}):"
-    lines += printer.python(body.statements, counter)
+    lines += printer.python(body.statements, f"for {prefix}_ in {tl}.static_range({{}}):")
     return Code(tuple(lines), printer.outputs(body))
 
 
@@ -300,8 +299,7 @@ def _axes_of_pid(axes: int) -> tuple[syntax.Assignment, ...]:
     rest: syntax.Expression = syntax.Name("pid")
     split = []
     for axis in range(axes):
-        inner = axis < axes - 1
-        along = syntax.Operation("%", (rest, _EXTENT[axis])) if inner else rest
+        along = syntax.Operation("%", (rest, _EXTENT[axis])) if axis < axes - 1 else rest
         split.append(syntax.Assignment(syntax.AXES[axis], along))
         rest = syntax.Operation("//", (rest, _EXTENT[axis]))
     return tuple(split)

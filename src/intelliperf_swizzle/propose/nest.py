@@ -419,8 +419,7 @@ def _guesses(launch: Launch, lengths: Collection[int]) -> list[tuple[Axis, ...]]
     splits = [split for column in quotients for split in _whole(programs, column)]
     values = {axis.extent for axis in quotients}
     explained = [split for split in splits if split[0].extent in values]
-    traced = [split for split in splits if split[1].extent in lengths]
-    splits = traced or explained or splits
+    splits = [split for split in splits if split[1].extent in lengths] or explained or splits
     grouped = [
         split
         for group, (_, across) in itertools.product(_groups(launch), splits)

@@ -375,8 +375,7 @@ def _read_while(op: Op) -> None:
     names, op.inits = _pairs(op.text)
     _, op.types = _cut_types(op.text)
     op.operands, op.text = list(op.inits), ""
-    before = split_commas(_unwrap(op.types.partition(" -> ")[0]))
-    op.regions.append([Block("", names, before)])
+    op.regions.append([Block("", names, split_commas(_unwrap(op.types.partition(" -> ")[0])))])
 
 
 def _read_if(op: Op) -> None:
@@ -437,8 +436,7 @@ def _cut_types(text: str) -> tuple[str, str]:
 def split_commas(text: str) -> list[str]:
     """Cuts at commas outside of brackets."""
     cuts = [-1, *(place for place, char, depth in _depths(text) if char == "," and not depth)]
-    ends = [*cuts[1:], len(text)]
-    items = [text[a + 1 : b].strip() for a, b in zip(cuts, ends, strict=True)]
+    items = [text[a + 1 : b].strip() for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
     return items if text.strip() else []
 
 

@@ -119,8 +119,7 @@ def _counters(
 ) -> list[Counter]:
     """The variables that are renumbered: one for each value that is the number."""
     judged, held = marked.judged, marked.held
-    plain = [counter for counter in named if held[counter] == judged.number]
-    first = (plain or named)[0]
+    first = ([counter for counter in named if held[counter] == judged.number] or named)[0]
     if held[first] != judged.number:
         return [first]
     others = [next((c for c in numbers if held[c] == value), None) for value in judged.same]
