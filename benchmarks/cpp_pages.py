@@ -4,8 +4,8 @@
 
     python benchmarks/cpp_pages.py
 
-`cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
-`measured/cuda_programs.jsonl` (CUDA, measured), `records/hip_programs.json` (HIP, modelled;
+`cuda_kernels.py` makes the records of the model's accuracy; end-to-end runs on third-party programs
+are `measured/cuda_programs.jsonl` (CUDA, measured), `records/hip_programs.json` (HIP, modelled;
 `hip_programs.py` makes them) and `records/cpp_programs.json` (`cpp_programs.py` makes them). Which
 device functions are known is in `records/device_functions.json` (`device_functions.py`).
 """
@@ -34,7 +34,7 @@ KNOWN = "known"
 CPP_PROGRAMS = Path(__file__).parent / "records" / "cpp_programs.json"
 HIP_HEADS = ("program", "kernel", "L2 hit rate %", "outcome")
 PROGRAM_HEADS = (
-    "program", "kernel", "GPU", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
+    "program", "kernel", "GPU", "time, new / old (95 % interval)", "L2 hit rate %", "run, s",
     "why requests miss, modelled", "changed in the program",
 )  # fmt: skip
 ACCURACY_HEADS = (
@@ -65,8 +65,8 @@ def device_functions() -> str:
     for language, found in records.items():
         reasons: dict[str, list[str]] = {}
         for name, why in found.items():
-            told = re.sub(r"it uses `llvm\S+`, which", "it uses an intrinsic that", why or KNOWN)
-            reasons.setdefault(told, []).append(f"`{name}`")
+            report = re.sub(r"it uses `llvm\S+`, which", "it uses an intrinsic that", why or KNOWN)
+            reasons.setdefault(report, []).append(f"`{name}`")
         known = reasons.pop(KNOWN, [])
         rows = sorted(reasons.items(), key=lambda reason: -len(reason[1]))
         parts += [
@@ -179,7 +179,7 @@ def cpp_programs() -> str:
         "HeCBench and PolyBench-ACC were made smaller once before that, for the check of "
         "convolution3D took longer. matrixT is since `hip/hip_cooperative_groups.h` is there. "
         "With what the hints name, heat2d (libomp-22-dev) is answered, and cuda-gemm-from-scratch "
-        "(nvidia-cublas) builds; its first call of cuBLAS fails without a GPU, which is said.",
+        "(nvidia-cublas) builds; its first call of cuBLAS fails without a GPU, as reported.",
         _programs(parts[6]),
         "## Twenty more",
         UNTRIED_TEXT.format(answered=untried),
@@ -320,7 +320,7 @@ def cuda() -> str:
         generated("cpp_pages.py"),
         "# CUDA C++ on GPUs",
         "## Third-party CUDA programs",
-        "Whole runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
+        "End-to-end runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
         "candidates left the same bytes. Raw records: "
         "`benchmarks/measured/cuda_programs.jsonl`.",
         table(PROGRAM_HEADS, map(_program_row, programs)),

@@ -420,7 +420,7 @@ def run(program: Program, checkouts: Path) -> dict[str, Any]:
             exit_status = ended.returncode
         except subprocess.TimeoutExpired:
             exit_status = None
-    said = log.read_text("utf-8").replace(f"{checkouts}/", "").splitlines()
+    message = log.read_text("utf-8").replace(f"{checkouts}/", "").splitlines()
     found = json.loads(result.read_text("utf-8")) if result.exists() else {}
     wanted = re.compile(r"Recommended|error:|hint:|note: not one|Caution|\S+ on \S+, modelled:")
     named = {name: getattr(program, name) for name in ("folder", "build", "command")}
@@ -430,7 +430,7 @@ def run(program: Program, checkouts: Path) -> dict[str, Any]:
         "processor_seconds": round(_processor_seconds() - before),
         "exit_status": exit_status,
         "kernel": found.get("kernel_name"),
-        "said": [line for line in said if wanted.match(line)],
+        "said": [line for line in message if wanted.match(line)],
     }
 
 

@@ -141,7 +141,7 @@ def test_libraries_of_packages_are_found_by_the_linker(
         assert (root / "lib64" / name).resolve() == library
 
 
-def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
+def test_one_process_executes_both_dialects(tmp_path: Path) -> None:
     """Each on its own stand-in, whichever came before."""
     recorded = []
     for language, probe, compiler in (
@@ -196,7 +196,7 @@ int main() {
 """
 
 
-def test_a_shuffle_tells_whether_there_is_such_a_lane(tmp_path: Path) -> None:
+def test_a_shuffle_reports_whether_there_is_such_a_lane(tmp_path: Path) -> None:
     """As CUB reduces a warp: the sum of a lane and all above it."""
     (tmp_path / "warp.cu").write_text(WARP_SUM, encoding="utf-8")
     recorded = record(tmp_path, tmp_path / "records", ["./warp"], "nvcc -O2 warp.cu -o warp", CUDA)

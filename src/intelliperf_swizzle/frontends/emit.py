@@ -183,9 +183,9 @@ def _lower(
     results = {axis: names[axis] for axis in sorted(axes_read)}
     own = (*swizzle.statements, *after)
     if linear and "pid" not in expressions:
-        own = _undivided(own, _quotients(axes))
+        own = _reuse(own, _quotients(axes))
     elif factors:
-        own = _undivided(own, _factored(factors, syntax.assigned_names(own)))
+        own = _reuse(own, _factors(factors, syntax.assigned_names(own)))
     statements, constants = simplify((*before, *own), known, set(results.values()))
     assigned = syntax.assigned_names(statements)
     made = assigned | constants.keys()
@@ -223,7 +223,7 @@ def _linear(first: int, axes: int) -> tuple[syntax.Expression, syntax.Expression
     return pid, programs
 
 
-def _undivided(
+def _reuse(
     statements: tuple[syntax.Statement, ...], forms: Mapping[syntax.Expression, syntax.Expression]
 ) -> tuple[syntax.Statement, ...]:
     """The statements, with what the kernel already has where they divide for it again.
@@ -257,7 +257,7 @@ def _undivided(
     return tuple(done)
 
 
-def _factored(
+def _factors(
     factors: Mapping[str, syntax.Expression | None], assigned: Collection[str]
 ) -> dict[syntax.Expression, syntax.Expression]:
     """What the values of two factors of `num_pids`, and it divided by one, are called.

@@ -95,11 +95,11 @@ def neighbours(nest: Nest, rng: random.Random) -> Iterator[Nest]:
     steps = (_split, _split, _swap, _move, _merge, _reverse, _chunk, _chunk)
     while True:
         changed = rng.choice(steps)(nest, rng)
-        if changed is not None and (whole := _joined(changed)) != nest:
+        if changed is not None and (whole := _join(changed)) != nest:
             yield whole
 
 
-def _joined(nest: Nest) -> Nest:
+def _join(nest: Nest) -> Nest:
     """The same order with neighbouring digits of one axis as one digit."""
     digits: list[Digit] = []
     for digit in nest.digits:

@@ -37,7 +37,7 @@ class Recipe:
         command: the application.
         project: where it runs, links followed.
         build_command: as the user types it; None = it is built already, with bitcode.
-        arch: the GPU of which code objects are taken where there are several.
+        arch: the GPU of which code objects are taken if there are several.
         language: `HIP` or `CUDA`.
         build_files: of an extension of PyTorch, once they are known (`extensions`); None = it is a
             program.

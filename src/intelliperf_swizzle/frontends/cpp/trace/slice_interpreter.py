@@ -164,7 +164,7 @@ class Interpreter:
                 break
             operand = step.incoming[source]
             value = self._env.get(operand, Sum(0)) if isinstance(operand, int) else operand
-            phis[step.id] = _joined(value, phis[step.id], mask) if step.id in phis else value
+            phis[step.id] = _merge(value, phis[step.id], mask) if step.id in phis else value
         masks.append(mask)
         if len(masks) > _MOST_PENDING:
             masks[:] = [terms.union(masks)]
@@ -315,12 +315,12 @@ def _regroup(step: decoding.Step, parts: tuple[Sum, ...]) -> decoding.Number:
     return tuple(terms.wrap(terms.bitwise("lshr", whole, by, 64), step.bits) for by in shifts)
 
 
-def _joined(value: decoding.Number, before: decoding.Number, mask: Mask) -> decoding.Number:
+def _merge(value: decoding.Number, before: decoding.Number, mask: Mask) -> decoding.Number:
     """The value where the mask holds, else what came another way."""
     if value is before:
         return value
     if isinstance(value, tuple) and isinstance(before, tuple):
-        return tuple(_scalar_of(_joined(a, b, mask)) for a, b in zip(value, before, strict=True))
+        return tuple(_scalar_of(_merge(a, b, mask)) for a, b in zip(value, before, strict=True))
     value, before = _scalar_of(value), _scalar_of(before)
     if not value.terms and not before.terms and value.c == before.c:
         return value
