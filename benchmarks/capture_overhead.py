@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What recording costs an application on a GPU, after the first launch of a kernel.
 
-The application below launches a kernel many times, as it is and recorded, in turns; it takes its
+The application below launches a kernel many times, unmodified and recorded, in turns; it takes its
 own time from after the first launch to the end of the last one. The shortest kernel takes less
 than its launch, so all that recording does is in the way there.
 """

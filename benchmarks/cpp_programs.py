@@ -353,7 +353,29 @@ UNTRIED = (
     _hecbench("dct8x8-cuda", "512 512 1"),
 )
 """Twenty more, chosen before they were tried."""
-ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING + UNTRIED
+ALTIS = "cmake -B build && cmake --build build --target pathfinder"
+DECIDED = (
+    _hecbench("merge-cuda", "4096 1"),
+    _hecbench("ising-hip", "-x 256 -y 256 -w 1 -n 2"),
+    _hecbench("ntt-cuda", "1"),
+    _hecbench("jaccard-hip", "64 32 1"),
+    _hecbench("romberg-hip", "128 64 1"),
+    _polybench("linear-algebra/kernels/atax", "atax"),
+    _polybench("stencils/jacobi-2d-imper", "jacobi2D"),
+    Program(
+        "gpu-rodinia/cuda/particlefilter",
+        "make naive",
+        "./particlefilter_naive -x 32 -y 32 -z 3 -np 256",
+    ),
+    Program(
+        f"{SAMPLES_OF_CUDA}/2_Concepts_and_Techniques/threadFenceReduction",
+        CMAKE,
+        "./build/threadFenceReduction --n=65536",
+    ),
+    Program("altis", ALTIS, "./build/bin/level1/pathfinder --rows 64 --cols 4096"),
+)
+"""Ten more, decided before they were tried."""
+ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING + UNTRIED + DECIDED
 
 
 def main(words: list[str]) -> int:
@@ -398,7 +420,7 @@ def run(program: Program, checkouts: Path) -> dict[str, Any]:
             exit_status = ended.returncode
         except subprocess.TimeoutExpired:
             exit_status = None
-    said = log.read_text("utf-8").replace(f"{checkouts}/", "").splitlines()
+    message = log.read_text("utf-8").replace(f"{checkouts}/", "").splitlines()
     found = json.loads(result.read_text("utf-8")) if result.exists() else {}
     wanted = re.compile(r"Recommended|error:|hint:|note: not one|Caution|\S+ on \S+, modelled:")
     named = {name: getattr(program, name) for name in ("folder", "build", "command")}
@@ -408,7 +430,7 @@ def run(program: Program, checkouts: Path) -> dict[str, Any]:
         "processor_seconds": round(_processor_seconds() - before),
         "exit_status": exit_status,
         "kernel": found.get("kernel_name"),
-        "said": [line for line in said if wanted.match(line)],
+        "said": [line for line in message if wanted.match(line)],
     }
 
 

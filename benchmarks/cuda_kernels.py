@@ -44,6 +44,7 @@ from intelliperf_swizzle.errors import ProfileError, SwizzleError, UsageError
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.profile.counters import KernelCounters
 from intelliperf_swizzle.profile.ncu import (
     DURATION,
     HITS,
@@ -52,11 +53,10 @@ from intelliperf_swizzle.profile.ncu import (
     SECTORS,
     read_ncu,
 )
-from intelliperf_swizzle.profile.readings import Reading
 from intelliperf_swizzle.records import Candidate, Measurement, Verdict
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.stages import prove_candidate
 from intelliperf_swizzle.search.subject import Subject, edit_launches, tiles_of
 
@@ -143,7 +143,7 @@ def half(name: str) -> str:
 
 
 @contextmanager
-def examined(kernel: Kernel, target: str) -> Iterator[tuple[Setup, Subject]]:
+def examined(kernel: Kernel, target: str) -> Iterator[tuple[RunContext, Subject]]:
     """The traced kernel, from a copy of the sources that is there for as long."""
     with temporary_folder("cuda-kernels") as folder:
         shutil.copytree(SOURCES, project := folder / "project")
@@ -157,7 +157,7 @@ def examined(kernel: Kernel, target: str) -> Iterator[tuple[Setup, Subject]]:
             yield setup, choose_kernel(recorded, setup, progress)
 
 
-def proved(kernel: Kernel, name: str, setup: Setup, subject: Subject) -> Swizzle:
+def proved(kernel: Kernel, name: str, setup: RunContext, subject: Subject) -> Swizzle:
     """An order, if it is a permutation of the kernel's workgroups; raises UsageError if not."""
     found = prove_candidate(Candidate(order_of(kernel, name), name, "user"), subject, setup.target)
     if isinstance(found, Verdict):
@@ -266,7 +266,7 @@ class Rig:
 
     def _counted(
         self, kernel: Kernel, choices: list[tuple[str, ...]], readings: int
-    ) -> list[Reading]:
+    ) -> list[KernelCounters]:
         """Readings of the orders in turn; with counters that fit one pass if there is a choice."""
         while True:
             found = self._ncu(kernel, choices[0], readings)
@@ -274,9 +274,9 @@ class Rig:
                 return found
             choices.pop(0)
 
-    def _ncu(self, kernel: Kernel, counters: Sequence[str], readings: int) -> list[Reading]:
+    def _ncu(self, kernel: Kernel, counters: Sequence[str], readings: int) -> list[KernelCounters]:
         log = self._folder / "ncu.csv"
-        said = run(
+        message = run(
             "ncu", "--clock-control", "none", "--cache-control", "all",
             "--kernel-name-base", "function", "--kernel-name", kernel.name,
             "--metrics", ",".join((*counters, DURATION)),
@@ -286,7 +286,7 @@ class Rig:
         printed = log.read_text(encoding="utf-8", errors="replace")
         found = read_ncu(printed)
         if len(found) != readings * len(ORDERS):
-            last = (printed + said).splitlines()[-6:]
+            last = (printed + message).splitlines()[-6:]
             raise ProfileError(f"ncu shows {len(found)} launches of {kernel.name}",
                                details=tuple(last))  # fmt: skip
         return found
@@ -310,7 +310,7 @@ LIMITS = ("blocks", "registers", "shared_mem", "warps")
 """What limits the workgroups of an SM; ncu reports it unasked."""
 
 
-def stated(hits: Sequence[Reading], ratio: Reading) -> dict[str, Any]:
+def stated(hits: Sequence[KernelCounters], ratio: KernelCounters) -> dict[str, Any]:
     """Counters of one order as the records have them: a list has a number a reading."""
     each = ratio.counters[SECTORS] / ratio.counters[REQUESTS]
     listed = {

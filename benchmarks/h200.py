@@ -54,7 +54,7 @@ from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.plan import is_promising
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.stages import EvaluationContext
 from intelliperf_swizzle.search.subject import Subject
 from model_truth.runs import UNMODIFIED, MeasuredRun, read_runs
@@ -185,8 +185,8 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
     with record_application(setup, progress) as recorded:
         subject = choose_kernel(recorded, setup, progress)
         history = History(folder / "history.jsonl", {})
-        setting = EvaluationContext(subject, setup, history.record, progress)
-        evaluator = choose_evaluator(setting, recorded.folder.parent)
+        context = EvaluationContext(subject, setup, history.record, progress)
+        evaluator = choose_evaluator(context, recorded.folder.parent)
         attempts = Attempts(setup, subject, history)
         best = None
         if is_promising(setup, subject):
@@ -221,7 +221,7 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
     return record
 
 
-def prepare_case(case: Case, target: Target, folder: Path, progress: Lines) -> Setup:
+def prepare_case(case: Case, target: Target, folder: Path, progress: Lines) -> RunContext:
     """A run of a case with the default options, in a copy of the kernels."""
     project = folder / "project"
     shutil.copytree(KERNELS, project)
@@ -233,7 +233,7 @@ def prepare_case(case: Case, target: Target, folder: Path, progress: Lines) -> S
 class Found:
     """A run that is over."""
 
-    setup: Setup
+    setup: RunContext
     subject: Subject
     evaluator: Evaluator
     history: History
@@ -243,8 +243,10 @@ class Found:
 def software() -> dict[str, str]:
     """The versions of what compiles and runs the kernels, as the application has them."""
     text = "import sys, torch, triton; print(sys.version.split()[0], torch.__version__, triton.__version__)"  # noqa: E501
-    said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    return dict(zip(("python", "torch", "triton"), said.stdout.split(), strict=True))
+    message = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True
+    )
+    return dict(zip(("python", "torch", "triton"), message.stdout.split(), strict=True))
 
 
 def was_tried(attempt: Attempt) -> bool:
@@ -305,7 +307,7 @@ def compared(case: Case, found: Found, folder: Path) -> dict[str, Any]:
 
 
 def race(
-    setup: Setup, subject: Subject, texts: Sequence[Mapping[str, str]], folder: Path
+    setup: RunContext, subject: Subject, texts: Sequence[Mapping[str, str]], folder: Path
 ) -> Mapping[int, Trial]:
     """Kernels, by the texts of their functions, beside the unmodified one in common rounds."""
     rig = Rig(
@@ -337,7 +339,7 @@ def by_model_alone(found: Found) -> Attempt | None:
     return leaders[0] if leaders else None
 
 
-def spliced(setup: Setup, subject: Subject, text: str, name: str) -> Edit:
+def spliced(setup: RunContext, subject: Subject, text: str, name: str) -> Edit:
     """The kernel with a swizzle in it."""
     source = subject.launches[0].source
     return splice(source, parse(text), target=setup.target, launches=subject.launches, name=name)
@@ -522,8 +524,8 @@ def rates(measurement: Mapping[str, Any]) -> str:
     """A hit rate, and the bytes from memory."""
     mark = "~" if measurement["profiler"] == "model" else ""
     memory = measurement["memory_bytes"]
-    said = "" if memory is None or mark else f", {memory / 1e9:.2f} GB"
-    return f"{mark}{100 * measurement['l2_hit_rate']:.1f} %{said}"
+    message = "" if memory is None or mark else f", {memory / 1e9:.2f} GB"
+    return f"{mark}{100 * measurement['l2_hit_rate']:.1f} %{message}"
 
 
 def original_ms(record: Mapping[str, Any]) -> float | None:
@@ -548,8 +550,8 @@ def costs(records: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     for record in records:
         cells = [ratio_cell(record, name) for name in IDENTITIES]
-        told = (c for c in record["validations"] if "tensor_bytes" in c)  # by visits until then
-        check = max(told, key=lambda c: c["tensor_bytes"], default=None)
+        shown = (c for c in record["validations"] if "tensor_bytes" in c)  # by visits until then
+        check = max(shown, key=lambda c: c["tensor_bytes"], default=None)
         cells += ["–"] * 6 if check is None else validation_cells(check)
         lines.append(f"| {record['case']} | {' | '.join(cells)} |")
     return lines

@@ -99,7 +99,7 @@ def recorded() -> dict[tuple[str, str, int], dict[str, Any]]:
 
 
 def make(application: Application, arm: str, seed: int, result: Path, wishes: Wishes) -> None:
-    """Makes one run; one that fails leaves no result, and is said."""
+    """Makes one run; one that fails leaves no result, and is reported."""
     result.parent.mkdir(parents=True, exist_ok=True)
     asked = command(application, arm, seed, result.resolve(), wishes)
     print(f"  {shlex.join(asked)}", file=sys.stderr, flush=True)
@@ -197,7 +197,7 @@ def render(record: Record) -> dict[str, str]:
             f"Target `{record['target']}`, modelled; {len(runs)} of "
             f"{len(KERNELS) * len(ARMS) * len(SEEDS)} runs, with {len(SEEDS)} seeds. `search`: the "
             f"search alone; `model`: a language model alone, {record['iterations']} iterations; "
-            "`both`: the search, then the model, which is told what the search found. "
+            "`both`: the search, then the model, which sees what the search found. "
             f"{f'Model: {names}. ' if names else ''}Means, in brackets the lowest and the highest.",
             *([f"**Not to be relied on**: {record['doubt']}"] if "doubt" in record else []),
             table(
@@ -229,7 +229,7 @@ def render(record: Record) -> dict[str, str]:
 
 
 def _live(live: Mapping[str, Any]) -> list[str]:
-    """What a small model on one's own machine answered, a row a kernel."""
+    """What a small model on one's own machine answered, one row per kernel."""
     answers = live["answers"]
     header = ["kernel", "answers", "a swizzle in form", "a permutation", "better", "seconds each"]
     rows = []

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What the overlay adds to the compilation of a kernel, with no GPU, on what is installed.
 
-Each kernel is compiled in turns as it is, with a swizzle in its text, and by the overlay; caches
+Each kernel is compiled in turns unmodified, with a swizzle in its text, and by the overlay; caches
 are empty each time. What a swizzle itself takes to compile is in the second, too: the overlay's own
 part is the third beside the second. Times are of all processors; intervals of the median of paired
 ratios, by bootstrap.

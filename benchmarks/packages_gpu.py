@@ -4,8 +4,8 @@
 
     python benchmarks/packages_gpu.py    # docs/results/packages_gpu.md
 
-The record, `records/packages_gpu.json`, has a run of a program a line: a digest of the bytes of its
-outputs, five medians of its time in ms, and the kernels that were compiled with a swizzle.
+The record, `records/packages_gpu.json`, has one line per run of a program: a digest of the bytes of
+its outputs, five medians of its time in ms, and the kernels that were compiled with a swizzle.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def render(record: dict[str, Any]) -> str:
                      "yes" if len(digests) == 1 else "**no**"])  # fmt: skip
         found = _times(runs, "found")
         ratios = sorted(time_ms / median(plain) for time_ms in found) if plain else []
-        told = f"{median(ratios):.3f} ({ratios[0]:.3f}–{ratios[-1]:.3f})" if ratios else "–"
-        times.append([what, _told(plain), _told(found), told])
+        shown = f"{median(ratios):.3f} ({ratios[0]:.3f}–{ratios[-1]:.3f})" if ratios else "–"
+        times.append([what, _told(plain), _told(found), shown])
         for swizzle in record["found"].get(name, ()) if "found" in how else ():
             text = " ".join(swizzle["swizzle"].split())
             place = f"`{swizzle['kernel']}` of `{swizzle['module']}`"

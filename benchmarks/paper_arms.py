@@ -117,12 +117,12 @@ def answers(run: Run) -> list[dict[str, Any]]:
     for attempt in run.attempts:
         if attempt.candidate.origin == "llm":
             found.setdefault(attempt.candidate.family or attempt.candidate.name, []).append(attempt)
-    told = []
+    shown = []
     for members in found.values():
         best = max(
             members, key=lambda attempt: (_rate(attempt), attempt.screened_l2_hit_rate or 0.0)
         )
-        told.append(
+        shown.append(
             {
                 "idea": best.candidate.idea or members[0].candidate.idea,
                 "text": best.candidate.text,
@@ -133,7 +133,7 @@ def answers(run: Run) -> list[dict[str, Any]]:
                 "l2_hit_rate": rounded(_rate(best)) or None,
             }
         )
-    return told
+    return shown
 
 
 def render(record: Record) -> dict[str, str]:
@@ -149,7 +149,7 @@ def render(record: Record) -> dict[str, str]:
             "# The paper's arms",
             f"Target `{record['target']}`, modelled; {len(runs)} runs of up to "
             f"{record['iterations']} iterations, as in the paper; a run ends before when the model "
-            "says that no renumbering helps (“none”). `unaware` is told the hit rate and the "
+            "says that no renumbering helps (“none”). `unaware` sees the hit rate and the "
             "kernel; `overload` everything there is, unfiltered; `aware` what this tool selects; "
             "`both` the same, after a search, with what that found.",
             *([f"Solver: {record['solver']}."] if "solver" in record else []),
@@ -168,8 +168,8 @@ def render(record: Record) -> dict[str, str]:
                 ],
                 [_row(own) for own in _by_arm(runs)],
             ),
-            "The rate is the highest of all evaluated permutations, be the verdict what it is; "
-            "the paper ranks by it. *no difference* is said of the time; the kernels are small.",
+            "The rate is the highest of all evaluated permutations, with any verdict; "
+            "the paper ranks by it. *no difference* is of the time; the kernels are small.",
             f"Of {len(answered)} answers with a swizzle {in_form} were in form, and of their "
             f"{members} members {good} were permutations, those that repeat another included.",
             "The dump of `overload` is not the paper's, which is not public: it is all that the "

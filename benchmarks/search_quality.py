@@ -45,7 +45,7 @@ from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.plan import LEAST_GAIN, open_history
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.stages import EvaluationContext, Screened
 from intelliperf_swizzle.search.subject import Subject
 
@@ -82,8 +82,8 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
             setup = replace(asked, options=options)
             proposer = OfflineProposer(patience=candidates if name == "long" else None)
             with open_history(setup, subject, [proposer], work, progress) as kept:
-                setting = EvaluationContext(subject, setup, kept.record, progress)
-                evaluator = choose_evaluator(setting, work)
+                context = EvaluationContext(subject, setup, kept.record, progress)
+                evaluator = choose_evaluator(context, work)
                 attempts = Attempts(setup, subject, kept)
                 problem = pose_problem(setup, subject, evaluator, attempts)
                 again = {}
@@ -101,7 +101,7 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
         return record
 
 
-def seconds_to_score(subject: Subject, setup: Setup) -> float:
+def seconds_to_score(subject: Subject, setup: RunContext) -> float:
     """How long the screen takes for one order: the least, for the machine may be busy."""
     screen = ModelScreen(subject.traced, setup.target)
     unmodified = [np.arange(traced_launch.trace.tiles) for traced_launch in subject.traced]
@@ -109,7 +109,7 @@ def seconds_to_score(subject: Subject, setup: Setup) -> float:
     return min(timeit.repeat(score, number=1, repeat=SCORED_TO_TIME))
 
 
-def look_again(setup: Setup, attempts: Attempts, evaluator: Evaluator, above: float) -> int:
+def look_again(setup: RunContext, attempts: Attempts, evaluator: Evaluator, above: float) -> int:
     """Replays one L2 under the best order of each kind above a rate, then evaluates the best.
 
     A kind: the orders that end in the same two digits and place the domains in the same way. The
@@ -136,7 +136,7 @@ def look_again(setup: Setup, attempts: Attempts, evaluator: Evaluator, above: fl
     return len(kinds)
 
 
-def rate_on_one_l2(setup: Setup, screened: Screened) -> float:
+def rate_on_one_l2(setup: RunContext, screened: Screened) -> float:
     """An order's L2 hit rate with full physics, as far as one L2 tells."""
     traced = zip(screened.proved.subject.traced, screened.proved.tiles(), strict=True)
     runs = [ReplayedLaunch(of.trace, tile, of.launch.count, of.occupancy) for of, tile in traced]

@@ -37,13 +37,13 @@ from harness.render import generated, page, percent, table
 from intelliperf_swizzle.frontends.trials.processes import median_interval
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.profile.counters import KernelCounters
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
 from intelliperf_swizzle.profile.ncu import DURATION, HITS, PASSES, REQUESTS, SECTORS, read_ncu
-from intelliperf_swizzle.profile.readings import Reading
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.stages import prove_candidate
 from intelliperf_swizzle.search.subject import edit_launches, tiles_of
 
@@ -138,13 +138,13 @@ def plain_command(
          "--", sys.executable, changed.name, *words],
         cwd=project, capture_output=True, text=True,
     )  # fmt: skip
-    said = (run.stdout + run.stderr).splitlines()
-    print("\n".join(said), file=sys.stderr)
+    output = (run.stdout + run.stderr).splitlines()
+    print("\n".join(output), file=sys.stderr)
     if run.returncode:
         raise SystemExit(f"error: the plain command ended with {run.returncode}")
     return {
         "seconds": round(time.monotonic() - begun, 1),
-        "leaders": [line.strip() for line in said if re.match(r"\s+\d/\d|confirming", line)],
+        "leaders": [line.strip() for line in output if re.match(r"\s+\d/\d|confirming", line)],
     }, changed
 
 
@@ -251,7 +251,7 @@ def rates(wanted: argparse.Namespace, folder: Path) -> dict[str, Any]:
         return {"device": setup.target.product} | rates_of(setup, recorded, folder)
 
 
-def rates_of(setup: Setup, recorded: Any, folder: Path) -> dict[str, Any]:
+def rates_of(setup: RunContext, recorded: Any, folder: Path) -> dict[str, Any]:
     """Of each order that is a permutation."""
     subject = choose_kernel(recorded, setup, Lines(sys.stderr))
     launch = subject.traced[0].launch
@@ -285,7 +285,7 @@ def rates_of(setup: Setup, recorded: Any, folder: Path) -> dict[str, Any]:
     return record | {"mean_error_points": 100 * statistics.mean(errors)}
 
 
-def counted(setup: Setup, kernel: str, files: Sequence[Path]) -> list[dict[str, float]]:
+def counted(setup: RunContext, kernel: str, files: Sequence[Path]) -> list[dict[str, float]]:
     """Hit rate, bytes and time of each file's kernel: all run one after the other under ncu."""
     every = files[0].with_name("every.py")
     every.write_text(
@@ -295,7 +295,7 @@ def counted(setup: Setup, kernel: str, files: Sequence[Path]) -> list[dict[str, 
         "    runpy.run_path(file, run_name='__main__')\n"
     )
 
-    def run(*metrics: str) -> list[Reading]:
+    def run(*metrics: str) -> list[KernelCounters]:
         log = every.with_suffix(".csv")
         command = [
             "ncu", "--target-processes", "all", "--clock-control", "none", "--cache-control", "all",
@@ -351,15 +351,15 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
                 "found, ms",
                 "best by hand, ms",
                 "found / best by hand",
-                "whole run, s",
+                "run, s",
             ],
             [_time_row(row) for row in timed],
         ),
         "## Other kernels whose programs take tiles in a loop",
-        "Whole automatic runs of `benchmarks/applications/` and `benchmarks/kernels/`: what the "
-        "command said, and hit rates that ncu counted.",
+        "End-to-end runs on `benchmarks/applications/` and `benchmarks/kernels/`: what the "
+        "command printed, and hit rates that ncu counted.",
         table(
-            ["GPU", "command", "time", "L2 hit rate %", "found", "whole run, s"],
+            ["GPU", "command", "time", "L2 hit rate %", "found", "run, s"],
             [_run_row(other) for other in others],
         ),
         *(

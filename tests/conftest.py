@@ -24,7 +24,7 @@ from intelliperf_swizzle.records import Attempt, Candidate
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import Evaluator, choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.stages import Evaluated, EvaluationContext
 from intelliperf_swizzle.search.subject import Subject
 
@@ -146,7 +146,7 @@ def read_result() -> Callable[[Path | str], Any]:
 class Stages:
     """The stages of a run on one kernel, to be gone through one by one."""
 
-    setup: Setup
+    setup: RunContext
     subject: Subject
     history: History
     attempts: Attempts
@@ -178,12 +178,12 @@ def stages_on() -> Callable[..., AbstractContextManager[Stages]]:
 
     @contextmanager
     def open_stages(
-        setup: Setup, path: Path, subject: Subject | None = None, *, resume: bool = False
+        setup: RunContext, path: Path, subject: Subject | None = None, *, resume: bool = False
     ) -> Iterator[Stages]:
         if subject is not None:
             history = History(path, {}, resume=resume)
-            setting = EvaluationContext(subject, setup, history.record, Silent())
-            evaluator = choose_evaluator(setting, path.parent)
+            context = EvaluationContext(subject, setup, history.record, Silent())
+            evaluator = choose_evaluator(context, path.parent)
             yield Stages(setup, subject, history, Attempts(setup, subject, history), evaluator)
             history.close()
             return

@@ -47,7 +47,7 @@ def order_agreement(
     Args:
         modelled: times, in any unit.
         measured: times of the same mappings.
-        noise_fraction: measured times that differ by no more than this are not told apart.
+        noise_fraction: measured times that differ by no more than this are not distinguished.
         again: a second reading of them, which must tell a pair apart in the same direction.
     """
     apart = _apart(measured, noise_fraction)

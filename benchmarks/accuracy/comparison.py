@@ -107,7 +107,7 @@ def compare_each(
     Args:
         measurements: from a folder, or from elsewhere.
         target: the GPU that they were taken on.
-        progress: told of each configuration.
+        progress: receives each configuration.
         kept: replays of earlier runs, and of this one.
 
     Raises:
@@ -258,8 +258,8 @@ def not_a_permutation(order: Int64Array, blocks: int) -> str | None:
 
 
 def _mismatch(outcome: ComparedConfiguration) -> list[str]:
-    told = {pair.measured.occupancy for pair in outcome.pairs} - {None, outcome.occupancy}
+    profiled = {pair.measured.occupancy for pair in outcome.pairs} - {None, outcome.occupancy}
     return [
         f"{outcome.occupancy} workgroups per CU from the build, {measured} by the profiler"
-        for measured in sorted(told, key=str)
+        for measured in sorted(profiled, key=str)
     ]

@@ -84,7 +84,7 @@ class FolderOfMeasurements:
 
         Args:
             name: of the configuration.
-            target: the GPU that the folder's code is told of, and compiled for.
+            target: the GPU that the folder's code sees and is compiled for.
             scratch: an empty folder that outlives the configuration.
 
         Raises:
@@ -112,7 +112,7 @@ class FolderOfMeasurements:
             works = [make() for _, make in makers]
             resident = [future.result() for future in building]
         notes = [note for launch, _ in makers for note in _left_out(launch)]
-        notes += [note for _, said in resident for note in said]
+        notes += [note for _, found in resident for note in found]
         return Configuration(
             name=name,
             axes=axes,

@@ -75,8 +75,8 @@ def _step(step: str, what: str, action: Callable[..., Any], *arguments: Any) -> 
     try:
         return action(*arguments)
     except Exception as error:
-        said = " ".join(str(error).split())
-        raise _FailedError(step, f"{what}: {type(error).__name__}: {said}"[:500]) from error
+        message = " ".join(str(error).split())
+        raise _FailedError(step, f"{what}: {type(error).__name__}: {message}"[:500]) from error
 
 
 def _save(orders: dict[str, Any], folder: Path) -> tuple[list[str], dict[str, str]]:

@@ -26,7 +26,7 @@ ORDERED_SPREAD_POINTS = 5.0
 WIDE_SPREAD_POINTS = 10.0
 """Configurations on which the order decides."""
 TIME_NOISE_FRACTION = 0.02
-"""Measured times that differ by less are not told apart; repeats differ by about 1 %."""
+"""Measured times that differ by less are not distinguished; repeats differ by about 1 %."""
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ def table(comparison: ModelAccuracy) -> str:
     for outcome in comparison.outcomes:
         cells = _cells(scores(outcome.pairs))
         rows.append(_row((outcome.name, *cells, f"{outcome.seconds:.0f}")))
-    said = [*sentences(summarise(comparison.outcomes)), f"{comparison.seconds:.0f} s in all."]
-    said += [f"note: {note}" for note in comparison.notes]
-    wrapped = [part for sentence in said for part in wrap(sentence, WIDTH)]
+    lines = [*sentences(summarise(comparison.outcomes)), f"{comparison.seconds:.0f} s in all."]
+    lines += [f"note: {note}" for note in comparison.notes]
+    wrapped = [part for sentence in lines for part in wrap(sentence, WIDTH)]
     title = f"modelled L2 hit rates beside measured ones, {comparison.target}"
     return "\n".join([title, "", *rows, "", *LEGEND, "", *wrapped])
 
@@ -40,7 +40,7 @@ def sentences(summary: Summary) -> list[str]:
     """What all configurations together say."""
     if not summary.pairs:
         return ["Nothing was compared."]
-    said = [
+    lines = [
         f"{summary.pairs} pairs of {summary.configurations} configurations:"
         f" mean absolute error {_number(summary.mean_error_points)},"
         f" worst {_signed(summary.worst_error_points)}",
@@ -49,23 +49,23 @@ def sentences(summary: Summary) -> list[str]:
         f" MAE {_number(summary.mean_error_points_wide)}.",
     ]
     if summary.counter_mean_error_points is not None:
-        said.append(
+        lines.append(
             "Against the profiler's own quotient:"
             f" MAE {_number(summary.counter_mean_error_points)},"
             f" worst {_signed(summary.counter_worst_error_points)}."
         )
     if summary.llc_mean_error_points is not None:
-        said.append(f"Last-level cache: MAE {_number(summary.llc_mean_error_points)}.")
-    said.append(
+        lines.append(f"Last-level cache: MAE {_number(summary.llc_mean_error_points)}.")
+    lines.append(
         f"Mean τ where the spread exceeds 5: {_number(summary.mean_tau, 2)};"
         f" mean regret {_number(summary.mean_regret_points)}."
     )
     if summary.different_times:
-        said.append(
+        lines.append(
             f"Modelled time orders {summary.agreeing_times} of {summary.different_times} pairs"
             f" ({100 * (summary.time_order_agreement or 0):.0f} %) as measured time does."
         )
-    return said
+    return lines
 
 
 def as_table(comparison: ModelAccuracy) -> dict[str, Any]:

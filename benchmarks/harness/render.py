@@ -25,7 +25,7 @@ COLOURS = {
     "overload": "#cc79a7",
     "aware": "#56b4e9",
 }
-"""Okabe and Ito's palette: told apart by the colour-blind too."""
+"""Okabe and Ito's palette: distinct for the colour-blind too."""
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "intelliperf-swizzle",

@@ -41,7 +41,7 @@ from intelliperf_swizzle.search.elsewhere import prove_on
 from intelliperf_swizzle.search.examine import choose_kernel, examine_kernels, record_application
 from intelliperf_swizzle.search.kernel import optimize_kernel
 from intelliperf_swizzle.search.plan import Search
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.subject import Subject, with_rest
 
 IDENTITY = "pid = pid"
@@ -198,7 +198,7 @@ def with_occupancy(subject: Subject, occupancy: int, target: Target) -> Subject:
     return replace(subject, traced=traced, baseline=model_launches(traced, unmodified, target))
 
 
-def setup_of(inputs: Inputs) -> Setup:
+def setup_of(inputs: Inputs) -> RunContext:
     """What the run that the inputs ask for works with; modelled unless they name a profiler."""
     application = BENCHMARKS / inputs["application"]
     options = Options(

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Measurements of whole runs on a GPU: the unmodified kernel, and the orders profiled there.
+"""Measurements of end-to-end runs on a GPU: the unmodified kernel, and the orders profiled there.
 
 A file of one JSON object a line, as `benchmarks/h200.py` writes it: each has a `case`, the
 `command` in `benchmarks/kernels/` that was run, the `kernel`, its `baseline` and its `attempts` and

@@ -24,7 +24,7 @@ from intelliperf_swizzle.report import sentences
 from intelliperf_swizzle.search import score as scoring
 from intelliperf_swizzle.search.deliver import deliver
 from intelliperf_swizzle.search.run import optimize_as_asked
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 
 
 def prepare_call(
@@ -33,7 +33,7 @@ def prepare_call(
     target: proofs.AnyTarget | None,
     given: Mapping[str, Any],
     progress: Progress | None,
-) -> Setup:
+) -> RunContext:
     """What a call asks for, as the command line would have it.
 
     Raises:

@@ -72,7 +72,7 @@ def members(kind: type) -> tuple[Member, ...]:
     """The fields of a dataclass, in order."""
     kinds = _hints(kind, include_extras=True)
     fields = ((field.name, field.metadata) for field in dataclasses.fields(kind))
-    return tuple(Member(n, said.get("name", n), kinds[n], "inline" in said) for n, said in fields)
+    return tuple(Member(n, meta.get("name", n), kinds[n], "inline" in meta) for n, meta in fields)
 
 
 # --- text ---------------------------------------------------------------------------------------
@@ -235,20 +235,20 @@ class _Decoder:
                 _key(key_kind, key, where): self.decode(item, entry, _inside(where, key))
                 for key, entry in _expect(dict, value, where).items()
             }
-        return _checked(_scalar(origin, value, where), constraint, where)
+        return _check(_scalar(origin, value, where), constraint, where)
 
     def _dataclass(self, kind: typing.Any, value: object, where: str) -> typing.Any:
         given = _expect(dict, value, where)
         for name in given.keys() - set(_names(kind)):
             raise RecordError(f"{_inside(where, name)}: unknown field")
-        return self._built(kind, given, where)
+        return self._build(kind, given, where)
 
-    def _built(self, kind: type, given: Mapping[str, object], where: str) -> typing.Any:
+    def _build(self, kind: type, given: Mapping[str, object], where: str) -> typing.Any:
         values = {}
         for member in members(kind):
             inside = _inside(where, member.name)
             if member.inline:
-                values[member.attribute] = self._built(member.kind, given, where)
+                values[member.attribute] = self._build(member.kind, given, where)
             elif member.name in given:
                 values[member.attribute] = self.decode(member.kind, given[member.name], inside)
             else:
@@ -359,7 +359,7 @@ def _scalar(kind: typing.Any, value: typing.Any, where: str) -> typing.Any:
     return _text(value, where) if kind is str else value
 
 
-def _checked(value: typing.Any, constraint: Constraint | None, where: str) -> typing.Any:
+def _check(value: typing.Any, constraint: Constraint | None, where: str) -> typing.Any:
     if isinstance(constraint, Between):
         high = math.inf if constraint.high is None else constraint.high
         if not constraint.low <= value <= high:

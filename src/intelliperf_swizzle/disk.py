@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Files that a kill at any moment leaves whole, and folders of which it leaves nothing for good.
 
-A file is written beside its place and renamed. Temporary folders lie in one folder a process,
+A file is written beside its place and renamed. Temporary folders lie in one folder per process,
 which the process holds a lock on; what a killed process left behind has no lock, and the next one
 removes it.
 
@@ -288,7 +288,7 @@ def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
 
 
 OFF = "INTELLIPERF_SWIZZLE_NO_CACHE"
-"""The variable of `--no_cache`; it also holds where there is no command line."""
+"""The variable of `--no_cache`; it also holds if there is no command line."""
 
 
 def user_cache(environment: Mapping[str, str] | None = None) -> DiskCache:

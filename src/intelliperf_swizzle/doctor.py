@@ -169,8 +169,7 @@ def _c_compiler(options: Options, device: Device | None, machine: Machine) -> It
     found = [machine.program(name) for name in ("cc", "gcc", "clang")]
     if device is not None and not any(found):
         gap = "there is none, and Triton needs it to launch kernels"
-        needed = options.profiler != "model"
-        yield Finding("C compiler", None, gap, "sudo apt install gcc", needed)
+        yield Finding("C compiler", None, gap, "sudo apt install gcc", options.profiler != "model")
     elif device is not None:
         yield Finding("C compiler", next(filter(None, found)))
 
@@ -268,8 +267,7 @@ def _language_model(
     else:
         yield Finding("DSPy", found)
     if refusal:
-        command = f"export {KEY_VARIABLE}=..."
-        yield Finding("language model", None, refusal, command, needed=True)
+        yield Finding("language model", None, refusal, f"export {KEY_VARIABLE}=...", needed=True)
     elif endpoint is None:
         yield Finding("language model", f"none: {KEY_VARIABLE} is not set")
     else:
@@ -319,17 +317,17 @@ def _would_use(diagnosis: Diagnosis) -> str:
 
 def _row(part: str, found: str) -> list[str]:
     """A part and what was found of it, in two columns."""
-    return _wrapped(found, f"  {part:<{_PART_WIDTH}}  ", " " * (_PART_WIDTH + 4))
+    return _wrap(found, f"  {part:<{_PART_WIDTH}}  ", " " * (_PART_WIDTH + 4))
 
 
 def _gap(finding: Finding) -> list[str]:
     """What is missing, and the command that mends it, over several lines that a shell joins."""
-    command = _wrapped(finding.command, "    $ ", " " * 6, WIDTH - 2) if finding.command else []
+    command = _wrap(finding.command, "    $ ", " " * 6, WIDTH - 2) if finding.command else []
     joined = [f"{line} \\" for line in command[:-1]] + command[-1:]
-    return [*_wrapped(f"{finding.part}: {finding.gap}", "  ", "    "), *joined]
+    return [*_wrap(f"{finding.part}: {finding.gap}", "  ", "    "), *joined]
 
 
-def _wrapped(text: str, first: str, further: str, width: int = WIDTH) -> list[str]:
+def _wrap(text: str, first: str, further: str, width: int = WIDTH) -> list[str]:
     wrapper = textwrap.TextWrapper(width, first, further, break_on_hyphens=False)
     wrapper.break_long_words = not first.endswith("$ ")  # a command's words stay what they are
     return wrapper.wrap(text)

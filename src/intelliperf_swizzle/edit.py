@@ -200,11 +200,11 @@ def _packages(root: Path, own: frozenset[str]) -> str:
 
 def _diff_of(before: str, after: str, name: str) -> Iterator[str]:
     old, new = (list(io.StringIO(text, newline="\n")) for text in (before, after))  # as git does
-    for line in difflib.unified_diff(old, new, quoted(f"a/{name}"), quoted(f"b/{name}")):
+    for line in difflib.unified_diff(old, new, quote(f"a/{name}"), quote(f"b/{name}")):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as git writes it in a patch: in quotes, if it holds what would end it.
 
     Source: gitdiffcore, `core.quotePath`; GNU patch reads the same since 2.7.
@@ -442,10 +442,10 @@ def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str
     A file that was not copied (the Python of a virtual environment) is still that of the project.
     """
     root = project.resolve()
-    return [_moved(word, root, copy) for word in command]
+    return [_move(word, root, copy) for word in command]
 
 
-def _moved(word: str, root: Path, copy: Path) -> str:
+def _move(word: str, root: Path, copy: Path) -> str:
     if root not in Path(word).parents:
         return word
     moved = copy / Path(word).relative_to(root)

@@ -65,7 +65,7 @@ class Pattern:
                 )
         lines = [f"{name} = {values.get(name, self.defaults[name])}\n" for name in self.parameters]
         closed = "".join(lines) + self.text
-        _parsed(closed, self.name)
+        _parse(closed, self.name)
         return closed
 
 
@@ -77,7 +77,7 @@ def formula(name: str) -> Path:
     """
     path = _folder() / f"{name}.yaml"
     if not path.is_file():
-        raise _unknown("formula", name, [file.stem for file in _folder().glob("*.yaml")])
+        raise _not_found("formula", name, [file.stem for file in _folder().glob("*.yaml")])
     return path
 
 
@@ -102,7 +102,7 @@ def load_pattern(name: str) -> Pattern:
     for pattern in (*patterns(), *published()):
         if pattern.name == name:
             return pattern
-    raise _unknown("pattern", name, [pattern.name for pattern in patterns()])
+    raise _not_found("pattern", name, [pattern.name for pattern in patterns()])
 
 
 def load_swizzle(source: str | Path | IO[str]) -> Pattern:
@@ -122,9 +122,9 @@ def load_swizzle(source: str | Path | IO[str]) -> Pattern:
             return bare_swizzle(text, Path(where).stem, where)
         file = decode(_SwizzleFile, {**dict.fromkeys(_OPTIONAL), **_mapping(text)})
         values, defaults = _parameters(file.parameters or {})
-    _parsed(file.text, where)
+    _parse(file.text, where)
     if file.condition is not None:
-        _parsed(f"pid = {file.condition}", f"{where}: condition")
+        _parse(f"pid = {file.condition}", f"{where}: condition")
     return Pattern(
         name=file.name or Path(where).stem,
         summary=file.summary or "",
@@ -138,7 +138,7 @@ def load_swizzle(source: str | Path | IO[str]) -> Pattern:
 
 def bare_swizzle(text: str, name: str = "swizzle", where: str = "swizzle") -> Pattern:
     """Statements of the language as a pattern without parameters; raises LanguageError."""
-    _parsed(text, where)
+    _parse(text, where)
     return Pattern(name, "", "", None, text if text.endswith("\n") else text + "\n", {}, {})
 
 
@@ -160,7 +160,7 @@ def _folder() -> Path:
     )
 
 
-def _unknown(kind: str, name: str, known: list[str]) -> UsageError:
+def _not_found(kind: str, name: str, known: list[str]) -> UsageError:
     hint = f"{did_you_mean(name, known)}there are {', '.join(sorted(known))}"
     return UsageError(f"no {kind} is called `{name}`", hint=hint)
 
@@ -220,7 +220,7 @@ def _parameters(content: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]],
     return values, defaults
 
 
-def _parsed(text: str, where: str) -> Swizzle:
+def _parse(text: str, where: str) -> Swizzle:
     try:
         return parse(text)
     except LanguageError as error:
@@ -230,7 +230,7 @@ def _parsed(text: str, where: str) -> Swizzle:
 
 
 PROMPTS = ("task", "analysis", "language", "another_family")
-"""The parts of a prompt that are words of ours."""
+"""The parts of a prompt that are our text."""
 
 Count: TypeAlias = Annotated[int, Between(0)]
 
@@ -297,7 +297,7 @@ def load_formula(name_or_path: str | Path) -> Formula:
     if path.suffix not in (".yaml", ".yml"):
         path = formula(str(name_or_path))
     with _reading(path, "formula", f"keys: {', '.join(_DEFAULTS)}"):
-        read = _filled({**_DEFAULTS, "name": path.stem}, _mapping(path.read_text(encoding="utf-8")))
+        read = _fill({**_DEFAULTS, "name": path.stem}, _mapping(path.read_text(encoding="utf-8")))
         for key, known in _KNOWN.items():
             names = read[key] if isinstance(read[key], list | dict) else known
             wrong = [f"there is no `{name}`" for name in names if name not in tuple(known)]
@@ -309,14 +309,14 @@ def load_formula(name_or_path: str | Path) -> Formula:
     return made
 
 
-def _filled(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _fill(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """What is given on top of the defaults; one name stands for a list of one."""
     filled = {**defaults, **given}
     for key, default in defaults.items():
         if isinstance(default, list) and isinstance(filled[key], str):
             filled[key] = [filled[key]]
         elif isinstance(default, dict) and isinstance(filled[key], dict):
-            filled[key] = _filled(default, filled[key])
+            filled[key] = _fill(default, filled[key])
     return filled
 
 

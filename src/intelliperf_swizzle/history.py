@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The persistent bottleneck history buffer: append-only JSON lines, one attempt a line.
+"""The persistent bottleneck history buffer: append-only JSON lines, one attempt per line.
 
 The first line says which run this is; each further line is an attempt as it then stood, so an
 attempt that was screened and later measured stands twice and the last line counts. A line is

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Numba's decorators with types, which they lack, and one cache of ours for what they compile.
+"""Numba's decorators with types, which they lack, and one cache for what they compile.
 
 Numba loads slowly, so import this late.
 """

@@ -58,10 +58,10 @@ class Declaration:
 
 
 def _option(
-    default: Any, help: str, verbs: tuple[str, ...] = OPTIMIZE, *, host: bool = False, **said: Any
+    default: Any, help: str, verbs: tuple[str, ...] = OPTIMIZE, *, host: bool = False, **more: Any
 ) -> Any:
-    said = {"host": host, "tool": not host, **said}
-    return field(default=default, metadata={"declaration": Declaration(help, verbs, **said)})
+    more = {"host": host, "tool": not host, **more}
+    return field(default=default, metadata={"declaration": Declaration(help, verbs, **more)})
 
 
 @dataclass(frozen=True)
@@ -188,11 +188,11 @@ def declaration(option: Declared) -> Declaration:
 def options_of(verb: str, *, host: bool | None = None) -> tuple[Declared, ...]:
     """The options that a verb uses: all, IntelliPerf's alone, or ours alone."""
     declared = ((option, declaration(option)) for option in fields(Options))
-    return tuple(o for o, said in declared if verb in said.verbs and host in (None, said.host))
+    return tuple(o for o, how in declared if verb in how.verbs and host in (None, how.host))
 
 
 def variable(option: Declared) -> str:
-    """The environment variable that stands in for one of our options where it is not given."""
+    """The environment variable that stands in for one of our options if it is not given."""
     return PREFIX + option.name.upper()
 
 

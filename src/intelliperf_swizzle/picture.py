@@ -116,7 +116,7 @@ def _slice(launch: records.Launch, trace: records.Trace, columns: int | None) ->
 
 def _flat(launch: records.Launch, trace: records.Trace, columns: int | None) -> _Slice:
     """A flat grid: each tile where it writes, if that fills a rectangle, else row after row."""
-    placed = _placed_by_writes(launch, trace)
+    placed = _place_by_writes(launch, trace)
     if placed is not None:
         return placed
     across = columns or math.isqrt(trace.tiles - 1) + 1
@@ -126,7 +126,7 @@ def _flat(launch: records.Launch, trace: records.Trace, columns: int | None) -> 
     return _Slice(f"numbered, {across} per row", tile.reshape(down, across), neighbours=False)
 
 
-def _placed_by_writes(launch: records.Launch, trace: records.Trace) -> _Slice | None:
+def _place_by_writes(launch: records.Launch, trace: records.Trace) -> _Slice | None:
     """Tiles by the row and column of all that each writes in a tensor of rows.
 
     A place for every store, with the program that makes it, as persistent kernels make several.
@@ -137,11 +137,10 @@ def _placed_by_writes(launch: records.Launch, trace: records.Trace) -> _Slice | 
     _, first = np.unique(tile, return_index=True)
     if len(first) != trace.tiles:
         return None
-    whole = _placed(launch, trace, tile, writes)
-    return whole or _placed(launch, trace, tile[first], writes[first])
+    return _place(launch, trace, tile, writes) or _place(launch, trace, tile[first], writes[first])
 
 
-def _placed(
+def _place(
     launch: records.Launch,
     trace: records.Trace,
     tile: records.Int64Array,
@@ -250,7 +249,7 @@ def _tensor_pictures(
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
     touched = np.bincount(segment_of[stream.touches.unit], stream.touches.lines)
     largest = np.argsort(-touched, kind="stable")[:MOST_TENSORS]
-    shared = [_shared(trace, shown.tile, axis) if shown.neighbours else {} for axis in (1, 0)]
+    shared = [_sharing(trace, shown.tile, axis) if shown.neighbours else {} for axis in (1, 0)]
     return tuple(
         replace(
             _tensor_picture(trace.segments[number], stream, segment_of == number, orders),
@@ -261,7 +260,7 @@ def _tensor_pictures(
     )
 
 
-def _shared(trace: records.Trace, place: records.Int64Array, axis: int) -> dict[int, float]:
+def _sharing(trace: records.Trace, place: records.Int64Array, axis: int) -> dict[int, float]:
     """By segment, the share of a tile's lines that its neighbour touches, too.
 
     Args:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""How a run says what it is doing; who shows it is somebody else's business."""
+"""How a run reports what it is doing; what shows it is not decided here."""
 
 from collections.abc import Callable
 from typing import Protocol

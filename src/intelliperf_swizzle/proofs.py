@@ -25,7 +25,7 @@ AnyTarget: TypeAlias = "str | Target"
 """A GPU's name, the path of its YAML file, or a loaded target."""
 
 
-def loaded_target(target: AnyTarget) -> Target:
+def target_of(target: AnyTarget) -> Target:
     """The target itself, or by its name; raises UsageError."""
     return target if isinstance(target, Target) else load_target(target)
 
@@ -89,7 +89,7 @@ def prove_with(
     refuse_unread(name, constants, parameters | parsed.names, parameters)
     readers.refuse_reserved(constants, INPUTS)
     own = {constant: value for constant, value in constants.items() if constant not in parameters}
-    gpu = loaded_target(target).inputs
+    gpu = target_of(target).inputs
     proof = mapping.prove(parsed, readers.grid_of(grid), own, **gpu)
     if isinstance(proof, Witness) or not sizes:
         return proof
@@ -133,7 +133,7 @@ def prove_source(
         raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
     if not folder.is_dir():
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
-    gpu = loaded_target(target)
+    gpu = target_of(target)
     progress, language = progress or Silent(), examiner()
     kept = disk.DiskCache(None) if no_cache else disk.user_cache()
     with disk.temporary_folder("source") as records:

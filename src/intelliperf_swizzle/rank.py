@@ -191,7 +191,7 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     Attempts that one criterion cannot separate from the best one left are ordered by the next.
     """
     eligible = _eligible(attempts)
-    return _ordered(sorted(eligible, key=lambda attempt: attempt.number), _criteria(eligible, rank))
+    return _order(sorted(eligible, key=lambda attempt: attempt.number), _criteria(eligible, rank))
 
 
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:
@@ -240,7 +240,7 @@ def _wait_for_l2(measured: Sequence[Measurement]) -> bool:
     return fastest is not None and fastest.longest == "L2"
 
 
-def _ordered(attempts: list[Attempt], criteria: Sequence[tuple[str, float]]) -> list[Attempt]:
+def _order(attempts: list[Attempt], criteria: Sequence[tuple[str, float]]) -> list[Attempt]:
     if not criteria or len(attempts) < 2:
         return attempts
     (criterion, noise), *others = criteria
@@ -250,7 +250,7 @@ def _ordered(attempts: list[Attempt], criteria: Sequence[tuple[str, float]]) -> 
     while waiting:
         limit = merits[waiting[0].number] + noise
         peers = [attempt for attempt in waiting if merits[attempt.number] <= limit]
-        ordered += _ordered(sorted(peers, key=lambda peer: peer.number), others)
+        ordered += _order(sorted(peers, key=lambda peer: peer.number), others)
         waiting = waiting[len(peers) :]
     return ordered
 
@@ -279,7 +279,7 @@ def could_still_win(
 ) -> list[Attempt]:
     """Those of the screened attempts that can turn out better than all that are measured.
 
-    A replay may exceed the screened rate by as much as one has so far. All of them where none is
+    A replay may exceed the screened rate by as much as one has so far. All of them if none is
     measured, or the hit rate does not come first. Where none that is measured is better than the
     baseline, those that can reach the hit rate that is `needed` for that; None = that is no matter
     of the hit rate.

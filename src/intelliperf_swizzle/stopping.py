@@ -6,7 +6,7 @@ A command line opens `stopped_by_signals`. There the first signal kills all chil
 raises `Interrupted` in the main thread, and the second ends the process. Python runs a signal's
 handler in the main thread only, and only between two of its instructions: so what computes for
 long, or waits in a thread pool or for a server, is called by `interruptibly`. The kernel may hand a
-signal to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
+signal to another thread, which wakes no other: so the main thread waits `TICK_SECONDS` at a time.
 """
 
 import math
@@ -53,8 +53,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 def limit(seconds: float | None) -> None:
-    """Has the run end after that many seconds, if any, as at a signal; where nobody waits for
-    signals it is only paced."""
+    """Has the run end after that many seconds, if any, as at a signal; where no thread waits
+    for signals it is only paced."""
     global _end
     _end = time.monotonic() + seconds if seconds else 0.0
     begin_part(1)

@@ -34,7 +34,7 @@ def assert_swizzle_is_permutation(
     """
     __tracebackhide__ = True
     name = swizzle if isinstance(swizzle, str) and "=" not in swizzle else "swizzle"
-    gpu = proofs.loaded_target(target)
+    gpu = proofs.target_of(target)
     for grid in (grids,) if isinstance(grids, int) else grids:
         verdict = proofs.prove(swizzle, grid, target=gpu, sizes=False, **constants)
         if isinstance(verdict, records.Witness):

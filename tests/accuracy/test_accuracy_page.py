@@ -71,8 +71,8 @@ def test_the_sums_are_those_of_the_pairs(page: ModuleType, record: dict[str, Any
 def test_the_docstring_of_the_model_ends_with_its_accuracy(
     page: ModuleType, record: dict[str, Any]
 ) -> None:
-    said = " ".join((replay.__doc__ or "").split())
-    assert said.endswith(page.accuracy_line(record))
+    message = " ".join((replay.__doc__ or "").split())
+    assert message.endswith(page.accuracy_line(record))
 
 
 def test_a_picture_has_a_point_for_every_pair(page: ModuleType, record: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ def test_a_picture_has_a_point_for_every_pair(page: ModuleType, record: dict[str
         assert pictures[f"model-accuracy/{set_.name}.svg"].count("<title>") == len(pairs)
 
 
-def test_the_record_is_that_of_the_model_as_it_is(
+def test_the_record_is_that_of_todays_model(
     page: ModuleType, record: dict[str, Any], tmp_path: Path
 ) -> None:
     """One configuration of the H200, replayed now."""

@@ -37,14 +37,14 @@ def test_regret_is_what_trusting_the_model_loses() -> None:
     assert regret_points([0.1, 0.2, 0.9], [0.5, 0.25, 0.75]) == 0
 
 
-def test_times_within_noise_are_not_told_apart() -> None:
+def test_times_within_noise_are_not_distinguished() -> None:
     modelled, measured = [1.0, 2.0, 3.0], [1.0, 1.01, 2.0]
     assert order_agreement(modelled, measured) == (3, 3)
     assert order_agreement(modelled, measured, 0.02) == (2, 2)
     assert order_agreement([3.0, 2.0, 1.0], measured, 0.02) == (0, 2)
 
 
-def test_a_pair_counts_where_both_readings_tell_it_apart_in_the_same_direction():
+def test_a_pair_counts_if_both_measurements_order_it_alike():
     modelled, measured = [1.0, 2.0, 3.0], [1.0, 1.1, 1.2]
     assert order_agreement(modelled, measured, 0.02, [2.0, 2.2, 2.4]) == (3, 3)
     assert order_agreement(modelled, measured, 0.02, [2.0, 2.01, 2.4]) == (2, 2)

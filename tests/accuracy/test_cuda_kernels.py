@@ -105,8 +105,8 @@ def test_verbs(verb: Callable[..., Path], capsys: pytest.CaptureFixture[str]) ->
 
     capsys.readouterr()
     verb("compare")
-    said = capsys.readouterr().out
-    calibrates, judges = said.split("judge:")
+    message = capsys.readouterr().out
+    calibrates, judges = message.split("judge:")
     assert "stencil_2d" in calibrates
     assert "8 pairs of 1 configurations: mean absolute error 10.0" in judges
 

@@ -115,7 +115,7 @@ def test_what_was_left_out_is_exit_code_1_and_the_rest_is_reported(ran: Ran) -> 
     ],
 )
 def test_each_bad_input_is_one_clear_line(ran: Ran, line: str) -> None:
-    assert sum(said.startswith(f"skipped: {line}") for said in ran.err.splitlines()) == 1
+    assert sum(message.startswith(f"skipped: {line}") for message in ran.err.splitlines()) == 1
 
 
 def test_a_table_that_is_recognised_and_one_that_is_not_read_the_same(ran: Ran) -> None:
@@ -140,7 +140,7 @@ def test_a_program_that_is_more_than_its_block_is_traced_under_the_order(tmp_pat
     assert np.all(np.diff(lines) > 0)  # where the program stands, not where its block is
 
 
-def test_occupancy_comes_from_the_build_and_a_mismatch_is_told(ran: Ran) -> None:
+def test_occupancy_comes_from_the_build_and_a_mismatch_is_reported(ran: Ran) -> None:
     by_name = {
         configuration["config"]: configuration for configuration in ran.written["configurations"]
     }
@@ -184,7 +184,7 @@ def test_of_a_launch_with_many_programs_the_first_ones_are_replayed(
     assert np.argsort(np.argsort(first)).tolist() == np.argsort(np.argsort(order[:256])).tolist()
 
 
-def test_what_a_stopped_run_has_compared_is_told_and_used_again(tmp_path: Path) -> None:
+def test_what_a_stopped_run_has_compared_is_reported_and_used_again(tmp_path: Path) -> None:
     """A process, stopped while the second configuration fails to end."""
     folder = folder_with(
         tmp_path / "folder",

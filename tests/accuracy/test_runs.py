@@ -64,7 +64,7 @@ def test_times_are_those_of_common_rounds(tmp_path: Path) -> None:
     }
 
 
-def test_an_order_takes_the_time_of_its_own_divisions(tmp_path: Path) -> None:
+def test_an_order_takes_the_time_of_its_divisions(tmp_path: Path) -> None:
     """Those by the number of columns, which hangs on an argument, and by what follows from it."""
     file = tmp_path / "runs.jsonl"
     file.write_text(json.dumps(run()) + "\n")
@@ -88,13 +88,13 @@ def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in records))
     found = as_table(compare(MeasuredRuns(file, tmp_path / "none"), load_target("h200"), Silent()))
-    said = "\n".join(found["skipped"])
-    assert "timed only: nothing was counted" in said
-    assert "other grid: measured on the grids ((32, 1, 1),); now they are ((64, 1, 1),)" in said
-    assert "other kernel: kernels/gemm.py launches no kernel `conv_kernel`" in said
-    assert "gemm, of another kernel: " in said
-    assert "HEADS" in said
-    assert "gemm, beyond: no permutation of 64 blocks" in said
+    message = "\n".join(found["skipped"])
+    assert "timed only: nothing was counted" in message
+    assert "other grid: measured on the grids ((32, 1, 1),); now they are ((64, 1, 1),)" in message
+    assert "other kernel: kernels/gemm.py launches no kernel `conv_kernel`" in message
+    assert "gemm, of another kernel: " in message
+    assert "HEADS" in message
+    assert "gemm, beyond: no permutation of 64 blocks" in message
     assert [(pair["mapping"], pair["measured_hit_rate"]) for pair in found["pairs"]] == [
         ("unmodified", 0.5),
         ("by columns", 0.75),

@@ -96,8 +96,8 @@ class Kills:
         """A run to its end; the seconds that it took."""
         begun = time.monotonic()
         run = self.start(*options)
-        _, said = run.communicate(timeout=600)
-        assert run.returncode == 0, said
+        _, message = run.communicate(timeout=600)
+        assert run.returncode == 0, message
         return time.monotonic() - begun
 
     def kill(self, seconds: float, *options: str) -> None:
@@ -107,10 +107,10 @@ class Kills:
             run.wait(seconds)
         except subprocess.TimeoutExpired:
             run.kill()
-        _, said = run.communicate()
-        assert "Traceback" not in said, said
-        assert run.returncode in (0, -9), said
-        self.phases["at its end" if run.returncode == 0 else phase(said)] += 1
+        _, message = run.communicate()
+        assert "Traceback" not in message, message
+        assert run.returncode in (0, -9), message
+        self.phases["at its end" if run.returncode == 0 else phase(message)] += 1
         self.check()
 
     def check(self) -> None:
@@ -175,10 +175,10 @@ class Kills:
         assert {path.name for path in self.results.iterdir()} == RESULTS
 
 
-def phase(said: str) -> str:
-    """What a run was doing, from what it has said last."""
+def phase(message: str) -> str:
+    """What a run was doing, from what it printed last."""
     known = ("recording", "tracing", "searching", "evaluating", "validating")
-    words = [line.split()[0] for line in said.splitlines() if line.split()]
+    words = [line.split()[0] for line in message.splitlines() if line.split()]
     return next((word for word in reversed(words) if word in known), "starting")
 
 

@@ -25,7 +25,7 @@ from intelliperf_swizzle.search.examine import (
     examine_kernels,
     record_application,
 )
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.subject import Subject
 
 TARGET = load_target("mi300x")
@@ -133,7 +133,7 @@ Stage = Callable[[str], AbstractContextManager[Any]]
 
 
 @pytest.fixture(scope="module")
-def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
     folder = tmp_path_factory.mktemp("application")
     for name, text in MODULES.items():
         (folder / f"{name}.py").write_text(HEADER + text)
@@ -143,7 +143,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 
 
 @pytest.fixture(scope="module")
-def subjects(setup: Setup) -> Iterator[Mapping[str, Subject]]:
+def subjects(setup: RunContext) -> Iterator[Mapping[str, Subject]]:
     """The kernel of each module, recorded in one run.
 
     Two launches of each are traced: the rule is the same for any number, and 16 take a minute.
@@ -157,7 +157,7 @@ def subjects(setup: Setup) -> Iterator[Mapping[str, Subject]]:
 @pytest.fixture
 def stages(
     stages_on: Callable[..., AbstractContextManager[Any]],
-    setup: Setup,
+    setup: RunContext,
     subjects: Mapping[str, Subject],
     tmp_path: Path,
 ) -> Stage:
@@ -221,6 +221,6 @@ def test_polls_of_any_kind_bind(stages: Stage, module: str) -> None:
         assert verdict(tried, REVERSED).kind == "unsafe order"
 
 
-def test_loops_over_what_nobody_writes_do_not_bind(stages: Stage) -> None:
+def test_loops_over_what_no_program_writes_do_not_bind(stages: Stage) -> None:
     with stages("rows") as tried:
         assert verdict(tried, REVERSED).kind == "screened out"

@@ -49,7 +49,9 @@ def head_first(batch: int, heads: int, blocks: int) -> tuple[Grid, dict[str, int
         ("everything-to-tile-0", (4096, 1, 1), 1),
     ],
 )
-def test_refused_with_the_tiles_that_nobody_computes(name: str, grid: Grid, computed: int) -> None:
+def test_refused_with_the_tiles_that_no_program_computes(
+    name: str, grid: Grid, computed: int
+) -> None:
     witness = outcome(name, grid)
     assert isinstance(witness, Witness)
     assert witness.failure is None

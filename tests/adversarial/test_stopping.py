@@ -117,8 +117,8 @@ class Run:
         """Its last words, and the seconds that it took to end."""
         begun = time.monotonic()
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=120)
-        return said, time.monotonic() - begun
+        _, message = self.process.communicate(timeout=120)
+        return message, time.monotonic() - begun
 
     def left(self) -> list[str]:
         """What it has left: processes that do not end, and temporary files."""
@@ -182,11 +182,11 @@ def test_a_signal_ends_a_run_in_every_phase(
     run = Run(project, "-l", *arguments)
     run.wait_for(announced)
     time.sleep(PAUSE.get(phase, 0.1))
-    said, seconds = run.stop(number)
+    message, seconds = run.stop(number)
     print(f"{phase}, {number.name}: {seconds:.2f} s")
     assert run.process.returncode == 128 + number
-    assert said.endswith(f"interrupted by {number.name}\n")
-    assert "Traceback" not in said
+    assert message.endswith(f"interrupted by {number.name}\n")
+    assert "Traceback" not in message
     assert run.left() == []
     assert seconds < SECONDS + SLACK
     assert (project / "gemm.py").read_bytes() == before
@@ -212,11 +212,11 @@ def test_a_signal_ends_a_run_on_a_gpu(
     run = Run(project, "-l", "--candidates", "50", "--measure", "4", "--", *GEMM)
     run.wait_for(announced)
     time.sleep(1.0)
-    said, seconds = run.stop(number)
+    message, seconds = run.stop(number)
     print(f"{announced}, {number.name}: {seconds:.2f} s")
     assert run.process.returncode == 128 + number
-    assert said.endswith(f"interrupted by {number.name}\n")
-    assert "Traceback" not in said
+    assert message.endswith(f"interrupted by {number.name}\n")
+    assert "Traceback" not in message
     left = run.left()  # ncu, torch and Triton leave files of their own
     assert [line for line in left if "process" in line or "intelliperf-swizzle" in line] == []
     assert seconds < SECONDS + SLACK
@@ -273,9 +273,9 @@ def test_every_other_verb_that_runs_the_application_stops(
     run = Run(project, *prefix, "--target", "mi300x", "--", "python", "endless.py")
     run.wait_for("recording")
     time.sleep(1)
-    said, _ = run.stop(signal.SIGTERM)
+    message, _ = run.stop(signal.SIGTERM)
     assert run.process.returncode == 143
-    assert said.endswith("interrupted by SIGTERM\n")
+    assert message.endswith("interrupted by SIGTERM\n")
     assert run.left() == []
 
 
@@ -293,16 +293,16 @@ def test_what_sigkill_leaves_behind_the_next_run_removes(project: Path) -> None:
     assert following.left() == []
 
 
-def test_of_two_runs_into_one_folder_the_second_says_so(project: Path) -> None:
+def test_of_two_runs_into_one_folder_the_second_is_refused(project: Path) -> None:
     folder = project / "swizzle-out" / "gemm_kernel"
     folder.mkdir(parents=True)
     (folder / "result.json").write_text("of the first")
     first = FolderLock(folder)
     second = Run(project, *MODEL, "8", "--", *GEMM)
-    _, said = second.process.communicate(timeout=240)
+    _, message = second.process.communicate(timeout=240)
     assert second.process.returncode == 2
-    assert "error: another run is writing to swizzle-out/gemm_kernel\n" in said
-    assert said.endswith("hint: name another folder with --report_dir\n")
+    assert "error: another run is writing to swizzle-out/gemm_kernel\n" in message
+    assert message.endswith("hint: name another folder with --report_dir\n")
     assert [path.read_text() for path in folder.iterdir()] == ["of the first"]
     first.release()
 
@@ -312,9 +312,9 @@ def test_a_limit_ends_a_run_with_what_was_validated_until_then(project: Path) ->
     limited = ["--seconds", "25", "--candidates", "100000", "--budget", "100000", "--no-cache"]
     begun = time.monotonic()
     run = Run(project, "--target", small, "--proposer", "offline", *limited, "--", *GEMM)
-    _, said = run.process.communicate(timeout=120)
+    _, message = run.process.communicate(timeout=120)
     assert time.monotonic() - begun < 25 + SECONDS + SLACK
-    assert run.process.returncode == 0, said
+    assert run.process.returncode == 0, message
     result = json.loads((project / "swizzle-out/gemm_kernel/result.json").read_text())
     assert result["swizzle"]["established"]
     assert not run.left()
@@ -322,6 +322,6 @@ def test_a_limit_ends_a_run_with_what_was_validated_until_then(project: Path) ->
 
 def test_a_limit_before_any_search_is_no_success(project: Path) -> None:
     run = Run(project, "--seconds", "4", "--target", "mi300x", "--", "python", "never_ends.py")
-    _, said = run.process.communicate(timeout=120)
-    assert (run.process.returncode, said.splitlines()[-1]) == (124, "ended at --seconds")
+    _, message = run.process.communicate(timeout=120)
+    assert (run.process.returncode, message.splitlines()[-1]) == (124, "ended at --seconds")
     assert not run.left()

@@ -40,12 +40,12 @@ def with_client(use: Callable[[Client], Awaitable[None]]) -> None:
     anyio.run(main)
 
 
-def said(result: CallToolResult) -> str:
+def output(result: CallToolResult) -> str:
     return "".join(block.text for block in result.content if block.type == "text")
 
 
 def answer(result: CallToolResult) -> dict[str, Any]:
-    assert not result.is_error, said(result)
+    assert not result.is_error, output(result)
     assert result.structured_content is not None
     return result.structured_content
 
@@ -82,8 +82,8 @@ def test_prove_gives_proof_and_witness_and_clean_errors() -> None:
         ):
             result = await client.call_tool("prove", arguments)
             assert result.is_error
-            assert expected in said(result)
-            assert "Traceback" not in said(result)
+            assert expected in output(result)
+            assert "Traceback" not in output(result)
 
     with_client(use)
 
@@ -123,8 +123,8 @@ def test_a_run_from_proof_to_report(tmp_path: Path) -> None:
         assert found["metric_name"] == "L2 hit rate (modelled, mi300x)"
         assert any(message.startswith("recording") for message in heard)
         assert any("searching" in message for message in heard)
-        told = await client.call_tool("report", {"result_file": found["result_file"]})
-        assert "gemm_kernel" in answer(told)["markdown"]
+        shown = await client.call_tool("report", {"result_file": found["result_file"]})
+        assert "gemm_kernel" in answer(shown)["markdown"]
 
     with_client(use)
 
@@ -193,13 +193,13 @@ def test_report_refuses_at_once_what_is_no_result_file(tmp_path: Path) -> None:
         for path, expected in cases.items():
             result = await client.call_tool("report", {"result_file": path})
             assert result.is_error
-            assert expected in said(result)
-            assert "Traceback" not in said(result)
+            assert expected in output(result)
+            assert "Traceback" not in output(result)
         reserved = {"swizzle": STREAM_K, "grid": [304], "constants": {"pid": 3}}
         refused = await client.call_tool("prove", reserved)
-        assert "`pid` cannot be set" in said(refused)
+        assert "`pid` cannot be set" in output(refused)
         refused = await client.call_tool("prove", {"swizzle": STREAM_K, "grid": [10**30]})
-        assert "is not a grid" in said(refused)
+        assert "is not a grid" in output(refused)
 
     with_client(use)
 
@@ -210,7 +210,7 @@ def test_an_application_is_no_shell_command(tmp_path: Path) -> None:
         command = [sys.executable, "-c", "0", ";", "touch", str(touched)]
         result = await client.call_tool("explain", {"command": command})
         assert result.is_error
-        assert "no Triton launch was recorded" in said(result)
+        assert "no Triton launch was recorded" in output(result)
         assert not touched.exists()
 
     with_client(use)

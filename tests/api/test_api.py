@@ -64,7 +64,7 @@ def test_prove_takes_patterns_with_parameters_targets_and_constants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: prove("no-such", 8), "no-such"),
         (lambda: prove("pid = pid +", 8), "1:"),
@@ -75,8 +75,8 @@ def test_prove_takes_patterns_with_parameters_targets_and_constants() -> None:
         (lambda: prove_source(APPLICATION, "absent.py"), "there is no file absent.py"),
     ],
 )
-def test_bad_input_is_one_error(call, said) -> None:
-    with pytest.raises(SwizzleError, match=said):
+def test_bad_input_is_one_error(call, message) -> None:
+    with pytest.raises(SwizzleError, match=message):
         call()
 
 

@@ -30,7 +30,7 @@ def test_skill_names_verbs_that_exist_and_a_swizzle_that_parses() -> None:
     assert parse(text).outputs == ("pid",)
 
 
-def test_agents_are_told_of_every_tool() -> None:
+def test_the_skill_documents_every_tool() -> None:
     pytest.importorskip("mcp")
     agents = (CHECKOUT / "docs" / "api.md").read_text().partition("## Coding agents")[2]
     code = "import asyncio; from intelliperf_swizzle.mcp.server import make_server as m; "

@@ -176,7 +176,7 @@ def test_what_a_model_adds_is_counted(rates: list[float], times: list[float], wo
     assert "some-model" in written
 
 
-def test_without_a_model_nothing_is_said_of_one() -> None:
+def test_without_a_model_no_message_mentions_one() -> None:
     rendered = LANGUAGE_MODEL.render({"target": "mi300x", "iterations": 4, "runs": SEARCH})
     assert "No run of `both`" in rendered["results/language_model.md"]
 

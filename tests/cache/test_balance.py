@@ -50,7 +50,7 @@ def test_launches_count_as_often_as_they_were_made() -> None:
     assert imbalance([(even, 3, 1), (uneven, 1, 1)], TWO_XCDS) == (3 * 2 + 10) / (3 * 2 + 9)
 
 
-def test_the_replay_tells_it_of_tiles_that_touch_more_lines() -> None:
+def test_the_replay_reports_tiles_that_touch_more_lines() -> None:
     tiles = [[(Access.READ, [0, 1, 2, 3])] * (1 + 7 * (tile == 15)) for tile in range(16)]
     trace = written_out(tiles)
     assert work(stream_of(trace), TWO_XCDS).tolist() == [4] * 15 + [32]

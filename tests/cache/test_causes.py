@@ -125,7 +125,7 @@ def test_classes_of_real_gpus_add_up_to_the_misses(trace, gpu):
     assert compulsory <= 4 * lines if gpu == "h200" else compulsory == lines
 
 
-def test_each_tensor_has_its_own_the_most_misses_first():
+def test_each_tensor_has_separate_causes_the_most_misses_first():
     trace = dataclasses.replace(
         written_out([reads(0, 1, 8, 0, 1, 9)]),
         segments=(Segment(("a", "b"), 0, 1024), Segment(("c",), 8, 1024), Segment(("d",), 16, 128)),

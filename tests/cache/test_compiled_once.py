@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Compiled functions lie in one folder of ours, and who runs is told when they are made."""
+"""Compiled functions lie in one cache folder, and a run reports when they are compiled."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ print(mix(np.int64(3)))
 """
 
 
-def test_a_function_is_compiled_once_and_that_is_told(tmp_path: Path) -> None:
+def test_a_function_is_compiled_once_and_that_is_reported(tmp_path: Path) -> None:
     plain = {name: text for name, text in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     runs = [
         subprocess.run(

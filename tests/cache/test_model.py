@@ -327,7 +327,7 @@ def test_launches_are_summed_with_their_counts():
     found = replay(
         [ReplayedLaunch(streams[0], order, 2), ReplayedLaunch(streams[1], order)], MI300X
     )
-    # 2 × (1 + 2) + 1 × (3 + 2) requests a line, one hit a written line
+    # 2 × (1 + 2) + 1 × (3 + 2) requests per line, one hit per written line
     assert found.l2_hit_rate == pytest.approx(3 / 11)
     assert found.l2_requests == 64 * 4 * 11
 

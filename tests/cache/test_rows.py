@@ -56,7 +56,7 @@ def test_lines_that_are_asked_for_together_open_their_row_once_a_side():
     assert opened([[(READ, [*rows[0], *rows[1]])], []], banks=1) == 4, "two rows of either side"
 
 
-def test_rows_are_twice_as_long_where_the_target_says_so():
+def test_rows_are_as_long_as_the_target_has_them():
     assert opened(reads(0, 8, 1), banks=1, memory_row_bytes=2048) == 1
 
 
@@ -73,7 +73,7 @@ def test_rows_are_not_counted_where_tiles_write_parts_of_sectors():
     assert opened([tile, [(WRITE, [16])]], banks=1) == 3
 
 
-def test_rows_are_not_counted_where_the_target_says_nothing():
+def test_rows_are_not_counted_if_the_target_has_none():
     target = dataclasses.replace(H200, memory_row_bytes=0)
     stream = merge(written_out(reads(0, 8)))
     assert nvidia_replay(stream, np.arange(2), target, 1, Physics(l1=False)).row_activations == 0

@@ -108,7 +108,7 @@ def test_a_gemm_is_merged_into_the_blocks_that_its_programs_load():
     assert sorted(stream.unit_line) == list(range(512 * 4 + 256 * 4 + 512 * 4))
 
 
-def test_halves_of_a_line_that_different_tiles_touch_are_told_apart():
+def test_halves_of_a_line_that_different_tiles_touch_are_distinguished():
     stream = merge(transpose(256))
     codes = set(stream.ref_code.tolist())
     assert codes == {READ << 4 | 3, READ << 4 | 12, WRITE << 4 | 3, WRITE << 4 | 12}

@@ -39,7 +39,7 @@ READ = "def close():\n    same = read()\n    return same\n\n"
         ("total = 0\ntotal += read()\nshare = total / 2\nif share > 1: raise ValueError", None),
     ],
 )
-def test_a_branch_is_told_from_words(tmp_path: Path, text: str, line: int | None) -> None:
+def test_a_branch_is_distinguished_from_words(tmp_path: Path, text: str, line: int | None) -> None:
     uses = []
 
     def read() -> int:

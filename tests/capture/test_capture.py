@@ -184,7 +184,7 @@ doubled[(4,)](x, y)
 """
 
 
-def test_host_descriptors_are_pointers_whatever_the_gpu_and_the_users_cache_stays(
+def test_host_descriptors_are_pointers_on_every_gpu_and_the_users_cache_stays(
     tmp_path: Path,
 ) -> None:
     script, cache = tmp_path / "app.py", tmp_path / "cache"
@@ -479,8 +479,8 @@ print(integers[:10].tolist())
     )
     computed = [launch.computed for launch in run.launches]
     assert computed == [True, False, False, False, False], run.last_lines
-    told = "`slow_kernel`, `rounding_kernel`, `product_kernel` were recorded but not computed"
-    assert told in " ".join(run.notes)
+    shown = "`slow_kernel`, `rounding_kernel`, `product_kernel` were recorded but not computed"
+    assert shown in " ".join(run.notes)
 
 
 def test_what_was_not_computed_is_not_known(tmp_path: Path) -> None:
@@ -579,7 +579,7 @@ launch(64)
     assert run.exit_code == 0
 
 
-def test_a_persistent_kernel_is_told_of_the_target(tmp_path: Path) -> None:
+def test_a_persistent_kernel_sees_the_target(tmp_path: Path) -> None:
     text = """
 gpu = torch.cuda.get_device_properties("cuda")
 driver = triton.runtime.driver.active

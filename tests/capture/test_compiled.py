@@ -20,8 +20,8 @@ APPLICATION = """
 import torch, triton
 import triton.language as tl
 from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
-from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
-virtual_gpu.install(gpu_told(None), print)
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
+virtual_gpu.install(gpu_of(None), print)
 torch.cuda.is_current_stream_capturing = lambda: False
 
 @triton.jit
@@ -167,8 +167,8 @@ import torch, triton
 import triton.language as tl
 from triton.runtime.autotuner import Autotuner
 from intelliperf_swizzle.frontends.triton.capture import tuning, virtual_gpu
-from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
-virtual_gpu.install(gpu_told(None), print)
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
+virtual_gpu.install(gpu_of(None), print)
 
 def bench(tuner, *args, config, **kwargs):
     [(compiled, *_)] = scale_kernel.fn.device_caches.values()

@@ -88,7 +88,7 @@ def test_a_command_ends_as_it_would_by_itself(text: str, exit_code: int) -> None
 
 
 def test_a_command_that_ends_at_once_keeps_its_exit_code() -> None:
-    """A race: of ten commands that fail at once, about five were once said to have passed."""
+    """A race: of ten commands that fail at once, about five once counted as passed."""
     assert {run(["sh", "-c", "exit 3"]).exit_code for _ in range(10)} == {3}
 
 
@@ -179,7 +179,7 @@ def test_a_call_raises_our_error_that_its_function_raises() -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_call_tells_how_its_child_died_and_what_it_was_doing() -> None:
+def test_a_call_reports_how_its_child_died_and_what_it_was_doing() -> None:
     with pytest.raises(CallError) as error:
         call("test_children:crash", "adding", limit_seconds=60)
     assert error.value.how == "was ended by SIGABRT"

@@ -85,7 +85,7 @@ def test_bad_usage_is_one_error_and_exit_code_2(
 
 
 @pytest.mark.parametrize("name", ["target", "grid", "swizzle", "sizes"])
-def test_an_argument_of_the_kernel_may_have_the_name_of_one_of_ours(name: str) -> None:
+def test_an_argument_of_the_kernel_may_have_the_name_of_an_emitted_variable(name: str) -> None:
     assert (
         main(["prove", f"pid = (pid + {name}) % num_pids", "--grid", "8", "--set", f"{name}=3"])
         == 0
@@ -110,17 +110,17 @@ def test_a_number_that_is_none_is_refused_as_option_and_as_variable(
     name: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([f"--{name}={text}", "--", "true"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("error:") == 1
-    assert name in said
-    assert len(said) < 300
+    message = capsys.readouterr().err
+    assert message.count("error:") == 1
+    assert name in message
+    assert len(message) < 300
     if name in {option.name for option in options_of("optimize", host=False)}:
         monkeypatch.setenv(PREFIX + name.upper(), text)
         assert main(["--", "true"]) == 2
-        said = capsys.readouterr().err
-        assert said.count("error:") == 1
-        assert PREFIX + name.upper() in said
-        assert len(said) < 300
+        message = capsys.readouterr().err
+        assert message.count("error:") == 1
+        assert PREFIX + name.upper() in message
+        assert len(message) < 300
 
 
 @pytest.mark.parametrize("where", ["argument", "option", "variable", "directory"])

@@ -98,21 +98,21 @@ def test_waves_and_where_lines_are_found(context):
 
 
 def test_sections_say_the_numbers(context):
-    told = {name: render(context, name, ["l2_hit_rate", "memory_bytes"]) for name in SECTIONS}
-    assert "L2 hit rate: 25.0 %" in told["bottleneck"]
-    assert "headroom +35.0 points" in told["bottleneck"]
-    assert "bytes from memory: 4.0 KiB" in told["bottleneck"]
+    shown = {name: render(context, name, ["l2_hit_rate", "memory_bytes"]) for name in SECTIONS}
+    assert "L2 hit rate: 25.0 %" in shown["bottleneck"]
+    assert "headroom +35.0 points" in shown["bottleneck"]
+    assert "bytes from memory: 4.0 KiB" in shown["bottleneck"]
     assert (
         "grid of 4 x 2 programs (pid_0, pid_1; 8 in all), integer arguments: N = 4"
-        in (told["launch"])
+        in (shown["launch"])
     )
-    assert "launch index i runs on XCD i % 2" in told["dispatch"]
-    assert "- round 1: 2 (2, 0) -> 0, 3 (3, 0) -> 1" in told["dispatch"]
-    assert "Each XCD runs 4 workgroups in 2 waves" in told["dispatch"]
-    assert "along axis 1 (pid_1): a tile and the next one have 100.0 %" in told["locality"]
-    assert "touched before, but on other XCDs only, so fetched again: 12.5 %" in told["locality"]
-    assert "2 XCDs of 2 CUs" in told["target"]
-    assert told["source"] == "def k(): ..."
+    assert "launch index i runs on XCD i % 2" in shown["dispatch"]
+    assert "- round 1: 2 (2, 0) -> 0, 3 (3, 0) -> 1" in shown["dispatch"]
+    assert "Each XCD runs 4 workgroups in 2 waves" in shown["dispatch"]
+    assert "along axis 1 (pid_1): a tile and the next one have 100.0 %" in shown["locality"]
+    assert "touched before, but on other XCDs only, so fetched again: 12.5 %" in shown["locality"]
+    assert "2 XCDs of 2 CUs" in shown["target"]
+    assert shown["source"] == "def k(): ..."
 
 
 def test_a_domain_has_the_name_that_the_vendor_gives_it(context):
@@ -126,11 +126,11 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(context):
         assert "L2 partition" in render(partitions, section, counters)
 
 
-def test_what_was_not_collected_is_not_told(context):
+def test_what_was_not_collected_is_not_listed(context):
     assert "time" not in render(context, "bottleneck", list(COUNTERS))
 
 
-def test_one_counter_alone_tells_nothing_of_the_bound(context):
+def test_one_counter_alone_does_not_decide_the_bound(context):
     assert "60" not in render(context, "bottleneck", ["l2_hit_rate"])
 
 
@@ -156,7 +156,7 @@ def test_a_grid_of_one_axis_and_a_rest():
     assert "in pid, at +1 (100.0 %)" in render(context, "locality", [])
 
 
-def test_a_long_stream_is_sampled_and_says_so(mocker):
+def test_a_long_stream_is_marked_as_sampled(mocker):
     from intelliperf_swizzle.cache import stream
 
     mocker.patch.object(stream, "MOST_REFERENCES", 8)

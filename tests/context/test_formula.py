@@ -19,7 +19,7 @@ def test_those_that_come_with_the_package(name):
     assert all(words(formula, part) for part in formula.prompts)
 
 
-def test_what_tells_the_three_apart():
+def test_what_distinguishes_the_three():
     aware, unaware, overload = map(load_formula, ("swizzle", "swizzle-unaware", "swizzle-overload"))
     hardware = {"locality", "target", "dispatch", "everything"}
     assert hardware & set(aware.context) == {"locality", "target", "dispatch"}

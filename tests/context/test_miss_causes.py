@@ -24,7 +24,7 @@ def test_what_misses_and_why():
     )
 
 
-def test_one_tensor_is_not_told_twice():
+def test_one_tensor_is_not_listed_twice():
     assert describe_tensors((A,)) == (
         "25 of 100 requests miss: 10 capacity, 7 conflict, 5 compulsory, 3 another L2"
     )
@@ -32,8 +32,8 @@ def test_one_tensor_is_not_told_twice():
 
 @pytest.mark.parametrize("counts", [(1, 1, 1, 0), (333, 333, 333, 1), (5, 5, 5, 5), (0, 0, 0, 0)])
 def test_whole_numbers_add_up(counts):
-    told = of_hundred(dict(zip("abcd", counts, strict=True)), 1000)
-    assert sum(told.values()) == round(sum(counts) / 10)
+    shares = of_hundred(dict(zip("abcd", counts, strict=True)), 1000)
+    assert sum(shares.values()) == round(sum(counts) / 10)
 
 
 def test_a_kernel_that_hits():

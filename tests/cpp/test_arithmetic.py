@@ -71,7 +71,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         ("some", 100 * 2 / 4), ("own", 100 * 16 + 42), ("same", 100 * 5 + 5),
     ],
 )  # fmt: skip
-def test_the_busiest_unit_of_a_lane(recorded: Recorded, kernel: str, a_lane: float) -> None:
+def test_the_most_loaded_unit_of_a_lane(recorded: Recorded, kernel: str, a_lane: float) -> None:
     """Of 100 rounds, each a multiply-add, …, or a sum and 8 bytes of shared memory."""
     trace = recorded.trace(kernel)
     assert trace.notes == ()

@@ -93,8 +93,8 @@ def test_candidates_are_compared_and_timed(kernel: str, device: Device, tmp_path
     assert "nonsense" in refusals[2][1]
     again = runs.confirm({0: edits[0], 1: edits[1]})
     assert all(found.timing is not None for found in again.values())
-    said = (tmp_path / "runs" / "gpu" / "trial-1" / "journal.jsonl").read_text()
-    assert '"event": "working"' in said
+    message = (tmp_path / "runs" / "gpu" / "trial-1" / "journal.jsonl").read_text()
+    assert '"event": "working"' in message
 
 
 @pytest.mark.parametrize("kernel", SIZES)
@@ -152,8 +152,8 @@ def test_candidates_of_an_extension_of_pytorch(device: Device, tmp_path: Path) -
         assert outcomes[number].timing is not None
     kinds = [(outcomes[number].refusal or ("", ""))[0] for number in (2, 3)]
     assert kinds == ["output differs", "does not build"]
-    said = (tmp_path / "runs" / "gpu" / "trial-1" / "app.log").read_text()
-    assert "largest error" in said
+    message = (tmp_path / "runs" / "gpu" / "trial-1" / "app.log").read_text()
+    assert "largest error" in message
 
 
 def test_the_plain_command_patches_an_extension(device: Device, tmp_path: Path) -> None:

@@ -166,8 +166,8 @@ def test_the_application_goes_on_as_ever(bed: Bed, tmp_path: Path) -> None:
     outcomes = runs.confirm({0: bed.edit(*CHANGES["reverses"])})
     assert outcomes[0].timing is not None
     sums = [n * (n - 1) for n in (1 << 16, 1 << 16, 1 << 16)]
-    said = (tmp_path / "gpu" / "trial-1" / "app.log").read_text().split()
-    assert list(map(int, said)) == sums
+    message = (tmp_path / "gpu" / "trial-1" / "app.log").read_text().split()
+    assert list(map(int, message)) == sums
 
 
 def test_what_cannot_be_tried_in_its_process_is_not_validated(bed: Bed, tmp_path: Path) -> None:

@@ -220,19 +220,22 @@ def test_a_unit_test_runs_on_the_gpu(bed: Bed) -> None:
     app = (bed.project / "app.py").read_text()
     (bed.project / "check.py").write_text(f"{app}\nraise SystemExit(3)\n")
     (bed.project / "broken.py").write_text("import no_cpp_extension\n")
-    said = []
+    message = []
     for script in ("app", "check", "broken"):
         options = Options(
             project_directory=str(bed.project), unittest_command=f"{sys.executable} {script}.py",
         )  # fmt: skip
         try:
             UnitTest(setup.prepare(options, COMMAND, Silent())).check()
-            said.append("passed")
+            message.append("passed")
         except ValidationError as error:
-            said.append(error.fact)
-    assert said[:2] == ["passed", "without a swizzle, too, the unit test failed with exit code 3"]
-    assert said[2].startswith("without a swizzle, too, the unit test launched no kernel")
-    assert "ModuleNotFoundError" in said[2]
+            message.append(error.fact)
+    assert message[:2] == [
+        "passed",
+        "without a swizzle, too, the unit test failed with exit code 3",
+    ]
+    assert message[2].startswith("without a swizzle, too, the unit test launched no kernel")
+    assert "ModuleNotFoundError" in message[2]
 
 
 def test_an_application_that_builds_nothing_is_refused(bed: Bed, tmp_path: Path) -> None:
@@ -244,13 +247,13 @@ def test_an_application_that_builds_nothing_is_refused(bed: Bed, tmp_path: Path)
 
 
 class Notes(Silent):
-    """Keeps what is said."""
+    """Keeps the notes."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def note(self, sentence: str) -> None:
-        self.said.append(sentence)
+        self.messages.append(sentence)
 
 
 @pytest.mark.parametrize(
@@ -288,5 +291,5 @@ def test_who_owns_a_python_command(
     chosen = setup.choose_language(options, ["python", "app.py"], tmp_path, notes)
     both, _, name = owner.rpartition(": ")
     assert chosen.name == name
-    assert len(notes.said) == bool(both)
-    assert all(f"those of {name} are searched" in note for note in notes.said)
+    assert len(notes.messages) == bool(both)
+    assert all(f"those of {name} are searched" in note for note in notes.messages)

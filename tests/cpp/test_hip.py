@@ -137,7 +137,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
     [
         ("racing", "depends on their order: a race"),
         ("in_step", "may be global points to shared memory"),
-        ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:148\)"),
+        ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:150\)"),
     ],
 )
 def test_what_the_order_of_threads_decides_is_refused(
@@ -147,7 +147,7 @@ def test_what_the_order_of_threads_decides_is_refused(
         recorded.trace(kernel)
 
 
-def test_a_language_model_is_told_the_source_as_it_is(recorded: Recorded) -> None:
+def test_a_language_model_gets_the_unmodified_source(recorded: Recorded) -> None:
     traced = TracedLaunch(recorded.launch("transposed"), recorded.trace("transposed"), 8)
     target = load_target("mi300x")
     context = hardware_context(
@@ -190,7 +190,7 @@ def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
     ]
 
 
-def test_the_project_stays_as_it_is(recorded: Recorded) -> None:
+def test_the_project_stays_unchanged(recorded: Recorded) -> None:
     assert {path.name for path in recorded.project.iterdir()} == {
         path.name for path in APPLICATION.iterdir()
     }

@@ -184,7 +184,7 @@ def test_a_header_that_lies_deeper_is_named_in_full(tmp_path: Path) -> None:
     assert "`hip/hip_runtime.h`" in str(refused.value.hint)
 
 
-def test_a_program_that_an_earlier_build_made_is_not_taken_for_this_ones(tmp_path: Path) -> None:
+def test_a_program_of_an_earlier_build_is_not_taken_for_this_ones(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project)
     build = "cmake -S . -B build && make -C build"

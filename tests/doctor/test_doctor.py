@@ -215,8 +215,8 @@ def test_the_language_model_without_its_key(computer):
         "openai/m at host.example:8000, key in LLM_GATEWAY_KEY"
     )
     assert diagnosis.proposer == "both"
-    told = as_text(diagnosis) + json.dumps(as_json(diagnosis))
-    assert "sk-" not in told
+    page = as_text(diagnosis) + json.dumps(as_json(diagnosis))
+    assert "sk-" not in page
 
 
 @pytest.mark.parametrize("wishes", [{"proposer": "llm"}, {"formula": "swizzle-unaware"}])

@@ -56,7 +56,7 @@ def make_project(place: Path) -> Path:
 
 @dataclass(frozen=True)
 class Found:
-    """A project in which the command has been run, with what it has said and written."""
+    """A project in which the command has been run, with what it printed and wrote."""
 
     project: Path
     before: Mapping[str, bytes]
@@ -175,7 +175,7 @@ def test_in_place_edits_the_file_and_keeps_a_backup(project: Path, read_result: 
     assert "applied" in out
 
 
-def test_nothing_to_gain_is_said_before_any_search_and_changes_nothing(
+def test_nothing_to_gain_is_reported_before_any_search_and_changes_nothing(
     project: Path, read_result: Any
 ) -> None:
     (project / "streaming.py").write_text(STREAMING)
@@ -272,7 +272,7 @@ def test_a_disk_that_is_full_at_the_end_still_shows_verdict_and_swizzle(project:
     assert "the verdict and the swizzle are above" in err
 
 
-def test_score_compares_one_swizzle_with_the_kernel_as_it_is(project: Path) -> None:
+def test_score_compares_one_swizzle_with_the_unmodified_kernel(project: Path) -> None:
     command = [
         "--target",
         "../small.yaml",
@@ -322,7 +322,7 @@ def test_an_application_without_triton_kernels_is_exit_code_1(
     assert err.count("error:") == 1
 
 
-def test_two_kernels_are_told_apart_and_the_one_with_most_to_gain_is_taken(
+def test_two_kernels_are_distinguished_and_the_one_with_most_to_gain_is_chosen(
     project: Path, read_result: Any
 ) -> None:
     (project / "both.py").write_text(

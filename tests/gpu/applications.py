@@ -13,7 +13,7 @@ import triton.language as tl
 
 @triton.jit
 def row_kernel(x, out, total, index, columns, BLOCK: tl.constexpr):
-    """out[row, :columns] = x[index[row], :columns] + 1; the rest of a row is left as it is."""
+    """out[row, :columns] = x[index[row], :columns] + 1; the rest of a row stays unchanged."""
     pid = tl.program_id(0)
     row = tl.load(index + pid)
     at = tl.arange(0, BLOCK)

@@ -75,7 +75,7 @@ def test_what_a_kernel_writes_to_a_table_is_written_to_its_copy():
     assert table.tolist() == [tensor.data_ptr(), 7]
 
 
-def test_what_holds_a_tensor_in_a_way_of_its_own_is_not_run():
+def test_what_holds_a_tensor_in_an_unknown_way_is_not_run():
     tensor = torch.zeros(8)
     memory = {tensor.untyped_storage().data_ptr(): torch.ones(8).view(torch.uint8)}
     with pytest.raises(UnreachableMemoryError):

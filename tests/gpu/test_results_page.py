@@ -69,7 +69,7 @@ def test_a_record_becomes_rows(h200: ModuleType) -> None:
     assert "| a case | `best` | ~80.0 % / 75.0 %, 2.00 GB | 1 |" in page
 
 
-def test_what_is_named_is_compared_with_groups_of_eight_in_the_same_rounds(
+def test_what_is_selected_is_compared_with_groups_of_eight_in_the_same_rounds(
     h200: ModuleType,
 ) -> None:
     rounds = [[4.0, 2.0, 3.0], [8.0, 4.0, 6.0], [4.0, 2.0, 3.2]]

@@ -22,7 +22,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton import trials as trials_of_triton
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
-from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, gpu_told
+from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Check, Rig, Task, Trial
 from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu, why_not_replayed
 from intelliperf_swizzle.hardware import devices, load_target
@@ -74,7 +74,7 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         for launch in captured.launches
     )
     text = captured.launches[0].source.entry.text
-    gpu = None if request.param else gpu_told(load_target("h200"))
+    gpu = None if request.param else gpu_of(load_target("h200"))
     return Bed(folder, tasks, text, gpu)
 
 
@@ -295,7 +295,7 @@ def test_the_application_lives_and_each_launch_starts_alike(
     command = (sys.executable, "app.py")
     records = tmp_path / "records" / "capture"
     [launch] = capture(RecordRequest(command, folder=records, cwd=tmp_path)).launches
-    gpu = gpu_told(load_target("h200"))
+    gpu = gpu_of(load_target("h200"))
     rig = Rig(command, tmp_path, tmp_path / "trials", "a test", gpu=gpu, goodbye_seconds=60.0)
     task = Task(launch, read=frozenset({0, 1}), written=frozenset({1}))
     edits = {launch.source.kernel: launch.source.entry.text.replace(old, new)}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import load_target, readings, targets
+from intelliperf_swizzle.hardware import load_target, targets, variants
 from intelliperf_swizzle.hardware.target import FOLDER
 
 
@@ -46,8 +46,8 @@ def test_the_totals_are_those_of_the_data_sheets(name, num_xcds, cus, l2_mib):
 
 
 def test_what_is_not_settled_of_a_gpu_is_read_either_way():
-    assert [reading.name for reading in readings(load_target("mi455x"))] == ["mi455x", "mi455x-8"]
-    assert [reading.name for reading in readings(load_target("mi300x"))] == ["mi300x"]
+    assert [reading.name for reading in variants(load_target("mi455x"))] == ["mi455x", "mi455x-8"]
+    assert [reading.name for reading in variants(load_target("mi300x"))] == ["mi300x"]
 
 
 def test_amd_dispatch_is_round_robin_over_the_xcds():

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""An application with a GEMM; told by a stand-in for a profiler, it says what a GPU would measure.
+"""An application with a GEMM; for a stand-in for a profiler it prints what a GPU would measure.
 
 It then compiles nothing, and leaves what Triton would: which file the kernel comes from.
 """

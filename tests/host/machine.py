@@ -18,7 +18,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.triton import trials
-from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.language import Triton
 from intelliperf_swizzle.hardware import Device, Target
@@ -48,7 +48,7 @@ class Interpreted(Triton):
         device, target = gpu
         rig = Rig(
             tuple(request.command), request.cwd, request.folder, device.product,
-            gpu=gpu_told(target),
+            gpu=gpu_of(target),
         )  # fmt: skip
         return Timed(rig, traced, tolerance)
 

@@ -106,8 +106,8 @@ def test_the_hook_can_be_removed(environment, wheel):
 
     def diagnosed():
         path = str(host.folder / "bin")  # with no compiler, for which something would be built
-        told = host.run("intelliperf-swizzle", "doctor", "--json", PATH=path)
-        findings = json.loads(told.stdout)["findings"]
+        ran = host.run("intelliperf-swizzle", "doctor", "--json", PATH=path)
+        findings = json.loads(ran.stdout)["findings"]
         return next(finding for finding in findings if finding["part"] == "IntelliPerf")
 
     (packages,) = host.folder.glob("lib/python*/site-packages")
@@ -193,7 +193,7 @@ def test_host_source_can_still_be_read(host):
     assert host.run("python", "-c", read).stdout.strip() == source.strip()
 
 
-def test_in_process_main_is_ours(any_host):
+def test_in_process_the_formula_runs_our_main(any_host):
     start = "from intelliperf.__main__ import main; import sys; sys.argv[1:] = ['--help']; main()"
     assert "swizzle-unaware" in any_host.run("python", "-c", start).stdout
 
@@ -234,7 +234,7 @@ def test_every_spelling_of_the_host_is_understood(spelled, any_host, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "variables", "said"),
+    ("arguments", "variables", "message"),
     [
         (("-f", "swizzle"), {}, "no application is given"),
         (("-f", "swizzle", "python", "a.py", "--", "b"), {}, "no application is given"),
@@ -250,8 +250,8 @@ def test_every_spelling_of_the_host_is_understood(spelled, any_host, tmp_path):
         (("-f", "swizzle", "--", "./a"), {"INTELLIPERF_SWIZZLE_TARGET": "x"}, "no target `x`"),
     ],
 )
-def test_bad_usage_is_exit_code_2(arguments, variables, said, any_host, tmp_path):
+def test_bad_usage_is_exit_code_2(arguments, variables, message, any_host, tmp_path):
     refused = any_host.run("intelliperf", *arguments, cwd=tmp_path, **variables)
     assert refused.returncode == 2
-    assert said in refused.stderr
+    assert message in refused.stderr
     assert "Traceback" not in refused.stderr

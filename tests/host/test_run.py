@@ -201,8 +201,8 @@ def test_takes_the_steps_of_our_own_command_on_a_gpu(
 def steps(stderr):
     """The phases of a run as it tells of them, without the seconds that they may take; what is
     compiled once on a machine is none."""
-    told = [line.strip() for line in stderr.splitlines() if ", while the cache model" not in line]
-    return [re.sub(r", about \d+ s$", "", line) for line in told if line.startswith(PHASES)]
+    shown = [line.strip() for line in stderr.splitlines() if ", while the cache model" not in line]
+    return [re.sub(r", about \d+ s$", "", line) for line in shown if line.startswith(PHASES)]
 
 
 def test_kernel_that_is_renamed_is_an_attempt_that_failed(any_host, project, on_gpu, read_result):
@@ -275,7 +275,7 @@ def test_host_that_drives_formulas_itself(host, project, small, read_result):
 
 
 def test_host_that_drives_a_run_that_fails(host, project):
-    """It calls the passes again and again, and is told of the same failure."""
+    """It calls the passes again and again, and gets the same failure."""
     ran = host.run(*FORMULA, "--", "python", "nothing.py", cwd=project, DOUBLE_PATCHED="1")
     assert ran.returncode == 1
     assert ran.stderr.count("recording python nothing.py") == 1

@@ -69,7 +69,7 @@ def with_formula(environment, source, tmp_path_factory):
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_the_formula_in_their_tree_finds_what_ours_finds(
+def test_the_formula_in_their_tree_finds_what_our_command_finds(
     in_place, with_formula, project, rocm, tmp_path, read_result
 ):
     host, _ = with_formula
@@ -90,13 +90,13 @@ def test_the_formula_says_how_to_get_what_is_missing_and_what_failed(
 ):
     host, _ = with_formula
     hidden = "import sys; sys.modules['intelliperf_swizzle'] = None\n"
-    for begin, said in ((hidden, "pip install"), ("", "nothing.py")):
+    for begin, message in ((hidden, "pip install"), ("", "nothing.py")):
         ran = host.run(
             "python", "-c", begin + DRIVE, "", "False", "python", "nothing.py", cwd=project,
             LD_LIBRARY_PATH=rocm, TMPDIR=str(tmp_path),
         )  # fmt: skip
         assert ran.returncode == 1
-        assert said in ran.stderr
+        assert message in ran.stderr
         assert "Traceback" not in ran.stderr
 
 
@@ -170,7 +170,7 @@ AS_WITH_THE_HOOK = [
 ]
 
 
-def told(ran):
+def output(ran):
     """Exit code and messages; entry points are listed by name, and usage may end elsewhere."""
     help_text = ran.stdout.replace(
         "swizzle-overload, swizzle-unaware", "swizzle-unaware, swizzle-overload"
@@ -187,7 +187,7 @@ def test_the_patch_behaves_as_the_hook(arguments, patched, environment, tmp_path
     hooked.hook()
     with_patch = host.run("intelliperf", *arguments, cwd=tmp_path)
     with_hook = hooked.run("intelliperf", *arguments, cwd=tmp_path)
-    assert told(with_patch) == told(with_hook)
+    assert output(with_patch) == output(with_hook)
     assert "Traceback" not in with_patch.stderr
 
 
@@ -195,5 +195,5 @@ def test_the_patch_behaves_as_the_hook(arguments, patched, environment, tmp_path
 def test_the_double_that_reads_entry_points_behaves_as_the_hook(arguments, host, tmp_path):
     with_entry_points = host.run("intelliperf", *arguments, cwd=tmp_path, DOUBLE_PATCHED="1")
     with_hook = host.run("intelliperf", *arguments, cwd=tmp_path)
-    assert told(with_entry_points) == told(with_hook)
+    assert output(with_entry_points) == output(with_hook)
     assert json.dumps(with_hook.returncode) in "012"

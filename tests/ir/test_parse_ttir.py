@@ -197,7 +197,7 @@ def placed(x, y):
     assert sums == [(0, 0), (12, 0), (24, 36)]
 
 
-def test_types_agree_wherever_the_text_tells_them_twice(texts: Sequence[str]) -> None:
+def test_types_agree_wherever_the_text_has_them_twice(texts: Sequence[str]) -> None:
     compared = 0
     for text in texts:
         kernel = Kernel.parse(text)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""An edited kernel is the original with other numbers, or the first difference is told."""
+"""An edited kernel is the original with other numbers, or the first difference is reported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Values that the targets would not agree on are refused on the grid at hand, and only there."""
+"""Values that the targets would not agree on are refused on the given grid, and only there."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from openai_endpoint import Endpoint, handler_of
 
 @contextmanager
 def served() -> Iterator[Endpoint]:
+    pytest.importorskip("litellm")  # else the first call's seconds go on its import
     endpoint = Endpoint()
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(endpoint))
     server.daemon_threads = True

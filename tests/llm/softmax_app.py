@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A plain softmax, one program a row: every line is touched by one program only."""
+"""A plain softmax, one program per row: every line is touched by one program only."""
 
 from __future__ import annotations
 

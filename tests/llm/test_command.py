@@ -73,7 +73,7 @@ def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path, read_re
         assert KEY not in text
 
 
-def test_nothing_to_gain_is_said_before_the_first_call(endpoint, tmp_path):
+def test_nothing_to_gain_is_reported_before_the_first_call(endpoint, tmp_path):
     endpoint.script = [answer(BLOCKS)]
     options = ["--proposer", "llm", "-r", endpoint.url]
     done = run(tmp_path, *options, "--", sys.executable, str(HERE / "softmax_app.py"))

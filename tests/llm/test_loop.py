@@ -99,15 +99,15 @@ class Stage:
         setup, subject = kernel
         self.history = History(folder / "history.jsonl", {}, resume=resume)
         self.attempts = Attempts(setup, subject, self.history)
-        setting = EvaluationContext(subject, setup, self.history.record, Silent())
-        self.evaluator = choose_evaluator(setting, folder)
+        context = EvaluationContext(subject, setup, self.history.record, Silent())
+        self.evaluator = choose_evaluator(context, folder)
         self.guard = SizeGuard(setup, subject, Silent())
         problem = pose_problem(setup, subject, self.evaluator, self.attempts)
         self.problem = replace(problem, iterations=iterations)
-        told = replace(load_formula("swizzle"), **{"memory_analysis": False, **formula})
+        shown = replace(load_formula("swizzle"), **{"memory_analysis": False, **formula})
         where = Endpoint("openai/any", endpoint.url, KEY)
-        ask = Model(where, told.temperature, 8192, sleep=lambda _: None)
-        self.model = LanguageModelProposer(told, ask, Silent())
+        ask = Model(where, shown.temperature, 8192, sleep=lambda _: None)
+        self.model = LanguageModelProposer(shown, ask, Silent())
         self.best = None
 
     def run(self, *proposers):
@@ -174,13 +174,13 @@ def test_a_family_is_proved_member_by_member_and_the_best_goes_on(stage, endpoin
     assert best.verdict.kind == GAIN
     value = best.candidate.name.split()[-1]
     assert value.replace("=", " = ") in best.candidate.text.splitlines()
-    told = " ".join(endpoint.prompt(1).split())
-    assert f"this is {value}, which ranks first." in told
-    assert "Refused, not a permutation: w=3 (the first: " in told
+    shown = " ".join(endpoint.prompt(1).split())
+    assert f"this is {value}, which ranks first." in shown
+    assert "Refused, not a permutation: w=3 (the first: " in shown
     for other in others:
         name = other.candidate.name.split()[-1]
-        assert re.search(rf"(Other members evaluated: |by a quick model: |; ){name} [\d.]+", told)
-    assert f"- {best.number} [{GAIN}" in told
+        assert re.search(rf"(Other members evaluated: |by a quick model: |; ){name} [\d.]+", shown)
+    assert f"- {best.number} [{GAIN}" in shown
     assert effort.usage.calls == 2
     assert {part["type"] for call in (0, 1) for part in endpoint.parts(call)} == {"text"}
 
@@ -204,7 +204,7 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
 
 
 class Heard(Silent):
-    """Keeps what it is told."""
+    """Keeps the notes."""
 
     def __init__(self):
         self.phases, self.steps = [], []
@@ -267,7 +267,7 @@ def test_wrong_then_good_in_one_iteration(stage, endpoint):
     ],
     ids=lambda text: text[-40:-26] or "empty",
 )
-def test_anything_else_is_refused_and_told(stage, endpoint, text, tmp_path, monkeypatch):
+def test_anything_else_is_refused_and_reported(stage, endpoint, text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     endpoint.script = [text]
     run = stage(iterations=2)
@@ -315,9 +315,9 @@ def test_what_the_machine_has_no_time_to_validate_costs_no_iteration(
     run = Stage(kernel, tmp_path, endpoint)
     run.run()
     assert run.verdicts == ["not validated", "not a permutation", "not a permutation"]
-    told = endpoint.prompt(1)
-    assert "Not judged: outputs could not be compared (the compiler of the swizzled" in told
-    assert "- 1 [not judged]: " in told
+    shown = endpoint.prompt(1)
+    assert "Not judged: outputs could not be compared (the compiler of the swizzled" in shown
+    assert "- 1 [not judged]: " in shown
     assert run.best is None
 
 
@@ -412,8 +412,8 @@ def test_no_swizzle_helps_is_an_answer(stage, endpoint):
     effort = run.run()
     assert not run.attempts.all()
     assert len(endpoint.requests) == 1
-    told = "the language model says that no renumbering helps: `each tile reads 'x' twice itself`"
-    assert told in effort.notes
+    shown = "the language model says that no renumbering helps: `each tile reads 'x' twice itself`"
+    assert shown in effort.notes
 
 
 def test_a_slow_memory_analysis_is_done_without(stage, endpoint):
@@ -489,7 +489,7 @@ def test_a_resumed_run_goes_on_with_the_next_iteration(stage, endpoint):
     assert run.edit.diff
 
 
-def test_the_memory_analysis_is_asked_first_and_told(stage, endpoint):
+def test_the_memory_analysis_is_asked_first_and_passed_on(stage, endpoint):
     analysis = "[[ ## memory_analysis ## ]]\nRows are shared.\n\n[[ ## completed ## ]]"
     endpoint.script = [analysis, answer(SHARES)]
     run = stage()
@@ -510,14 +510,14 @@ FAULTS = {
     "429": (Status(429, "slow down"), "slow down"),
     "500": (Status(500, "out of order"), "out of order"),
     "418": (Status(418, "a teapot"), "a teapot"),
-    "no answer": (Hang(), "no complete answer within 2 s"),
+    "no answer": (Hang(), "no complete answer within 4 s"),
     "half a body": (Cut(), ""),
     "empty body": (Raw(OK + b"Content-Length: 0\r\n\r\n"), ""),
     "no HTTP": (Raw(b"SSH-2.0-OpenSSH_9.6\r\n"), ""),
     "garbage for JSON": (Raw(OK + b"Content-Length: 4\r\n\r\n\xff{]\0"), ""),
     "other JSON": (Raw(OK + b"Content-Length: 2\r\n\r\n[]"), ""),
-    "a byte per second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 2 s"),
-    "slow headers": (Raw(OK + b"X: " + b"x" * 999, 0.2), "no complete answer within 2 s"),
+    "a byte per second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no complete answer within 4 s"),
+    "slow headers": (Raw(OK + b"X: " + b"x" * 999, 0.2), "no complete answer within 4 s"),
     "endless headers": (Raw(OK + b"X: x", endless=True), ""),
     "huge body": (Raw(OK + b"\r\n ", endless=True), "its answer has more than 4194304 bytes"),
     "packed body": (Raw(PACKED), "in the encoding `gzip`, which was not asked for"),
@@ -530,14 +530,14 @@ def test_a_fault_of_the_endpoint_leaves_the_best_so_far_and_is_named(stage, endp
     fault, says = FAULTS[name]
     endpoint.script = [answer(SHARES), fault]
     formula = load_formula("swizzle")
-    run = stage(iterations=2, budgets=replace(formula.budgets, call_seconds=2, refusals=0))
+    run = stage(iterations=2, budgets=replace(formula.budgets, call_seconds=4, refusals=0))
     effort = run.run()
-    told = " ".join(effort.notes)
-    assert "gave no answer" in told
-    assert "the best so far stands" in told
-    assert says in told
-    assert KEY not in told
-    assert len(told) < 1000
+    shown = " ".join(effort.notes)
+    assert "gave no answer" in shown
+    assert "the best so far stands" in shown
+    assert says in shown
+    assert KEY not in shown
+    assert len(shown) < 1000
     assert run.best is not None
     assert run.best.number == 1
 

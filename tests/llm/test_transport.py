@@ -100,7 +100,7 @@ def test_an_unreadable_answer_is_one_call_and_has_a_reason(endpoint, text, says)
     assert candidate(reply, "llm 1", 1).flaw == reply.unreadable
 
 
-def test_an_answer_that_was_cut_off_says_so(endpoint, capfd):
+def test_an_answer_that_was_cut_off_is_marked_as_such(endpoint, capfd):
     endpoint.script = ["[[ ## reasoning ## ]]\n" + "so " * 2000]
     asked = model(endpoint.url, [])
     reply = replace(asked, answer_tokens=10)(QUESTION, 0, 20)
@@ -141,7 +141,7 @@ def test_a_refused_key_is_not_tried_again_and_never_shown(endpoint):
     assert len(endpoint.requests) == 1
 
 
-def test_nobody_listens():
+def test_an_endpoint_that_does_not_listen_gives_no_answer():
     with pytest.raises(ModelError, match="gave no answer"):
         model("http://127.0.0.1:9/v1", [])(QUESTION, 0, 20)
 
@@ -222,7 +222,7 @@ def test_a_variable_without_a_url_is_bad_usage():
         find_endpoint("m", "openai", False, {"OPENAI_API_BASE": "localhost:8000"})
 
 
-def test_internal_has_a_model_of_its_own():
+def test_internal_has_its_default_model():
     found = find_endpoint("gpt-4o", "openai", True, {"LLM_GATEWAY_KEY": "k"})
     assert found is not None
     assert found.model == "openai/dvue-aoai-001-o4-mini"
@@ -245,16 +245,16 @@ def test_one_fence_is_opened_and_nothing_else_is_mended(offered, text):
 
 
 @pytest.mark.parametrize(
-    ("offered", "said"),
+    ("offered", "output"),
     [
         ("```\npid = pid\n```\n```\npid = 0\n```", "has 2 code fences"),
         ("Here it is:\n```\npid = pid\n```", "has text around its code fence"),
     ],
 )
-def test_what_is_not_one_fence_is_said(offered, said):
+def test_what_is_not_one_fence_is_reported(offered, output):
     from intelliperf_swizzle.records import Usage
 
-    assert said in str(candidate(Reply({"swizzle": offered}, "", None, Usage()), "a", 1).flaw)
+    assert output in str(candidate(Reply({"swizzle": offered}, "", None, Usage()), "a", 1).flaw)
 
 
 @pytest.mark.llm

@@ -16,7 +16,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.ports import GpuOutcome
 from intelliperf_swizzle.frontends.triton import trials
-from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
 from intelliperf_swizzle.hardware import load_target
@@ -114,7 +114,7 @@ def stages(
     setup = prepare(options, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
         subject = choose_kernel(recorded, setup, Silent())
-        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_told(TARGET))
+        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_of(TARGET))
         runs = Timed(
             rig,
             [(traced_launch.launch, traced_launch.trace) for traced_launch in subject.traced],
@@ -122,13 +122,13 @@ def stages(
         )
         history = History(folder / "history.jsonl", {})
         own = replace(setup, profiler=Counters())
-        setting = EvaluationContext(subject, own, history.record, Silent())
-        evaluator = OnGpu(setting, runs, measured=3)
+        context = EvaluationContext(subject, own, history.record, Silent())
+        evaluator = OnGpu(context, runs, measured=3)
         yield Attempts(setup, subject, history), evaluator, runs
         history.close()
 
 
-def test_the_fastest_that_agrees_is_named_with_what_was_measured(
+def test_the_fastest_that_agrees_is_selected_with_what_was_measured(
     stages: tuple[Attempts, OnGpu, Timed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "RACE_SECONDS", 0.1)
@@ -179,8 +179,8 @@ def test_what_would_take_longer_to_count_than_is_left_is_not_counted(
     attempts, evaluator, runs = stages
     unasked = replace(evaluator._setup.options, profiler="auto")
     setup = replace(evaluator._setup, options=unasked)
-    setting = replace(evaluator._setting, setup=setup, recording_seconds=7.0)
-    hurried = OnGpu(setting, runs, measured=3)
+    context = replace(evaluator._context, setup=setup, recording_seconds=7.0)
+    hurried = OnGpu(context, runs, measured=3)
     [edited] = attempts.edit(take(attempts, "4", 2))
     runs.ratios = {edited.attempt.number: 0.8}
     monkeypatch.setattr(evaluators, "spent", lambda share: share < 0.5)
@@ -208,7 +208,7 @@ def test_near_a_limit_few_are_tried_and_a_leader_is_delivered_with_its_condition
     runs.ratios = {number: 0.6}
     [leader] = evaluator.evaluate([edited])
     assert leader.attempt.validation is not None
-    guard = SizeGuard(evaluator._setup, evaluator._setting.subject, Silent())
+    guard = SizeGuard(evaluator._setup, evaluator._context.subject, Silent())
     delivered = guard.at_once(leader)
     assert delivered is not None
     assert delivered.attempt.proof is not None

@@ -21,7 +21,7 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Ceiling, Launch, Measurement
 from intelliperf_swizzle.search.examine import add_cautions, choose_kernel, record_application
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.subject import Subject
 
 TARGET = load_target("mi300x")
@@ -124,12 +124,12 @@ def subject_of(launch: Launch) -> Subject:
 
 
 @pytest.fixture(scope="module")
-def setup(folder: Path) -> Setup:
+def setup(folder: Path) -> RunContext:
     asked = Options(project_directory=str(folder), profiler="model", kernel="dropping")
     return prepare(asked, (sys.executable, "app.py"), Silent(), target=TARGET)
 
 
-def test_only_what_drops_tiles_is_doubted(subjects: dict[str, Subject], setup: Setup) -> None:
+def test_only_what_drops_tiles_is_doubted(subjects: dict[str, Subject], setup: RunContext) -> None:
     looked_at, doubts = set(), set()
     for name, subject in subjects.items():
         if any(traced_launch.trace.shared_writes for traced_launch in subject.traced):
@@ -140,7 +140,7 @@ def test_only_what_drops_tiles_is_doubted(subjects: dict[str, Subject], setup: S
     assert doubts == {"dropping"}
 
 
-def test_the_caution_has_a_witness_and_a_command_that_shows_more(setup: Setup) -> None:
+def test_the_caution_has_a_witness_and_a_command_that_shows_more(setup: RunContext) -> None:
     with record_application(setup, Silent()) as captured:
         subject = choose_kernel(captured, setup, Silent())
     [caution] = subject.cautions

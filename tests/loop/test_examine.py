@@ -27,7 +27,7 @@ from intelliperf_swizzle.search import examine
 from intelliperf_swizzle.search.examine import add_configs, choose_kernel, examine_kernels
 from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.score import explain
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 
 OVER_THE_END = """\
 import torch
@@ -130,7 +130,7 @@ scale[lambda given: (triton.cdiv(x.numel(), given["B"]),)](x, y, x.numel())
 """
 
 
-def setup_of(folder: Path, target: str = "mi300x", **options: Any) -> Setup:
+def setup_of(folder: Path, target: str = "mi300x", **options: Any) -> RunContext:
     asked = Options(project_directory=str(folder), profiler="model", target=target, **options)
     return prepare(asked, (sys.executable, "app.py"), Silent())
 
@@ -181,7 +181,7 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     timed = replace(kernel, baseline=replace(kernel.baseline, time_ms=1.0))
     (note,) = [text for text in add_configs(timed, setup, progress).notes if "is tuned" in text]
     assert "of 4, the fastest; a patch" in note, "on a GPU, though its kernel is not searched there"
-    assert not progress.phase.called, "nor said to be"
+    assert not progress.phase.called, "nor reported as such"
 
 
 def test_a_tuner_leaves_what_its_own_model_of_times_ranks_first(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_kernels_for_which_a_limit_leaves_no_time_have_a_row(
     assert row.note == "75% of --seconds were over before it was traced"
 
 
-def test_accesses_out_of_bounds_are_said_beside_the_verdict(tmp_path: Path) -> None:
+def test_accesses_out_of_bounds_are_reported_beside_the_verdict(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(OVER_THE_END)
     setup = setup_of(tmp_path, candidates=1)
     run = optimize(setup, [OfflineProposer()], tmp_path / "out").run
@@ -209,9 +209,9 @@ def test_accesses_out_of_bounds_are_said_beside_the_verdict(tmp_path: Path) -> N
     # 16 tiles read 16 floats each from what follows `x`, and write them after `y`
     assert caution.startswith("16 of 144 tiles access 512 elements outside every tensor")
     assert caution in message(run)
-    said = Heard()
-    explain(setup, said)
-    assert caution in said.notes
+    heard = Heard()
+    explain(setup, heard)
+    assert caution in heard.notes
 
 
 def test_what_writes_nowhere_is_refused(tmp_path: Path) -> None:
@@ -226,11 +226,11 @@ def test_the_command_lists_kernels_of_which_not_one_can_be_traced(
     (tmp_path / "app.py").write_text(NOWHERE)
     folder = ["-p", str(tmp_path)]
     assert main([*folder, "--", sys.executable, "app.py"]) == 0
-    told = capsys.readouterr()
-    assert "no kernel can be traced: no verdict and no result file" in told.err
-    assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", told.out)
-    assert "app.py:" in told.out
-    assert "with other inputs" in told.err
+    shown = capsys.readouterr()
+    assert "no kernel can be traced: no verdict and no result file" in shown.err
+    assert re.search(r"scale +\d+ .*`scale` writes to none of its tensors", shown.out)
+    assert "app.py:" in shown.out
+    assert "with other inputs" in shown.err
     asked = tmp_path / "result.json"  # which is not written, so the command has failed
     assert main([*folder, "-o", str(asked), "--", sys.executable, "app.py"]) == 1
     assert "error: `scale` writes to none of its tensors" in capsys.readouterr().err

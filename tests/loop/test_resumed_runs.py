@@ -21,7 +21,7 @@ from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Candidate, Trace
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
 from intelliperf_swizzle.search.plan import kernel_folder, open_history
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.subject import Subject
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
@@ -34,7 +34,7 @@ GROUPED = Candidate(load_pattern("xcd-contiguous-grouped").bind(cols=16, group=3
 
 
 @pytest.fixture(scope="module")
-def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
     small = {"m": 512, "n": 512, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32, "group-m": 1,
              "num-warps": 8}  # fmt: skip
     words = [word for name, value in small.items() for word in (f"--{name}", str(value))]
@@ -47,14 +47,14 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 
 
 @pytest.fixture(scope="module")
-def subject(setup: Setup) -> Iterator[Subject]:
+def subject(setup: RunContext) -> Iterator[Subject]:
     """A GEMM of 16 x 16 tiles."""
     with record_application(setup, Silent()) as recorded:
         yield choose_kernel(recorded, setup, Silent())
 
 
 def test_what_was_found_to_gain_is_validated_again_with_the_same_proof(
-    setup: Setup, subject: Subject, tmp_path: Path, stages_on: Callable[..., Any]
+    setup: RunContext, subject: Subject, tmp_path: Path, stages_on: Callable[..., Any]
 ) -> None:
     path = tmp_path / "history.jsonl"
     found = []
@@ -71,7 +71,7 @@ def test_what_was_found_to_gain_is_validated_again_with_the_same_proof(
 
 
 def test_a_kernel_of_the_same_name_in_another_application_has_another_folder(
-    setup: Setup, subject: Subject, tmp_path: Path
+    setup: RunContext, subject: Subject, tmp_path: Path
 ) -> None:
     other = replace(setup, command=(sys.executable, str(KERNELS / "transpose.py")))
     for name, context in (("gemm_kernel", setup), ("gemm_kernel-2", other)) * 2:
@@ -87,7 +87,7 @@ REVERSED = "pid = num_pids - 1 - pid"
 
 @pytest.mark.parametrize("origin", ["user", "llm"])
 def test_a_history_edited_by_hand_is_not_believed(
-    setup: Setup, subject: Subject, tmp_path: Path, stages_on: Callable[..., Any], origin: Any
+    setup: RunContext, subject: Subject, tmp_path: Path, stages_on: Callable[..., Any], origin: Any
 ) -> None:
     """Texts, rates, fingerprints, validations and verdicts of it are those of other attempts."""
     path = tmp_path / "history.jsonl"
@@ -135,7 +135,7 @@ def changed(subject: Subject, **fields: object) -> Subject:
     ],
 )
 def test_a_history_under_other_circumstances_is_not_resumed(
-    setup: Setup,
+    setup: RunContext,
     subject: Subject,
     tmp_path: Path,
     what: str,

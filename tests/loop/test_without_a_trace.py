@@ -16,7 +16,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.ports import GpuOutcome
 from intelliperf_swizzle.frontends.triton import trials
-from intelliperf_swizzle.frontends.triton.capture.settings import gpu_told
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig
 from intelliperf_swizzle.frontends.triton.language import Triton
 from intelliperf_swizzle.hardware import Device
@@ -39,9 +39,7 @@ class Untraced(Triton):
         return [None for _ in launches]
 
     def on_gpu(self, request, gpu, traced, *, tolerance):
-        rig = Rig(
-            tuple(request.command), request.cwd, request.folder, "a test", gpu=gpu_told(TARGET)
-        )
+        rig = Rig(tuple(request.command), request.cwd, request.folder, "a test", gpu=gpu_of(TARGET))
         return FirstIsFast(rig, traced, tolerance)
 
 
@@ -84,12 +82,12 @@ def test_it_is_proved_compared_timed_and_counted(
     assert run.best.proof.extent == "the recorded sizes"
     assert "cannot be modelled" in run.cautions[0]
     assert "inline_asm" in run.cautions[0]
-    assert run.independence is None, "nothing is said of it"
+    assert run.independence is None, "it is not known"
     slow = [attempt for attempt in run.attempts if attempt.verdict.kind == "slower"]
     assert slow
     assert all(
         attempt.measurement is None and "L2" not in attempt.verdict.reason for attempt in slow
     )
-    told = "\n".join(told_of(run))
-    assert "modelled" not in told
+    text = "\n".join(told_of(run))
+    assert "modelled" not in text
     outcome.lock.release()

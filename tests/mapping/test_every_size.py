@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What is said of all sizes, against counting at many of them."""
+"""What is proved for all sizes, against counting at many of them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_condition_makes_it_a_permutation_at_every_size(
         ("pid = pid + program * 0", 1),
     ],
 )
-def test_what_is_not_one_for_all_values_is_not_said_to_be(text: str, axes: int) -> None:
+def test_what_is_not_one_for_all_values_is_not_claimed_to_be(text: str, axes: int) -> None:
     assert found(text, axes, loop="program" in text) is None
 
 
@@ -135,8 +135,8 @@ def mutated(text: str, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_nothing_is_said_of_mutated_patterns_that_does_not_hold(seed: int) -> None:
-    rng, said = random.Random(seed), 0
+def test_what_is_claimed_of_mutated_patterns_holds(seed: int) -> None:
+    rng, decided = random.Random(seed), 0
     names = [pattern.name for pattern in patterns() if pattern.name not in ("hilbert", "morton")]
     for _ in range(8):
         text = mutated(bound(rng.choice(names), rng.choice((COLUMNS, "grid_0", "N"))), rng)
@@ -144,12 +144,12 @@ def test_nothing_is_said_of_mutated_patterns_that_does_not_hold(seed: int) -> No
         try:
             condition = found(text, axes)
             if condition is not None:
-                said += 1
+                decided += 1
                 outputs = parse(text).outputs
                 assert holds(conditional(text, outputs, condition) if condition else text, axes)
         except LanguageError:
             continue
-    assert said
+    assert decided
 
 
 def test_a_condition_is_tested_once() -> None:
@@ -163,9 +163,7 @@ def test_a_condition_is_tested_once() -> None:
 
 
 @pytest.mark.parametrize(("rows", "renumbers"), [(7, True), (2, False)])
-def test_a_condition_reads_arguments_whatever_a_text_calls_its_own(
-    rows: int, renumbers: bool
-) -> None:
+def test_a_condition_reads_arguments_that_a_text_assigns_itself(rows: int, renumbers: bool) -> None:
     condition = "num_pids == 8 and rows == 7"
     text = conditional("rows = 2\npid = num_pids - 1 - pid", ("pid",), condition)
     assert conditional(text, ("pid",), condition) == text
@@ -194,7 +192,7 @@ def test_where_a_condition_does_not_hold_nothing_is_divided_by_zero(
     assert "max(" not in conditional(BY_ROWS, ("pid",), condition, True)
 
 
-def test_what_is_at_least_1_is_divided_by_as_it_is() -> None:
+def test_a_divisor_of_at_least_1_needs_no_guard() -> None:
     def guarded(text: str) -> str:
         return conditional(f"{text}pid = pid % n", ("pid",), "num_pids == 8")
 

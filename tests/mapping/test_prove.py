@@ -94,7 +94,7 @@ def test_the_refusal_reads_as_in_the_style_guide() -> None:
     )
 
 
-def test_a_long_witness_is_cut_and_says_so() -> None:
+def test_a_long_witness_is_marked_as_cut() -> None:
     witness = proved("pid = pid % 64 * 3", (128, 1, 1))
     assert isinstance(witness, Witness)
     assert describe(witness) == (

@@ -198,7 +198,7 @@ else:
 """
 
 
-def test_what_is_compiled_in_is_told_as_it_was_recorded(
+def test_what_is_compiled_in_must_have_its_recorded_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A global that the environment decides, and a tensor's type."""
@@ -299,7 +299,7 @@ def test_a_kernel_with_other_functions_is_another(
     assert "its source has changed" in changed.stderr
 
 
-def test_what_cannot_be_applied_is_said(swizzles: Path) -> None:
+def test_what_cannot_be_applied_is_reported(swizzles: Path) -> None:
     ended = applied(swizzles.parent, "none.json", "--", sys.executable, "app.py")
     assert ended.returncode == 2
     assert "there is no file none.json" in ended.stderr

@@ -193,14 +193,16 @@ def test_installed_package_is_used_as_it_is_documented(
     distributions: Path, environment: Environment
 ) -> None:
     environment.install(str(wheel(distributions)))
-    said = environment.run("python", "-c", WHAT_IS_OFFERED).splitlines()
-    assert said == ["Proof", "Witness (224, 225, 226, 227)", "refused"]
+    message = environment.run("python", "-c", WHAT_IS_OFFERED).splitlines()
+    assert message == ["Proof", "Witness (224, 225, 226, 227)", "refused"]
     assert "--source kernel.py" in environment.run("intelliperf-swizzle", "prove", "--help")
     proved = environment.run("intelliperf-swizzle", "prove", "xcd-contiguous", "--grid", "228")
     assert "228" in proved
 
 
-def test_installed_command_tells_its_version(distributions: Path, environment: Environment) -> None:
+def test_installed_command_prints_its_version(
+    distributions: Path, environment: Environment
+) -> None:
     environment.install(str(wheel(distributions)))
     assert __version__ in environment.run("intelliperf-swizzle", "--version")
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Pattern and swizzle files: what is read, what is refused, and how it is said."""
+"""Pattern and swizzle files: what is read, what is refused, and with which message."""
 
 from __future__ import annotations
 

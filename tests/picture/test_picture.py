@@ -185,7 +185,7 @@ def test_programs_that_compute_several_tiles_are_drawn_where_they_write() -> Non
     assert tiles.before.domain == ("0123", "4567") * 4
 
 
-def test_tiles_of_a_loop_are_drawn_by_number_whatever_the_grid() -> None:
+def test_tiles_of_a_loop_are_drawn_by_number_on_any_grid() -> None:
     """Six programs on two axes take twenty tiles."""
     program, turn = np.arange(20, dtype=np.int32) % 6, np.arange(20, dtype=np.int32) // 6
     looped = replace(launch((3, 2, 1), 5, 4), loop=TileLoop(1, "tiles", (), program, turn))

@@ -21,13 +21,13 @@ MI300X = Device(0, "AMD Instinct MI300X", "hip", "gfx942", target=load_target("m
 
 
 class Notes(Silent):
-    """Remembers what the user is told."""
+    """Remembers the notes."""
 
     def __init__(self):
-        self.said = []
+        self.messages = []
 
     def note(self, sentence):
-        self.said.append(sentence)
+        self.messages.append(sentence)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_without_an_application_or_a_gpu_auto_is_the_model(bench, machine, mocke
     mocker.patch.object(installed, "devices", return_value=())
     notes = Notes()
     assert chosen(bench, "auto", "mi300x", None, machine, notes) is None
-    assert notes.said == []
+    assert notes.messages == []
 
 
 def test_the_first_device_is_taken_where_none_is_named(bench, machine, mocker):
@@ -98,10 +98,10 @@ def test_another_gpu_than_the_target_is_not_measured(bench, machine, name, targe
         chosen(bench, name, target, device, machine)
 
 
-def test_where_another_gpu_is_the_target_auto_is_the_model_and_says_why(bench, machine):
+def test_if_another_gpu_is_the_target_auto_is_the_model_with_the_reason(bench, machine):
     notes = Notes()
     assert chosen(bench, "auto", "mi300x", H200, machine, notes) is None
-    assert "the target is mi300x, and the GPU here is NVIDIA H200" in notes.said[0]
+    assert "the target is mi300x, and the GPU here is NVIDIA H200" in notes.messages[0]
 
 
 def test_a_users_own_target_of_the_gpu_present_is_measured(bench, machine):
@@ -117,7 +117,7 @@ def test_a_tool_that_is_not_installed(bench, machine):
     assert caught.value.hint.startswith("sudo apt install nsight-compute")
     notes = Notes()
     assert chosen(bench, "auto", "h200", H200, machine, notes) is None
-    assert notes.said == ["hit rates are modelled: ncu is not installed (`doctor` says more)"]
+    assert notes.messages == ["hit rates are modelled: ncu is not installed (`doctor` says more)"]
 
 
 def test_a_tool_in_its_usual_place_is_found_newest_first(bench, machine):
@@ -152,7 +152,7 @@ def test_a_tool_that_cannot_be_executed(bench, machine):
     assert "cannot be started" in find_tool("ncu", machine).problem.fact
 
 
-def test_a_version_that_is_not_said_is_unknown(bench, machine):
+def test_a_missing_version_is_unknown(bench, machine):
     bench.stand_in("ncu", "print('ncu')")
     assert find_tool("ncu", machine).version is None
     assert find_tool("ncu", machine).problem is None

@@ -72,7 +72,7 @@ def test_all_variants_of_a_replay_are_counted_without_the_application(
     ]
     build = Build(255, None, 96 * spills, 0, 4, 1.0)
     launches = [dataclasses.replace(launched(grid), build=build) for grid in shares]
-    edits, told, replays = [bench.edit(hits=900)], [], tmp_path / "replays"
+    edits, folders, replays = [bench.edit(hits=900)], [], tmp_path / "replays"
     replays.mkdir()
 
     def replay(repeats):
@@ -81,7 +81,7 @@ def test_all_variants_of_a_replay_are_counted_without_the_application(
         waits = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
 
         def go(edits):
-            told.append(len([*replays.iterdir()]))
+            folders.append(len([*replays.iterdir()]))
             (folder / "go").touch()
 
         return Replay([sys.executable, "-c", waits], dict(os.environ), folder, go)
@@ -92,13 +92,13 @@ def test_all_variants_of_a_replay_are_counted_without_the_application(
         (300 + 900) / 2000,
     ]
     assert [measurement.time_ms for measurement in read] == [2.0, 2.0]
-    assert told == [2, 2], "both are started before the first may begin"
+    assert folders == [2, 2], "both are started before the first may begin"
     assert all("app.py" not in call for call in bench.calls)
     with pytest.raises(ProfileError):
         profiler(*rows[1:]).begin(launches, replay)(edits)
 
 
-def test_sectors_of_a_request_are_counted_once_and_of_the_kernel_as_it_is(
+def test_sectors_of_a_request_are_counted_once_and_of_the_unmodified_kernel(
     bench, profiler, launched
 ):
     ncu = profiler(row())
@@ -223,10 +223,10 @@ def test_the_application_sees_the_device_alone_and_the_copys_modules(bench, laun
     app = bench.application(sys.executable, "-c", script, device=device)
     with pytest.raises(ProfileError) as caught:
         NcuProfiler(app, H200, find_tool("ncu", bench.machine)).measure([launched((1, 1, 1))])
-    said = caught.value.details[-1]
-    assert "'GPU-1'" in said
-    assert "/project/lib:/elsewhere', None]" in said
-    assert str(bench.project) not in said
+    message = caught.value.details[-1]
+    assert "'GPU-1'" in message
+    assert "/project/lib:/elsewhere', None]" in message
+    assert str(bench.project) not in message
 
 
 def test_no_permission_says_what_to_set_and_how_to_go_on(profiler, launched):

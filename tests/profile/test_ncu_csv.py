@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from intelliperf_swizzle.profile.counters import plain_name
 from intelliperf_swizzle.profile.ncu import PASSES, read_ncu
-from intelliperf_swizzle.profile.readings import plain_name
 
 RECORDED = Path(__file__).parent / "recorded"
 HIT = "lts__t_sectors_srcunit_tex_lookup_hit.sum"
@@ -61,7 +61,7 @@ def test_hits_and_requests_of_one_pass():
     assert rates == pytest.approx([0.727, 0.714, 0.718, 0.730], abs=5e-4)
 
 
-def test_the_variants_of_an_autotuned_kernel_have_their_own_sizes_and_registers():
+def test_the_variants_of_an_autotuned_kernel_have_separate_sizes_and_registers():
     variants = {
         (launch.grid, launch.threads, launch.registers)
         for launch in read_ncu(recorded("ncu_2025.3.1_h200_autotuned.csv"))

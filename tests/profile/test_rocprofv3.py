@@ -122,12 +122,12 @@ def test_the_counters_of_an_mi250x_have_other_names(bench, rocprofv3, launched):
 def test_all_variants_of_a_replay_are_counted_in_one_session(bench, rocprofv3, launched, tmp_path):
     shares = {(64, 1, 1): (1.0, 0.5), (8, 2, 1): (0.2, 1.5)}
     rows = [row(g, 256, share=s) for g, both in shares.items() for s in both for _ in range(3)]
-    edits, told = [bench.edit(hits=900)], []
+    edits, given = [bench.edit(hits=900)], []
 
     def replay(repeats):
         assert repeats == 3
-        (folder := tmp_path / f"replay-{len(told)}").mkdir()
-        return Replay([sys.executable, "-c", "pass"], dict(os.environ), folder, told.append)
+        (folder := tmp_path / f"replay-{len(given)}").mkdir()
+        return Replay([sys.executable, "-c", "pass"], dict(os.environ), folder, given.append)
 
     read = rocprofv3(*rows, at_once=4).begin([*map(launched, shares)], replay)(edits)
     assert [measurement.l2_hit_rate for measurement in read] == [
@@ -135,13 +135,13 @@ def test_all_variants_of_a_replay_are_counted_in_one_session(bench, rocprofv3, l
         (300 + 900) / 2000,
     ]
     assert [measurement.l2_before for measurement in read] == ["cold", "cold"]
-    assert told == [edits, edits], "what does not fit is asked for no second time"
+    assert given == [edits, edits], "what does not fit is asked for no second time"
     assert all("app.py" not in call for call in bench.calls)
     with pytest.raises(ProfileError):
         rocprofv3(*rows[1:]).begin([*map(launched, shares)], replay)(edits)
 
 
-def test_grids_of_as_many_programs_are_not_told_apart(rocprofv3, launched):
+def test_grids_of_as_many_programs_are_not_distinguished(rocprofv3, launched):
     profiler = rocprofv3(row((64, 1, 1), 256), row((8, 8, 1), 256))
     with pytest.raises(ProfileError, match="does not distinguish"):
         profiler.measure([launched((64, 1, 1)), launched((8, 8, 1))])

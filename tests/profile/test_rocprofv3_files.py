@@ -63,7 +63,7 @@ def test_a_folder_without_files_has_no_dispatches(tmp_path):
     assert read_folder(tmp_path) == []
 
 
-def test_another_layout_is_an_error_that_says_what_is_there():
+def test_another_layout_is_an_error_that_lists_what_was_found():
     with pytest.raises(ProfileError, match="lacks the column Dispatch_Id") as caught:
         read_csv("Index,KernelName,gpu-id,TCC_HIT_sum\n0,k,0,5\n")
     assert "KernelName" in caught.value.details[0]

@@ -21,7 +21,7 @@ def launch(grid: tuple[int, int, int], **constants: int) -> Launch:
 GEMM = {"M": 4096, "N": 2048, "K": 8192, "BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64}
 
 
-def test_a_flat_gemm_has_the_columns_of_its_own_sizes() -> None:
+def test_a_flat_gemm_has_the_columns_of_its_sizes() -> None:
     square = {**GEMM, "N": 4096, "BLOCK_N": 128}
     assert [axis.expression for axis in column_expressions([launch((1024, 1, 1), **square)])] == [
         "cdiv(N, BLOCK_N)"
@@ -36,7 +36,7 @@ def test_each_choice_has_as_many_tiles_as_programs_and_the_last_is_flat() -> Non
     assert [axis.expression for axis in choices[-1]] == ["num_pids"]
 
 
-def test_a_group_constant_of_the_kernel_is_an_axis_of_its_own() -> None:
+def test_a_group_constant_of_the_kernel_is_a_separate_axis() -> None:
     first = axis_choices([launch((1024, 1, 1), **GEMM, GROUP_M=8)])[0]
     assert [axis.extent for axis in first] == [4, 32, 8]
 
@@ -50,7 +50,7 @@ def test_the_programs_of_a_persistent_kernel_are_split_by_its_group_constant() -
     ]
 
 
-def test_a_grid_with_several_axes_is_taken_as_it_is_slow_axis_first() -> None:
+def test_a_grid_with_several_axes_stays_unchanged_slow_axis_first() -> None:
     [axes] = axis_choices([launch((16, 1, 3), **GEMM)])
     assert [(axis.expression, axis.extent) for axis in axes] == [("grid_2", 3), ("grid_0", 16)]
 

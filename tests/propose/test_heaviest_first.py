@@ -34,8 +34,8 @@ CAUSAL = np.tile(np.arange(1.0, 13), 32)
 
 def orders(work: Float64Array | None) -> list[Nest]:
     launch = Launch("k", SOURCE, GRID, {}, (), {}, {})
-    told = (lambda: None, lambda: (), lambda _: None)
-    none = Problem((launch,), MI300X, 0, 1, 99, *told, work=work)  # type: ignore[arg-type]
+    callbacks = (lambda: None, lambda: (), lambda _: None)
+    none = Problem((launch,), MI300X, 0, 1, 99, *callbacks, work=work)  # type: ignore[arg-type]
     return list(heaviest_first(none))
 
 
@@ -65,7 +65,7 @@ def test_the_first_order_starts_all_of_the_heaviest_before_any_lighter_one() -> 
     assert (np.diff(CAUSAL[tiles(nest)]) <= 0).all()
 
 
-def test_in_the_others_each_domain_has_heads_of_its_own_and_starts_heavy() -> None:
+def test_in_the_others_each_domain_has_separate_heads_and_starts_heavy() -> None:
     _, *within = orders(CAUSAL)
     assert [nest.name() for nest in within] == [
         "nest 0:8 1:12 0:4 share down 1",

@@ -24,8 +24,8 @@ GRID = (32, 24, 1)
 
 def problem(budget: int = 300, ceiling: float = 1.0, seed: int = 0) -> Problem:
     launch = Launch("k", SOURCE, GRID, {}, (), {}, {})
-    told = (no_context, lambda: ())
-    return Problem((launch,), MI300X, 0.0, ceiling, budget, *told, seed)
+    callbacks = (no_context, lambda: ())
+    return Problem((launch,), MI300X, 0.0, ceiling, budget, *callbacks, seed)
 
 
 def no_context() -> NoReturn:

@@ -241,7 +241,7 @@ def test_contenders_are_the_best_predictions_and_the_best_of_every_kind() -> Non
     assert len(contenders(attempts, baseline, 50)) == 6
 
 
-def test_what_people_try_by_hand_has_a_place_whatever_is_predicted() -> None:
+def test_what_people_try_by_hand_has_a_place_with_any_prediction() -> None:
     baseline = Measurement("model", "a GPU", 0.5, modelled_memory_time_ms=1.0)
     flock = [predicted(n, f"window w={n}", 0.9, 0.9 - n / 1000) for n in range(30)]
     by_hand = [predicted(40 + n, f"grouped-rows cols=3 group={n}", 0, 0.1) for n in (4, 8, 12, 32)]
@@ -274,14 +274,14 @@ def timed(
         (timed(0.4, 0.98, 1.00, 1.01), "within noise"),
     ],
 )
-def test_measured_times_decide_whatever_the_hit_rate(measured: Measurement, kind: str) -> None:
+def test_measured_times_decide_with_any_hit_rate(measured: Measurement, kind: str) -> None:
     verdict = judge(measured, Measurement(measured.profiler, "a GPU", 0.5, time_ms=1.0))
     assert verdict.kind == kind
     assert "time" in verdict.reason
 
 
 @pytest.mark.parametrize(("slow", "first"), [(0.904, 2), (0.907, 1)])
-def test_timed_attempts_are_told_apart_by_half_a_percent_then_by_hit_rate(
+def test_timed_attempts_are_ordered_by_half_a_percent_then_by_hit_rate(
     slow: float, first: int
 ) -> None:
     measured = timed(0.6, 0.89, 0.90, 0.91), timed(0.9, slow, slow, slow)
@@ -370,12 +370,12 @@ def test_of_what_the_model_cannot_tell_apart_the_shortest_text_is_taken() -> Non
         (0.54, 0.9, "worse"),
     ],
 )
-def test_where_the_model_tells_no_time_hits_decide(rate: float, time_ms: float, kind: str) -> None:
+def test_if_the_model_claims_no_time_hits_decide(rate: float, time_ms: float, kind: str) -> None:
     measured = replace(BASELINE, l2_hit_rate=rate, modelled_memory_time_ms=time_ms)
     assert judge(measured, BASELINE, tells_time=False).kind == kind
 
 
-def test_less_imbalance_is_not_better_where_the_model_tells_no_time() -> None:
+def test_less_imbalance_is_not_better_if_the_model_claims_no_time() -> None:
     even = replace(UNEVEN, imbalance=1.0)
     assert judge(even, UNEVEN).kind == "better"
     verdict = judge(even, UNEVEN, tells_time=False)
@@ -392,7 +392,7 @@ def test_less_imbalance_is_not_better_where_the_model_tells_no_time() -> None:
         (0.64, 1.0, "fewer L2 misses"),
     ],
 )
-def test_what_fell_is_named_where_the_model_tells_no_time(
+def test_what_fell_is_named_if_the_model_claims_no_time(
     rate: float, imbalance: float, kind: str
 ) -> None:
     before = replace(BASELINE, imbalance=1.3)
@@ -400,7 +400,7 @@ def test_what_fell_is_named_where_the_model_tells_no_time(
     assert judge(after, before, tells_time=False).kind == kind
 
 
-def test_hits_that_may_save_nothing_are_not_sold_where_the_model_tells_no_time() -> None:
+def test_hits_that_may_save_nothing_are_not_claimed_if_the_model_claims_no_time() -> None:
     fewer = replace(BASELINE, l2_hit_rate=0.9)
     verdict = judge(fewer, BASELINE, launch_ms=1.1, tells_time=False)
     assert (verdict.kind, "less than launching takes" in verdict.reason) == ("no difference", True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle.records import Accuracy, Alternative, Alternatives, Padding, Run
 from intelliperf_swizzle.report.causes import alternatives
-from intelliperf_swizzle.report.establish import recommended
+from intelliperf_swizzle.report.establish import recommend
 from intelliperf_swizzle.report.sentences import by_hand
 
 ROWS = Alternative("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))
@@ -22,18 +22,18 @@ def with_alternatives(run: Run, *found: Alternative) -> Run:
 
 
 def test_a_modelled_alternative_is_not_called_measured(run: Run) -> None:
-    said = alternatives(with_alternatives(run, ROWS, OTHER))
-    assert said[0].endswith(f"no patch: {MODELLED}.")
-    assert said[1].startswith("Alternative: ")
-    assert not any("measured" in line for line in said)
+    message = alternatives(with_alternatives(run, ROWS, OTHER))
+    assert message[0].endswith(f"no patch: {MODELLED}.")
+    assert message[1].startswith("Alternative: ")
+    assert not any("measured" in line for line in message)
 
 
 def test_what_only_the_model_speaks_for_is_not_recommended_beside_measured_times(run: Run) -> None:
     measured = replace(run, best=None, baseline=replace(run.baseline, time_ms=1.0))
     shown = with_alternatives(measured, OTHER)
     assert alternatives(shown)[0].startswith("Best by the model, not timed: pass GROUP_M=4")
-    assert recommended(shown) == ("none", "nothing")
-    assert recommended(with_alternatives(run, OTHER))[0] == "argument"
+    assert recommend(shown) == ("none", "nothing")
+    assert recommend(with_alternatives(run, OTHER))[0] == "argument"
 
 
 def test_the_time_of_the_largest_launch_stands_beside_no_time_of_all_launches(run: Run) -> None:
@@ -42,7 +42,7 @@ def test_the_time_of_the_largest_launch_stands_beside_no_time_of_all_launches(ru
     assert of_all
     alone = ("900 µs", "80.0 %", "modelled only")
     others = ("not measured", "80.0 %", "largest launch only")
-    for largest, said in ((of_all, alone), (of_all / 2, others)):
+    for largest, message in ((of_all, alone), (of_all / 2, others)):
         tried = Alternatives(0.5, largest, (), arguments=(OTHER,))
         rows = by_hand(replace(run, baseline=baseline, alternatives=tried))
-        assert rows[1] == ("GROUP_M=4 in the call", *said)
+        assert rows[1] == ("GROUP_M=4 in the call", *message)

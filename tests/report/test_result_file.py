@@ -193,6 +193,6 @@ def test_a_result_file_with_other_bytes_is_shown_or_refused(
 def test_of_kernels_that_no_patch_can_change_no_patch_is_written(tmp_path: Path) -> None:
     (tmp_path / "best.patch").write_text("of an earlier run")
     edit = Edit({}, {}, {}, "", ({"kernel": "both"},))
-    [told] = write_application(tmp_path, edit)
-    assert told == f"swizzles for `apply`: {tmp_path / 'swizzles.json'}"
+    [text] = write_application(tmp_path, edit)
+    assert text == f"swizzles for `apply`: {tmp_path / 'swizzles.json'}"
     assert not (tmp_path / "best.patch").exists()

@@ -59,7 +59,7 @@ def printed(run: Run, width: int, verbosity: int = 0) -> str:
 
 @pytest.mark.parametrize("verbosity", [-1, 0, 1, 2])
 @pytest.mark.parametrize("width", [40, 80])
-def test_it_fits_its_width_whatever_the_names(shown: Run, width: int, verbosity: int) -> None:
+def test_it_fits_its_width_with_names_of_any_length(shown: Run, width: int, verbosity: int) -> None:
     """But for the lines that people copy: the swizzle's, commands, and where files are."""
     row = KernelSummary(LONG, 3, 10**9, 0.5, 0.9, 10**12, place=f"{LONG}.py:{10**6}")
     run = replace(shown, kernel=LONG, kernels=(row, replace(row, note="it waits for others")))
@@ -101,7 +101,7 @@ def test_modelled_numbers_that_none_was_counted_beside_stand_there_once(run: Run
     assert names == [row.name for row in numbers(run)]
 
 
-def test_it_says_why_requests_miss_and_why_the_swizzle_helps(run: Run) -> None:
+def test_it_explains_why_requests_miss_and_why_the_swizzle_helps(run: Run) -> None:
     text = " ".join(printed(run, 200).split())
     for line in lines(run):
         assert line in text
@@ -144,7 +144,7 @@ def test_the_class_with_most_misses_gone_says_why(run: Run, cause: str, says: st
     assert lines(replace(changed, best=None)) == lines(changed)[:1]
 
 
-def test_verbosity_lists_attempts_and_quiet_says_one_thing(run_of_500: Run) -> None:
+def test_verbosity_lists_attempts_and_quiet_prints_the_verdict(run_of_500: Run) -> None:
     def listed(text: str) -> int:
         return len(re.findall(r"^│ +\d+ │", text, re.MULTILINE))
 
@@ -232,7 +232,7 @@ def test_a_pipe_gets_plain_lines_and_quiet_gets_none() -> None:
         assert piped.stdout == ""
 
 
-def test_a_phase_that_says_nothing_shows_how_long_it_takes() -> None:
+def test_a_phase_without_progress_shows_how_long_it_takes() -> None:
     stream = io.StringIO()
     with Lines(stream, silence_seconds=0.01) as lines:
         lines.phase("tracing")
@@ -250,13 +250,15 @@ def test_steps_of_a_pipe_are_two_seconds_apart() -> None:
     assert len(stream.getvalue().splitlines()) == 1
 
 
-def test_what_is_left_is_told_by_the_steps_after_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_is_estimated_from_the_steps_after_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Five kernels traced at once: the first is there after all that is loaded once."""
     seconds = iter([4.0, 6.0, 6.0, 124.0])
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(seconds))
     pace = Pace()
-    told = [pace.left(done, 5) for done in (0, 1, 3)]
-    assert told == ["", "", "about 2 s left"]
+    left = [pace.left(done, 5) for done in (0, 1, 3)]
+    assert left == ["", "", "about 2 s left"]
     assert [pace.left(done, 5) for done in (3, 2, 5)] == ["about 2 s left", "about 6 min left", ""]
 
 

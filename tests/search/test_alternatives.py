@@ -19,7 +19,7 @@ from intelliperf_swizzle.records import Alternative, Alternatives, Measurement, 
 from intelliperf_swizzle.search import compare_alternatives as alternatives
 from intelliperf_swizzle.search.compare_alternatives import compare_alternatives
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.subject import Subject
 
 APPLICATION = Path(__file__).parent / "padded_rows.py"
@@ -34,7 +34,7 @@ IN_STEP = replace(FAST, clocks_llc=None)
 @contextmanager
 def examined(
     folder: Path, *arguments: object, target: Target = FAST
-) -> Iterator[tuple[Setup, Subject]]:
+) -> Iterator[tuple[RunContext, Subject]]:
     """The application's kernel, as long as its records are there."""
     asked = Options(project_directory=str(folder), profiler="model", compute="never")
     command = (sys.executable, str(APPLICATION), *map(str, arguments))
@@ -54,7 +54,7 @@ def compared(
         return subject.baseline, found
 
 
-def test_padded_rows_do_what_was_said_of_them(tmp_path: Path) -> None:
+def test_padded_rows_do_what_was_predicted_of_them(tmp_path: Path) -> None:
     _, found = compared(tmp_path, "product", 0, 1, target=IN_STEP)
     padding = found.ranked[0].padding
     assert padding is not None
@@ -112,14 +112,14 @@ def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
     best = Alternative("padding", 0.9, 0.00994, more)
     cheap = Alternative("padding", 0.9, 0.00995, padding)
     parameter = Alternative("parameter", 0.6, 0.02, arguments={"GROUP_M": 4})
-    ranked = alternatives._ranked([parameter, best, dearer, cheap, swizzle], 0.01, by_rate=False)
+    ranked = alternatives._rank([parameter, best, dearer, cheap, swizzle], 0.01, by_rate=False)
     assert ranked == [cheap, dearer, swizzle, parameter]
     fast = replace(swizzle, time_ms=0.0099)
-    assert alternatives._ranked([parameter, dearer, fast], 0.01, by_rate=False)[0].kind == "swizzle"
+    assert alternatives._rank([parameter, dearer, fast], 0.01, by_rate=False)[0].kind == "swizzle"
 
 
 def test_where_no_time_is_claimed_hits_decide_what_comes_first() -> None:
     patch = Alternative("swizzle", 0.836, 1.92)
     argument = Alternative("parameter", 0.683, 1.94, arguments={"GROUP_M": 4})
-    assert alternatives._ranked([argument, patch], 0.02, by_rate=False)[0] is argument
-    assert alternatives._ranked([argument, patch], 0.02, by_rate=True)[0] is patch
+    assert alternatives._rank([argument, patch], 0.02, by_rate=False)[0] is argument
+    assert alternatives._rank([argument, patch], 0.02, by_rate=True)[0] is patch

@@ -105,7 +105,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 def test_the_table_has_every_kernel_with_all_its_launches(finished: tuple[Path, str]) -> None:
-    folder, said = finished
+    folder, message = finished
     result = json.loads((folder / "r.json").read_text())
     rows = {row["kernel"]: row for row in result["swizzle"]["kernels"]}
     assert {name: row["launches"] for name, row in rows.items()} == {
@@ -118,7 +118,7 @@ def test_the_table_has_every_kernel_with_all_its_launches(finished: tuple[Path, 
         assert rows[name]["best_l2_hit_rate"] > rows[name]["baseline_l2_hit_rate"]
     assert result["kernel_name"] == max(rows, key=lambda name: rows[name]["time_saved"] or 0)
     for name in rows:
-        assert name in said
+        assert name in message
 
 
 def test_a_kernel_with_nothing_to_gain_costs_no_search(finished: tuple[Path, str]) -> None:

@@ -25,7 +25,7 @@ from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import Launch, OtherSize, Trace
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report.sentences import message
-from intelliperf_swizzle.search.guard import _kept as guard
+from intelliperf_swizzle.search.guard import _keeps as guard
 from intelliperf_swizzle.search.variations import _other_launches
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
@@ -197,7 +197,7 @@ def stencil(side: int) -> list[str]:
     return [sys.executable, str(STENCIL), "--m", str(side), "--n", str(side), *tiles]
 
 
-def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> None:
+def test_where_it_loses_the_patch_leaves_the_kernel_unchanged(tmp_path: Path) -> None:
     run = optimize(
         stencil(512), target=TARGET, candidates=60, compute="never",
         project_directory=str(tmp_path), report_dir=str(tmp_path / "out"),
@@ -311,7 +311,7 @@ def test_as_many_batches_as_a_tile_is_long_change_without_it(recorded: Recorded)
     assert {other.constants["B"] for other in made} == {32}
 
 
-def test_a_cheap_launch_is_looked_at_first_and_then_a_larger_one(recorded: Recorded) -> None:
+def test_a_cheap_launch_is_checked_first_and_then_a_larger_one(recorded: Recorded) -> None:
     """Of a square one the next sizes below and above are more than twice its programs."""
     launches = recorded["larger"]
     traced = SimpleNamespace(launch=launches[0], trace=trace(launches[0]))
@@ -701,7 +701,7 @@ def test_an_extent_at_which_tiles_meet_is_tested_by_itself(runs: Mapping[str, Ru
     assert "S == 4" in (run.best.proof.condition or "")
 
 
-def test_a_batch_that_nobody_has_made_is_looked_at_in_twice_the_recorded_launch(
+def test_a_batch_that_was_not_recorded_is_checked_in_twice_the_recorded_launch(
     runs: Mapping[str, RunRecord],
 ) -> None:
     run = runs["heads"]

@@ -20,7 +20,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Measurement, MissCauses
 from intelliperf_swizzle.search.deliver import combine_edits, kernel_row
 from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, is_promising, plan_searches
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
 
@@ -94,9 +94,9 @@ def subject(
     return Subject(*parts)
 
 
-def setup_of(**options: Any) -> Setup:
+def setup_of(**options: Any) -> RunContext:
     parts: Any = (Options(**options), (), Path(), None, load_target("mi300x"), None, None, None)
-    return Setup(*parts)
+    return RunContext(*parts)
 
 
 def test_a_kernel_at_its_ceiling_is_searched_if_its_last_workgroup_ends_late() -> None:
@@ -150,7 +150,7 @@ def test_a_kernel_whose_replays_take_long_gets_fewer_candidates() -> None:
         assert one.setup.options.candidates == candidates
 
 
-def test_a_kernel_that_a_signal_left_out_is_not_said_to_be_hopeless() -> None:
+def test_a_kernel_that_a_signal_left_out_is_not_reported_as_hopeless() -> None:
     left_out = subject("a", hits=0.0, ceiling=0.5, ms=1.0)
     row = kernel_row(left_out, Interrupted(signal.SIGTERM), 1.0, setup_of())
     assert (row.verdict, row.note) == ("", "not searched: interrupted by SIGTERM")
@@ -196,7 +196,7 @@ def test_namesakes_and_their_histories_do_not_meet() -> None:
     assert second.setup.options.history == "runs/h.a-2.jsonl"
 
 
-def test_where_no_kernel_is_worth_a_search_the_first_says_so() -> None:
+def test_if_no_kernel_is_worth_a_search_the_first_is_planned() -> None:
     two = [subject(name, hits=0.5, ceiling=0.5, ms=1.0) for name in ("a", "b")]
     [one] = plan_searches(two, setup_of())
     assert one.subject in two

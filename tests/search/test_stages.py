@@ -27,7 +27,7 @@ from intelliperf_swizzle.search.evaluators import OnModel
 from intelliperf_swizzle.search.examine import choose_kernel
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import RunContext, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
     EvaluationContext,
@@ -45,7 +45,7 @@ TARGET = small_target()
 
 
 @pytest.fixture(scope="module")
-def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
     folder = tmp_path_factory.mktemp("project")
     (folder / "kernel.sums").write_text("c[t] = a[t / N] + b[t % N]\n")
     options = Options(project_directory=str(folder), profiler="model")
@@ -53,7 +53,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 
 
 @pytest.fixture(scope="module")
-def subject(setup: Setup) -> Subject:
+def subject(setup: RunContext) -> Subject:
     recorded = setup.language.record(setup.record_request(setup.project))
     return choose_kernel(recorded, setup, Silent())
 
@@ -64,7 +64,7 @@ def proved(text: str, subject: Subject) -> Proved:
     return outcome
 
 
-def edited(text: str, number: int, setup: Setup, subject: Subject) -> Edited:
+def edited(text: str, number: int, setup: RunContext, subject: Subject) -> Edited:
     outcome = edit_source(screen_candidate(proved(text, subject), number, 0.6, 0.5), setup)
     assert isinstance(outcome, Edited), outcome
     return outcome
@@ -113,7 +113,7 @@ def test_a_launch_of_which_nothing_is_known_forbids_what_moves_it(subject: Subje
     proved(REVERSED, seen)
 
 
-def test_a_screened_candidate_is_an_attempt_that_nobody_has_evaluated(subject: Subject) -> None:
+def test_a_screened_candidate_is_an_attempt_without_evaluation(subject: Subject) -> None:
     attempt = screen_candidate(proved(REVERSED, subject), 7, 0.625, 0.5).attempt
     assert (attempt.number, attempt.screened_l2_hit_rate) == (7, 0.625)
     assert attempt.verdict.kind == "screened out"
@@ -123,7 +123,7 @@ def test_a_screened_candidate_is_an_attempt_that_nobody_has_evaluated(subject: S
     assert attempt.proof.extent == "the recorded sizes"
 
 
-def test_an_edit_that_cannot_be_made_is_a_verdict(setup: Setup, subject: Subject) -> None:
+def test_an_edit_that_cannot_be_made_is_a_verdict(setup: RunContext, subject: Subject) -> None:
     class Unwritable(Sums):
         def edit(self, *_, **__):  # type: ignore[no-untyped-def]
             raise SpliceError("kernel.sums:1: no place for it")
@@ -135,7 +135,7 @@ def test_an_edit_that_cannot_be_made_is_a_verdict(setup: Setup, subject: Subject
 
 
 def test_a_unit_test_that_does_not_end_costs_the_patch_alone(
-    setup: Setup, subject: Subject
+    setup: RunContext, subject: Subject
 ) -> None:
     class Endless(Sums):
         def record(self, request):  # type: ignore[no-untyped-def]
@@ -161,7 +161,7 @@ class Doubting(Sums):
         return Validation("all-tiles", 1, N * N, N * N, same, difference=None if same else "c")
 
 
-def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, list[Attempt]]:
+def evaluator(setup: RunContext, subject: Subject, language: Sums) -> tuple[OnModel, list[Attempt]]:
     remembered: list[Attempt] = []
 
     def remember(attempt: Attempt) -> Attempt:
@@ -172,11 +172,11 @@ def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, 
         setup.options, num_attempts=3, accordo_absolute_tolerance=0.0, validation_seconds=1.0
     )
     own = replace(setup, target=TARGET, language=language, profiler=None, options=options)
-    setting = EvaluationContext(subject, own, remember, Silent())
-    return OnModel(setting), remembered
+    context = EvaluationContext(subject, own, remember, Silent())
+    return OnModel(context), remembered
 
 
-def test_the_model_judges_against_the_baseline(setup: Setup, subject: Subject) -> None:
+def test_the_model_judges_against_the_baseline(setup: RunContext, subject: Subject) -> None:
     on_model, remembered = evaluator(setup, subject, Sums())
     better, same = on_model.evaluate(
         [edited(PAIRS, 1, setup, subject), edited("pid = pid", 2, setup, subject)]
@@ -190,9 +190,9 @@ def test_the_model_judges_against_the_baseline(setup: Setup, subject: Subject) -
 
 
 def test_what_the_screen_puts_below_what_a_claim_needs_is_not_replayed(
-    setup: Setup, subject: Subject
+    setup: RunContext, subject: Subject
 ) -> None:
-    """Where no time is told: not after the first replays; what people use by hand always is."""
+    """If no time is claimed: not after the first replays; what people use by hand always is."""
     timed = replace(subject.baseline, modelled_memory_time_ms=1.0, l2_hit_rate=0.99)
     on_model, _ = evaluator(setup, replace(subject, baseline=timed), Sums())
     rows = load_pattern("grouped-rows")
@@ -209,7 +209,11 @@ def test_what_the_screen_puts_below_what_a_claim_needs_is_not_replayed(
 
 @pytest.mark.parametrize(("idle_lines", "replayed"), [(0, 4), (1_000_000_000, 6)])
 def test_long_replays_end_when_none_has_been_better_for_long(
-    setup: Setup, subject: Subject, monkeypatch: pytest.MonkeyPatch, idle_lines: int, replayed: int
+    setup: RunContext,
+    subject: Subject,
+    monkeypatch: pytest.MonkeyPatch,
+    idle_lines: int,
+    replayed: int,
 ) -> None:
     monkeypatch.setattr(evaluators, "IDLE_LINES", idle_lines)
     on_model, _ = evaluator(setup, subject, Sums())
@@ -220,7 +224,7 @@ def test_long_replays_end_when_none_has_been_better_for_long(
     assert len(on_model.evaluate(waiting)) == replayed
 
 
-def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> None:
+def test_the_best_that_holds_is_confirmed(setup: RunContext, subject: Subject) -> None:
     on_model, remembered = evaluator(setup, subject, Doubting(PAIRS))
     evaluated = on_model.evaluate(
         [edited(PAIRS, 1, setup, subject), edited(f"{REVERSED}\n{PAIRS}", 2, setup, subject)]
@@ -242,7 +246,7 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
 
 @pytest.mark.parametrize("seconds", [600.0, None])
 def test_under_a_limit_the_best_so_far_is_validated_before_the_next_batch(
-    setup: Setup, subject: Subject, tmp_path: Path, seconds: float | None
+    setup: RunContext, subject: Subject, tmp_path: Path, seconds: float | None
 ) -> None:
     on_model, _ = evaluator(setup, subject, Sums())
     attempts = Attempts(setup, subject, History(tmp_path / "history.jsonl", {}))

@@ -51,9 +51,9 @@ def test_the_heaviest_tiles_start_first(tmp_path: Path) -> None:
     assert "down 1" in run.best.candidate.name
     assert run.best.verdict.kind == "fewer L2 misses"  # this model tells no time
     assert "modelled: fewer L2 misses, no claim about time" in str(run)
-    told = explain([sys.executable, "app.py"], target=str(tmp_path / "two_cus.yaml"),
+    text = explain([sys.executable, "app.py"], target=str(tmp_path / "two_cus.yaml"),
                    project_directory=str(tmp_path))  # fmt: skip
-    assert "heavy tiles should start first" in told["bottleneck"]
+    assert "heavy tiles should start first" in text["bottleneck"]
     assert "load imbalance" in (tmp_path / "out" / "prefix" / "report.md").read_text()
 
 

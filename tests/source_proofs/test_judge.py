@@ -31,11 +31,11 @@ def test_equal_work_is_refused_with_both_programs() -> None:
     assert "programs 0 and 2 access the same addresses in the same order" in verdict.evidence
 
 
-def test_no_elements_looked_at_are_not_told() -> None:
+def test_no_checked_elements_are_undecided() -> None:
     assert judge(seen([2, 0, 3, 1], None), "kernel", GRID).kind == "undecided"
 
 
-def test_gaps_and_idle_programs_are_not_told() -> None:
+def test_gaps_and_idle_programs_are_undecided() -> None:
     idle = replace(seen([2, 0, 3, 1], (replace(GAPS, programs=2),)), writes=np.arange(4) < 2)
     assert judge(idle, "kernel", GRID).kind == "undecided"
 
@@ -49,7 +49,7 @@ def test_gaps_and_idle_programs_are_not_told() -> None:
         ([0, 1, 2, 3], 1, 1, False),  # no two programs do the same
     ],
 )
-def test_dropped_tiles_are_told_where_there_is_no_doubt(
+def test_dropped_tiles_are_reported_if_there_is_no_doubt(
     tiles: list[int], shared: int, unwritten: int, dropped: bool
 ) -> None:
     output = replace(WHOLE, shared=shared, unwritten=unwritten, unwritten_range=((3, 3),))

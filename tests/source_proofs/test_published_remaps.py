@@ -97,7 +97,7 @@ def test_undecided_where_it_must_be(
     assert why in describe_remap(verdicts[launch])
 
 
-def test_the_command_ends_with_1_and_says_who(tmp_path: Path) -> None:
+def test_the_command_ends_with_1_and_lists_the_programs(tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "intelliperf_swizzle", "prove", "--source", "remap_functions.py",
         "-k", "attention_forward", "--", sys.executable, "published_remaps.py",
@@ -115,7 +115,7 @@ def test_the_command_ends_with_1_and_says_who(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--source", "absent.py"], "there is no file absent.py"),
         (["--source", __file__], "no kernel that was launched is written in"),
@@ -123,7 +123,7 @@ def test_the_command_ends_with_1_and_says_who(tmp_path: Path) -> None:
         ([], "--source"),
     ],
 )
-def test_bad_input_ends_with_2(options: list[str], said: str) -> None:
+def test_bad_input_ends_with_2(options: list[str], message: str) -> None:
     command = [sys.executable, "-m", "intelliperf_swizzle", "prove", *options, "--"]
     finished = subprocess.run(
         [*command, sys.executable, "published_remaps.py", "figure_07 8"],
@@ -134,4 +134,4 @@ def test_bad_input_ends_with_2(options: list[str], said: str) -> None:
         timeout=120,
     )
     assert finished.returncode == 2
-    assert said in finished.stderr
+    assert message in finished.stderr

@@ -63,8 +63,8 @@ def test_a_grid_on_which_it_fails_is_named_with_the_reason(shown: dict[str, str]
 
 
 def test_what_holds_on_every_grid_has_no_condition(shown: dict[str, str]) -> None:
-    said = "other sizes: a permutation on all (32 grids were tried, 1 to 64)"
-    assert said in shown["anywhere"]
+    output = "other sizes: a permutation on all (32 grids were tried, 1 to 64)"
+    assert output in shown["anywhere"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_holds_on_every_grid_has_no_condition(shown: dict[str, str]) -> Non
         ("unexplained", "the grid does not follow from the sizes that are passed"),
     ],
 )
-def test_where_no_other_size_can_be_made_it_says_so(
+def test_if_no_other_size_can_be_made_the_run_notes_it(
     shown: dict[str, str], name: str, why: str
 ) -> None:
     assert f"other sizes were not tried: {why}" in shown[name]
@@ -250,7 +250,7 @@ def test_an_argument_may_be_a_named_tuple_of_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "grids", "given", "said"),
+    ("kernel", "grids", "given", "message"),
     [
         (len, [4], {}, "is not a jit function"),
         (
@@ -263,10 +263,10 @@ def test_an_argument_may_be_a_named_tuple_of_others() -> None:
         (resizable.anywhere, [0], {}, "is not a grid"),
     ],
 )
-def test_what_cannot_be_called_is_an_error_of_ours(
-    kernel: object, grids: list[int], given: dict[str, object], said: str
+def test_what_cannot_be_called_is_a_usage_error(
+    kernel: object, grids: list[int], given: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         assert_kernel_is_permutation(kernel, grids, given)
 
 

@@ -273,16 +273,16 @@ def test_other_changes_of_the_text_are_refused(
     assert reason in (TRITON.find_difference(placed, wrong) or "")
 
 
-@pytest.mark.parametrize(("told", "reason"), [
+@pytest.mark.parametrize(("shown", "reason"), [
     ("    tl.store(sizes + pid, 1)\n", None),
     ("        tl.store(sizes + tile, 1)\n", "not checked: tiles that programs take in a loop"),
 ])  # fmt: skip
 def test_tiles_are_free_if_programs_wait_for_each_other_after_them(
-    told: str, reason: str | None, tmp_path: Path
+    shown: str, reason: str | None, tmp_path: Path
 ) -> None:
     """Stream-K shares the last tiles, step by step. A tile that others wait for is not free."""
     waits = "    if pid > 0:\n        while tl.load(sizes + pid - 1, volatile=True) != 1:\n"
-    body = TAKEN["for"] + told + waits + "            pass\n"
+    body = TAKEN["for"] + shown + waits + "            pass\n"
     (launch,), _ = TRITON.with_loops([loop_launch(tmp_path, body)], None)
     trace = TRITON.trace(launch)
     assert launch.loop

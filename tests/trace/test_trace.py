@@ -107,7 +107,7 @@ def test_a_trace_is_what_the_plain_interpreter_touches(runs: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: str) -> None:
+def test_a_trace_records_its_method_and_what_programs_share(runs: Path, name: str) -> None:
     found = read(runs / f"{name}.pickle")
     case = ZOO[name]
     assert found.method == case.method
@@ -153,7 +153,7 @@ def test_instructions_follow_from_alignment(first_byte: int, item_bytes: int, pa
     assert 1 << (mark[0] >> 8) == passes
 
 
-def test_lanes_that_lie_apart_are_threads_of_their_own() -> None:
+def test_lanes_that_lie_apart_are_separate_threads() -> None:
     addresses = 1000 * np.arange(8, dtype=np.int64)[None] + 6
     _, line, mark = touched_lines(addresses, np.ones_like(addresses, np.bool_), 2)
     assert len(line) == 8
@@ -236,7 +236,7 @@ def waits_for_nobody(x, flag, BLOCK: tl.constexpr):  # noqa: N803
     tl.store(x + tl.arange(0, BLOCK), 1.0)
 
 
-def test_a_program_that_waits_for_nobody_is_refused(tmp_path: Path) -> None:
+def test_a_program_that_waits_for_no_other_is_refused(tmp_path: Path) -> None:
     arguments = {"x": np.zeros(16, np.float32), "flag": np.zeros(1, np.int32), "BLOCK": 16}
     with pytest.raises(TraceError, match="waits, and no program is left"):
         trace(record(Case(waits_for_nobody, (4, 1, 1), arguments), tmp_path))

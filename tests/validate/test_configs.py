@@ -77,8 +77,8 @@ def test_other_configurations_keep_their_order(tmp_path: Path) -> None:
     assert TRITON.find_difference([(launch, tile)], limited) is None
     everywhere = edit(replace(launch, configs=()))
     assert "if B" not in everywhere.diff
-    told = TRITON.find_difference([(launch, tile)], everywhere) or ""
-    assert "gives program 0 the program id 19 along axis 0, the proof 0" in told
+    shown = TRITON.find_difference([(launch, tile)], everywhere) or ""
+    assert "gives program 0 the program id 19 along axis 0, the proof 0" in shown
 
 
 def test_configurations_that_were_recorded_are_all_patched(tmp_path: Path) -> None:
@@ -183,6 +183,6 @@ def test_a_helper_cannot_tell_the_configuration_but_the_compiler_can(tmp_path: P
     assert made.rules[0]["configs"] == [{"B": 16, "SPLIT": 1}]
     tile = np.arange(20)[::-1].copy()
     assert TRITON.find_difference([(known, tile)], made) is None
-    told = TRITON.find_difference([(known, np.arange(20))], made) or ""
-    assert "gives program 0 the program id 19 along axis 0, the proof 0" in told
+    shown = TRITON.find_difference([(known, np.arange(20))], made) or ""
+    assert "gives program 0 the program id 19 along axis 0, the proof 0" in shown
     assert TRITON.build(known, load_target("mi300x"), made).registers

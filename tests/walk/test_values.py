@@ -23,7 +23,7 @@ from zoo import Case, record
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import kernel_of
 from intelliperf_swizzle.frontends.triton.tracing.execute import trace_here
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block, Element, picked
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block, Element, pick
 from intelliperf_swizzle.frontends.triton.walk.running import (
     make_live,
     run_one_by_one,
@@ -147,7 +147,7 @@ def own_ways(o, early, LIMIT: tl.constexpr):
     tl.store(early + pid, pid)
 
 
-def test_programs_go_their_own_ways(tmp_path: Path) -> None:
+def test_programs_take_different_branches(tmp_path: Path) -> None:
     def collatz(number: int) -> int:
         turns = 0
         while number > 1:
@@ -208,7 +208,7 @@ def test_recorded_addresses_lead_to_recorded_memory(tmp_path: Path) -> None:
     assert live.memory.bytes(1).view(np.float32).tolist() == [*range(32, 48), *range(16)]
 
 
-def test_an_address_that_leads_nowhere_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_address_outside_of_every_tensor_is_reported_with_its_line(tmp_path: Path) -> None:
     launch = addressed(tmp_path, [(1 << 40) + 128, 1 << 41])
     assert trace_here(launch, tmp_path).unresolved[0].startswith("test_values.py:")
     with pytest.raises(TraceError, match=r"test_values\.py:\d+ reaches outside of every tensor"):
@@ -232,7 +232,7 @@ def assumes(o, stride, n):
 
 
 @pytest.mark.parametrize(("stride", "n", "false"), [(8, 4, []), (0, 3, [3, 5])])
-def test_a_false_assumption_is_told_with_its_line(
+def test_a_false_assumption_is_reported_with_its_line(
     tmp_path: Path, stride: int, n: int, false: list[int]
 ) -> None:
     given = {"o": np.zeros(4, np.int32), "stride": stride, "n": n}
@@ -247,9 +247,9 @@ def test_ends_of_a_sum_are_picked_without_the_sum() -> None:
     """Sums of addresses are gigabytes where many programs of many lanes are walked at once."""
     rows, columns = np.arange(6).reshape(3, 2, 1) * 100, np.arange(5).reshape(1, 1, 5)
     block = Block([rows, columns], Element("i64", 64, np.dtype(np.int64)), (2, 5))
-    found = picked(block, np.array([0, 2]), 2, ends=True)
+    found = pick(block, np.array([0, 2]), 2, ends=True)
     assert block._joined is None
     active = np.array([True, False, True])
-    everywhere = picked(block, active, 2, ends=False)
+    everywhere = pick(block, active, 2, ends=False)
     assert np.array_equal(everywhere, block.data[active])
     assert np.array_equal(found, everywhere[:, ::1, ::4])

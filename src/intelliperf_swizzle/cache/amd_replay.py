@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.cache.compiled.lines import Domain
 
 ROUNDS = 1024
-"""Rounds of the cycle, about; twice what the longest-lived workgroups of the kernels at hand take.
+"""Rounds of the cycle, about; twice what the longest-lived workgroups of the kernels measured take.
 A multiple of `catch_up_turns` is used."""
 
 
@@ -226,7 +226,7 @@ def replay_in_rounds(
     domains, ends = _domains(stream, tiles, target, occupancy, physics, tensors)
     clocks = np.array(ends)
     if target.clocks_llc and clocks.any() and len(domains) == target.num_xcds <= len(tile):
-        clocks = _waited(stream, domains, clocks, tiles, target, occupancy)
+        clocks = _wait(stream, domains, clocks, tiles, target, occupancy)
     hits = 0
     if physics.llc and target.llc_bytes is not None:
         hits = _llc_hits(domains, target.llc_bytes)
@@ -244,7 +244,7 @@ def replay_in_rounds(
     )  # fmt: skip
 
 
-def _waited(
+def _wait(
     stream: ReferenceStream,
     domains: Sequence[Domain],
     clocks: Float64Array,

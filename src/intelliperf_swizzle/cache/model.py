@@ -116,7 +116,7 @@ def with_times(
 
 
 def _arithmetic_ms(stream: streaming.ReferenceStream, target: Target) -> float:
-    """What the operations of a launch take on all CUs at once; 0 where none is known."""
+    """What the operations of a launch take on all CUs at once; 0 if none is known."""
     clocks = amd_replay.arithmetic(stream, target)
     if clocks is None or not target.clock_ghz:
         return 0.0
@@ -126,7 +126,7 @@ def _arithmetic_ms(stream: streaming.ReferenceStream, target: Target) -> float:
 def _causes(
     total: Traffic, names: Sequence[tuple[str, ...]]
 ) -> tuple[records.MissCauses, ...] | None:
-    """Those of each tensor that has requests, the most misses first; None if nobody asked."""
+    """Those of each tensor that has requests, the most misses first; None if not asked for."""
     if not names:
         return None
     counts = zip(names, total.causes.tolist(), strict=True)

@@ -51,8 +51,8 @@ def nvidia_replay(
 ) -> Traffic:
     """Replay one launch from cold.
 
-    Cost: 0.1 to 0.3 microseconds a reference to a unit, on one core. Memory: 40 bytes a unit and 8
-    a line.
+    Cost: 0.1 to 0.3 microseconds per reference to a unit, on one core. Memory: 40 bytes per unit, 8
+    per line.
     """
     from intelliperf_swizzle.cache.compiled import timed
 
@@ -140,7 +140,7 @@ def _rows(stream: ReferenceStream, target: NvidiaGpu) -> Rows:
 
 
 def _writers(stream: ReferenceStream) -> float:
-    """How often a sector that is written at all is written, on average; 0 where none is."""
+    """How often a sector that is written at all is written, on average; 0 if none is."""
     stores = stream.ref_code >> 4 == Access.WRITE
     units, codes = stream.plain_units[stores], stream.ref_code[stores]
     bins = [np.bincount(units[codes >> k & 1 == 1], minlength=stream.units) for k in range(4)]

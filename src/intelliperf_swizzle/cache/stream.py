@@ -115,7 +115,7 @@ class ReferenceStream:
         ref_unit: int32[references].
         ref_code: uint8[references].
         ref_issue: uint8[references]; `log2(passes) << 4 | late sectors`, as `Trace` has them of
-            every line of the unit. Empty where all accesses are aligned.
+            every line of the unit. Empty if all accesses are aligned.
         tile_arithmetic: as `Trace` has it.
         unit_offset: int64[units + 1]; into `unit_line`.
         unit_line: int32[lines touched]; line numbers, grouped by unit.
@@ -201,7 +201,7 @@ class ReferenceStream:
 
     @property
     def tile_products(self) -> Int64Array:
-        """Matrix products of each tile, 0 where none is known: int64[tiles]."""
+        """Matrix products of each tile, 0 if none is known: int64[tiles]."""
         if self.tile_arithmetic is None:
             return np.zeros(self.tiles, np.int64)
         return self.tile_arithmetic[:, 0]
@@ -373,7 +373,7 @@ def shared_lines(trace: Trace, after: Int64Array) -> dict[int, float]:
 def l2_sets(stream: ReferenceStream, target: Target) -> Int32Array:
     """The set of each line of `stream.unit_line`, counted over all channels: int32[lines].
 
-    Computed once for each layout of sets and kept with the stream, 4 bytes a line.
+    Computed once for each layout of sets and kept with the stream, 4 bytes per line.
     """
     from intelliperf_swizzle.cache.compiled.lines import sets_of
 
@@ -389,7 +389,7 @@ def l2_sets(stream: ReferenceStream, target: Target) -> Int32Array:
 def l2_parts(stream: ReferenceStream, target: Target) -> tuple[Int32Array, int]:
     """The part of the L2 of each line of `stream.unit_line`, and how many there are.
 
-    Sets where the target does not hash them, else channels; one where it hashes these, too.
+    Sets if the target does not hash them, else channels; one if it hashes these, too.
     """
     if target.l2_channel_bits is None:
         return np.zeros(len(stream.unit_line), np.int32), 1

@@ -71,7 +71,7 @@ class Traffic:
         crossed_bytes: NVIDIA: bytes that went from one side of the L2 to the other.
         crossed_misses: NVIDIA: sectors of them that were not there.
         causes: int64[tensors, 5]; of each tensor the requests, and the misses that are compulsory,
-            of another domain, of capacity and of conflict. No tensor if nobody asked.
+            of another domain, of capacity and of conflict. No tensor if not asked for.
         row_activations: NVIDIA: rows of memory that were opened.
         clocks: of a replay by time.
     """

@@ -114,7 +114,7 @@ class KeptProcess:
         """Ends it with all that it started.
 
         What is not gone after a second is left to the keeper, which is never killed: without it
-        nobody would know what the process has started.
+        it would not be known what the process has started.
         """
         self.kill()
         self._until_gone(_END_SECONDS)

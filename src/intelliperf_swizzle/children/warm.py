@@ -58,10 +58,10 @@ def main() -> NoReturn:
     lines = b""
     files: list[int] = []
     while True:
-        said, new, _, _ = socket.recv_fds(caller, _MOST_BYTES, 2)
-        if not said:
+        chunk, new, _, _ = socket.recv_fds(caller, _MOST_BYTES, 2)
+        if not chunk:
             os._exit(0)
-        lines, files = lines + said, files + new
+        lines, files = lines + chunk, files + new
         while b"\n" in lines:
             line, _, lines = lines.partition(b"\n")
             function, _, folder = line.decode().partition("\0")

@@ -78,7 +78,7 @@ PROGRAM = "intelliperf-swizzle"
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports bad usage as one error of ours."""
+    """Reports bad usage as one error of this package."""
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
@@ -173,7 +173,7 @@ def condition_hint(pattern: Pattern) -> str | None:
 
 
 def progress_display(quiet: bool = False) -> Quiet:
-    """A live view on a terminal, plain lines in a pipe, nothing where that is asked for."""
+    """A live view on a terminal, plain lines in a pipe, nothing if that is asked for."""
     from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
 
     if quiet:

@@ -68,11 +68,11 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     from intelliperf_swizzle.mapping import refusal
-    from intelliperf_swizzle.proofs import loaded_target, prove_with
+    from intelliperf_swizzle.proofs import prove_with, target_of
     from intelliperf_swizzle.records import Witness
     from intelliperf_swizzle.report.sentences import proved
 
-    target, extents = loaded_target(options.target), grid(options.grid)
+    target, extents = target_of(options.target), grid(options.grid)
     pattern = cli.swizzle_of(options.swizzle)
     verdict = prove_with(pattern, extents, cli.settings_of(options.set), target)
     if not isinstance(verdict, Witness):

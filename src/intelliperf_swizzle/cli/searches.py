@@ -27,7 +27,7 @@ SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a fi
 YAML, or - for standard input."""
 
 
-def _asked(
+def _parse(
     parser: cli.Parser, verb: str, arguments: Sequence[str]
 ) -> tuple[Options, tuple[str, ...], argparse.Namespace]:
     """The options of a verb, the application, and all that was parsed."""
@@ -47,7 +47,7 @@ def optimize(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{cli.PROGRAM} {__version__}")
-    options, command, _ = _asked(parser, "optimize", arguments)
+    options, command, _ = _parse(parser, "optimize", arguments)
 
     from intelliperf_swizzle.report.files import STDOUT
     from intelliperf_swizzle.report.terminal import kernels, show, summary
@@ -85,17 +85,17 @@ def optimize(arguments: Sequence[str]) -> int:
 
 
 def score(arguments: Sequence[str]) -> int:
-    """Prints the proof and the measurement; 1 where there is none.
+    """Prints the proof and the measurement; 1 if there is none.
 
     On a target of which it is not settled how many L2s it has, for each that it may be.
     """
     parser = cli.Parser(prog=f"{cli.PROGRAM} score", description="Prove and evaluate one swizzle.")
     parser.add_argument("swizzle", help=cli.SWIZZLE)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=cli.SET)
-    options, command, namespace = _asked(parser, "score", arguments)
+    options, command, namespace = _parse(parser, "score", arguments)
 
-    from intelliperf_swizzle.hardware import readings
-    from intelliperf_swizzle.report.terminal import scored, show
+    from intelliperf_swizzle.hardware import variants
+    from intelliperf_swizzle.report.terminal import scores, show
     from intelliperf_swizzle.search.score import score
     from intelliperf_swizzle.search.setup import prepare
 
@@ -103,11 +103,11 @@ def score(arguments: Sequence[str]) -> int:
     text = pattern.bind(**cli.settings_of(namespace.set))
     with cli.progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
-        alike = [setup.target] if setup.device else readings(setup.target)
+        alike = [setup.target] if setup.device else variants(setup.target)
         setups = [replace(setup, target=target) for target in alike]
-        scores = score(text, pattern.name, setups, progress)
-    for (found, known), target in zip(scores, alike, strict=True):
-        show(scored(found, known, target.name), sys.stdout)
+        results = score(text, pattern.name, setups, progress)
+    for (found, known), target in zip(results, alike, strict=True):
+        show(scores(found, known, target.name), sys.stdout)
     if found.attempt.verdict.kind == "not a swizzle":
         return 2
     return 0 if found.attempt.measurement else 1
@@ -119,7 +119,7 @@ def explain(arguments: Sequence[str]) -> int:
         prog=f"{cli.PROGRAM} explain",
         description="Show what the formula would send to a language model about the kernel.",
     )
-    options, command, _ = _asked(parser, "explain", arguments)
+    options, command, _ = _parse(parser, "explain", arguments)
 
     from intelliperf_swizzle.propose.llm.transport import describe_question
     from intelliperf_swizzle.search.score import explain

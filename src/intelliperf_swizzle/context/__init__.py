@@ -92,7 +92,7 @@ class Wave:
     Attributes:
         occupancy: workgroups on one CU.
         workgroups_per_domain: on one XCD.
-        waves: how many follow each other on the busiest XCD.
+        waves: how many follow each other on the most-loaded XCD.
         domain_bytes: distinct bytes that one XCD's workgroups of one wave touch, on average.
         device_bytes: the same of all XCDs together.
     """

@@ -187,7 +187,7 @@ def _reuse(order: _Order) -> context.Reuse:
     distance = until[domain, wave][later] - until[domain, before][later]
     fits = lines[later][distance <= order.target.meeting_l2_bytes].sum()
     shared = np.bincount(unit, minlength=len(first_tile)) > 1
-    fetched = ~again & shared[unit]  # an entry a unit and domain
+    fetched = ~again & shared[unit]  # one per unit and domain
     _, once = np.unique(unit[fetched], return_index=True)
     return context.Reuse(
         first=float(lines[first].sum() / total),

@@ -55,7 +55,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
 """Fields of a measurement by what people call them, and how they are written."""
 
 
-def readings(measured: Measurement, counters: Collection[str]) -> Iterator[tuple[str, str]]:
+def counter_rows(measured: Measurement, counters: Collection[str]) -> Iterator[tuple[str, str]]:
     """Name and value of those counters that were collected, in the order of `counters`."""
     for counter in counters:
         value = getattr(measured, counter)
@@ -89,9 +89,9 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        readings=readings, percent=percent, points=points, size=size, count=count, bits=_bits,
-        speed="{:,.0f} GB/s".format, axes=_axes, described=_one_launch, placement=placement,
-        average=average, line_bytes=LINE_BYTES,
+        counter_rows=counter_rows, percent=percent, points=points, size=size, count=count,
+        bits=_bits, speed="{:,.0f} GB/s".format, axes=_axes, described=_one_launch,
+        placement=placement, average=average, line_bytes=LINE_BYTES,
         shared_from=SHARED_FROM, passes_from=PASSES_FROM,
     )  # fmt: skip
     return environment.get_template("sections.j2")
@@ -118,7 +118,7 @@ def _view(context: HardwareContext) -> dict[str, Any]:
 
 
 def _with_these_requests(measured: Measurement) -> float:
-    """The highest L2 hit rate of as many requests; 1 where it is not known why they miss.
+    """The highest L2 hit rate of as many requests; 1 if it is not known why they miss.
 
     The ceiling is of all requests that programs make, the L1s' hits included, so it is far higher
     if the L1s serve most of them.

@@ -65,8 +65,7 @@ def emit_triton(
         else:
             lines.append(f"{prefix}{name} = {expression}")
     printer = _Printer(_triton(tl), symbols, prefix)
-    counter = f"for {prefix}_ in {tl}.static_range({{}}):"
-    lines += printer.python(body.statements, counter)
+    lines += printer.python(body.statements, f"for {prefix}_ in {tl}.static_range({{}}):")
     return Code(tuple(lines), printer.outputs(body))
 
 
@@ -184,9 +183,9 @@ def _lower(
     results = {axis: names[axis] for axis in sorted(axes_read)}
     own = (*swizzle.statements, *after)
     if linear and "pid" not in expressions:
-        own = _undivided(own, _quotients(axes))
+        own = _reuse(own, _quotients(axes))
     elif factors:
-        own = _undivided(own, _factored(factors, syntax.assigned_names(own)))
+        own = _reuse(own, _factors(factors, syntax.assigned_names(own)))
     statements, constants = simplify((*before, *own), known, set(results.values()))
     assigned = syntax.assigned_names(statements)
     made = assigned | constants.keys()
@@ -224,7 +223,7 @@ def _linear(first: int, axes: int) -> tuple[syntax.Expression, syntax.Expression
     return pid, programs
 
 
-def _undivided(
+def _reuse(
     statements: tuple[syntax.Statement, ...], forms: Mapping[syntax.Expression, syntax.Expression]
 ) -> tuple[syntax.Statement, ...]:
     """The statements, with what the kernel already has where they divide for it again.
@@ -258,7 +257,7 @@ def _undivided(
     return tuple(done)
 
 
-def _factored(
+def _factors(
     factors: Mapping[str, syntax.Expression | None], assigned: Collection[str]
 ) -> dict[syntax.Expression, syntax.Expression]:
     """What the values of two factors of `num_pids`, and it divided by one, are called.
@@ -300,8 +299,7 @@ def _axes_of_pid(axes: int) -> tuple[syntax.Assignment, ...]:
     rest: syntax.Expression = syntax.Name("pid")
     split = []
     for axis in range(axes):
-        inner = axis < axes - 1
-        along = syntax.Operation("%", (rest, _EXTENT[axis])) if inner else rest
+        along = syntax.Operation("%", (rest, _EXTENT[axis])) if axis < axes - 1 else rest
         split.append(syntax.Assignment(syntax.AXES[axis], along))
         rest = syntax.Operation("//", (rest, _EXTENT[axis]))
     return tuple(split)

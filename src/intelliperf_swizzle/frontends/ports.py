@@ -299,7 +299,7 @@ class Overlay(Protocol):
     """Applies swizzles when kernels are compiled, with no source touched.
 
     Attributes:
-        overlay_module: the file that does so; it needs nothing of ours, and may be copied.
+        overlay_module: the file that does so; it needs nothing of this package, and may be copied.
     """
 
     overlay_module: Path
@@ -375,7 +375,7 @@ class GpuLanguage(Protocol):
 
 @runtime_checkable
 class ReplayingLanguage(Protocol):
-    """Has a process of ours make recorded launches again."""
+    """Has a separate process make recorded launches again."""
 
     def make_ready(self, request: RecordRequest, device: Device, target: Target) -> None:
         """Starts the first such process, before it is known what it is to try."""

@@ -75,12 +75,12 @@ def scale_launch(
     if not sizes or pointers:
         return ()
     made = [
-        _scaled(launch, explained, factor.size, size)
+        _scale(launch, explained, factor.size, size)
         for factor in sizes
         for count in counts(factor.count)
         if (size := factor.resized(count)) > 0
     ]
-    again = (_scaled(launch, explained, factor.size, factor.size) for factor in sizes)
+    again = (_scale(launch, explained, factor.size, factor.size) for factor in sizes)
     if any(other.arguments != launch.arguments for other in again):
         return ()
     made += _shrunk_alone(launch, explained, counts)
@@ -120,7 +120,7 @@ def _shrunk_alone(
 def _explain(launch: Launch, known: Sequence[int]) -> tuple[_Axis, ...] | None:
     """Sizes and blocks whose counts multiply to the grid, by axis; None if there are none.
 
-    The first ones with whose sizes some tensor grows as the grid does; else, and where all tensors
+    The first ones with whose sizes some tensor grows as the grid does; else, and if all tensors
     are flat, the very first.
     """
     shapes = [view.shape for _, view in launch.tensors() if len(view.shape) > 1]
@@ -180,7 +180,7 @@ def _factors(sizes: list[int], blocks: list[int], extent: int) -> list[_Factor]:
     return [factor for factor in every if factor.count > 1 and extent % factor.count == 0]
 
 
-def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -> Launch:
+def _scale(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -> Launch:
     """The launch with another size wherever that size stands."""
 
     def extent_of(axis: _Axis) -> int:
@@ -204,7 +204,7 @@ def _scaled(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -
     bound = [name for name in launch.constexprs if name not in free]
     kept = {name for name in bound if name in sized or launch.constants.get(name) in blocks}
     arguments = {  # a stride may be the number of programs by chance
-        name: _renewed(argument, numbers | strides if name in only else strides | numbers, views)
+        name: _renew(argument, numbers | strides if name in only else strides | numbers, views)
         for name, argument in launch.arguments.items()
     } | {name: launch.arguments[name] for name in kept}
     compiled_in = {*launch.constexprs, *(n for n, old in launch.constants.items() if old == 1)}
@@ -241,7 +241,7 @@ def _scaled_view(
     return replace(view, shape=shape, strides=tuple(strides))
 
 
-def _renewed(
+def _renew(
     argument: Argument, numbers: Mapping[int, int], views: Mapping[TensorArgument, TensorArgument]
 ) -> Argument:
     if isinstance(argument, TensorArgument):
@@ -250,7 +250,7 @@ def _renewed(
         base = views[argument.base]
         return replace(argument, base=base, shape=base.shape, strides=base.strides)
     if isinstance(argument, tuple):
-        return tuple(_renewed(item, numbers, views) for item in argument)
+        return tuple(_renew(item, numbers, views) for item in argument)
     if isinstance(argument, int) and not isinstance(argument, bool):
         return numbers.get(argument, argument)
     return argument

@@ -11,6 +11,6 @@ from intelliperf_swizzle.hardware.target import (
     NvidiaGpu,
     Target,
     load_target,
-    readings,
     targets,
+    variants,
 )

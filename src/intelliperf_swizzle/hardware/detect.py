@@ -50,7 +50,7 @@ class Device:
     target: Target | None = None
 
 
-def identified(identifier: str) -> Target | None:
+def identify(identifier: str) -> Target | None:
     """The target of which an identifier is the longest beginning of this one."""
     known = [
         (len(prefix), name)
@@ -61,7 +61,7 @@ def identified(identifier: str) -> Target | None:
     return load_target(max(known)[1]) if known else None
 
 
-def partitioned(target: Target, num_xcds: int) -> Target:
+def with_xcds(target: Target, num_xcds: int) -> Target:
     """The target with as many of its XCDs as a partition has; all if the XCDs share an L2."""
     if num_xcds >= target.num_xcds or num_xcds < 1:
         return target
@@ -167,8 +167,7 @@ def _amd(root: Path, environment: Mapping[str, str]) -> list[Device]:
 def _gpu_nodes(kfd: Path) -> Iterator[dict[str, int]]:
     """The properties of each node that is a GPU, in the driver's order."""
     for folder in sorted(kfd.glob("[0-9]*"), key=lambda path: int(path.name)):
-        lines = (text_of(folder / "properties") or "").splitlines()
-        pairs = [line.split() for line in lines]
+        pairs = [line.split() for line in (text_of(folder / "properties") or "").splitlines()]
         properties = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and _whole(pair[1])}
         if properties.get("simd_count", 1) and properties.get("device_id"):
             yield properties
@@ -188,7 +187,7 @@ def _amd_device(properties: Mapping[str, int], drm: Path, driver: str | None) ->
         cus=properties.get("simd_count", 0) // simds_per_cu if simds_per_cu else None,
         driver=driver,
     )
-    product = identified(device_id) or _of_product(seen)
+    product = identify(device_id) or _of_product(seen)
     if product is None:
         return replace(seen, partition=text_of(card / "current_compute_partition"))
     return replace(
@@ -196,7 +195,7 @@ def _amd_device(properties: Mapping[str, int], drm: Path, driver: str | None) ->
         product=name or product.product,
         arch=product.arch if seen.arch is None else seen.arch,
         partition=text_of(card / "current_compute_partition") or _mode(product, seen.num_xcds),
-        target=partitioned(product, seen.num_xcds or product.num_xcds),
+        target=with_xcds(product, seen.num_xcds or product.num_xcds),
     )
 
 
@@ -268,7 +267,7 @@ def _nvidia_device(name: str, uuid: str, driver: str, capability: str, mig: str)
     )
     if mig == "Enabled":  # an application sees a slice of it, which has another name
         return replace(seen, partition="MIG")
-    target = identified(name)
+    target = identify(name)
     if seen.arch is None and target is not None:
         seen = replace(seen, arch=target.arch)
     return replace(seen, environment={"CUDA_VISIBLE_DEVICES": uuid}, target=target)

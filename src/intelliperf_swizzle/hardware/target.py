@@ -337,7 +337,7 @@ def load_target(name_or_path: str | Path) -> Target:
     raise UsageError(f"there is no target `{text}`", hint=hint.strip())
 
 
-def readings(target: Target) -> list[Target]:
+def variants(target: Target) -> list[Target]:
     """The target, then others of the package for the same product, of which not all is settled."""
     others = map(load_target, targets() if target.name in targets() else ())
     alike = [other for other in others if other.product == target.product]
@@ -384,7 +384,7 @@ def _target(facts: Mapping[str, object], where: str) -> Target:
             hint="give every key, or `base: mi300x` and those that differ",
             details=tuple(f"also missing: {key}" for key in missing[1:]),
         )
-    values = {key: _checked(where, key, facts[key], kind) for key, kind in fields.items()}
+    values = {key: _check(where, key, facts[key], kind) for key, kind in fields.items()}
     target: Target = gpu(**values)
     for holds, fact in _demands(target):
         if not holds:
@@ -398,7 +398,7 @@ def _near(key: str, fields: Mapping[str, object]) -> str:
     return "the keys are the fields of `hardware.target`, those of its vendor's GPUs"
 
 
-def _checked(where: str, key: str, value: object, kind: Any) -> Any:
+def _check(where: str, key: str, value: object, kind: Any) -> Any:
     bits = key in ("l2_channel_bits", "l2_set_bits")
     try:
         return decode(kind, None if bits and value == "hashed" else value, f"`{key}`")

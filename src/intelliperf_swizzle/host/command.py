@@ -82,7 +82,7 @@ def probe(options: argparse.Namespace) -> Any:
 
 
 def _check(callee: Any, called: str, arguments: Sequence[str], missing: list[str]) -> None:
-    """Notes it where there is no such callable, or one that does not take these by name."""
+    """Notes it if there is no such callable, or one that does not take these by name."""
     try:
         inspect.signature(callee).bind(**dict.fromkeys(arguments))
     except TypeError as error:

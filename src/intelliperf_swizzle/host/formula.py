@@ -45,7 +45,7 @@ def formula_action(parser: argparse.ArgumentParser) -> argparse.Action | None:
 
 
 def list_ours(parser: argparse.ArgumentParser) -> None:
-    """Adds our formulas, where one is chosen: to the choices, and to the help if it lists them."""
+    """Adds our formulas, if one is chosen: to the choices, and to the help if it lists them."""
     action = formula_action(parser)
     if action is None:
         return
@@ -91,7 +91,7 @@ def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
 
 
 class Swizzle:
-    """A formula of the host; the options say which of ours."""
+    """A formula of the host; the options say which of our formulas."""
 
     @staticmethod
     def add_options(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +138,7 @@ def exit_code_of(parse: Callable[[], argparse.Namespace]) -> int:
 def parse_as_host(
     parser: argparse.ArgumentParser, parse: Callable[..., object], *given: object
 ) -> object:
-    """What the host's parser reads, with our formulas listed; runs the one of ours that is chosen.
+    """What the host's parser reads, with our formulas listed; runs ours if one is chosen.
 
     A parser that chooses no formula, or lists ours already, is left alone.
 

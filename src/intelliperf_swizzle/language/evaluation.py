@@ -338,7 +338,7 @@ def simplify(
     """
     constants = dict(known)
     folded = _fold_block(statements, constants)
-    kept, _ = _needed(folded, {name for name in wanted if name not in constants})
+    kept, _ = _liveness(folded, {name for name in wanted if name not in constants})
     return kept, constants
 
 
@@ -362,7 +362,7 @@ def _fold_block(
     return tuple(folded)
 
 
-def _needed(
+def _liveness(
     statements: tuple[syntax.Statement, ...], live: set[str]
 ) -> tuple[tuple[syntax.Statement, ...], set[str]]:
     """The statements that matter to the names live afterwards, and the names live before."""
@@ -370,7 +370,7 @@ def _needed(
     for statement in reversed(statements):
         if isinstance(statement, syntax.Loop):
             while True:
-                body, before = _needed(statement.body, live)
+                body, before = _liveness(statement.body, live)
                 if before <= live:
                     break
                 live = live | before
@@ -437,8 +437,8 @@ def _truth(expression: syntax.Expression, known: Mapping[str, int]) -> syntax.Ex
         return _binary(expression.operator, left, right)
     truths = [_truth(operand, known) for operand in expression.operands]
     if expression.operator == "not":
-        return _negated(truths[0])
-    return _joined(expression.operator, truths[0], truths[1])
+        return _negate(truths[0])
+    return _join(expression.operator, truths[0], truths[1])
 
 
 def _is_not_zero(number: syntax.Expression) -> syntax.Expression:
@@ -448,7 +448,7 @@ def _is_not_zero(number: syntax.Expression) -> syntax.Expression:
     return _binary("!=", number, FALSE)
 
 
-def _joined(name: str, left: syntax.Expression, right: syntax.Expression) -> syntax.Expression:
+def _join(name: str, left: syntax.Expression, right: syntax.Expression) -> syntax.Expression:
     neutral, absorbing = (TRUE, FALSE) if name == "and" else (FALSE, TRUE)
     if absorbing in (left, right):
         return absorbing
@@ -457,10 +457,10 @@ def _joined(name: str, left: syntax.Expression, right: syntax.Expression) -> syn
     return left if right == neutral else syntax.Operation(name, (left, right))
 
 
-def _negated(truth: syntax.Expression) -> syntax.Expression:
+def _negate(truth: syntax.Expression) -> syntax.Expression:
     if not isinstance(truth, syntax.Operation):
         return TRUE if truth == FALSE else FALSE
     if truth.operator in _NEGATED:
         return syntax.Operation(_NEGATED[truth.operator], truth.operands)
-    left, right = (_negated(operand) for operand in truth.operands)
-    return _joined("or" if truth.operator == "and" else "and", left, right)
+    left, right = (_negate(operand) for operand in truth.operands)
+    return _join("or" if truth.operator == "and" else "and", left, right)

@@ -99,14 +99,14 @@ def parse_family(text: str) -> syntax.Family:
     for node in declared:
         name, values = reader.parameter(node)
         if name in parameters:
-            raise _refused(node, f"`{name}` already has values", "one line per parameter")
+            raise _refusal(node, f"`{name}` already has values", "one line per parameter")
         parameters[name] = values
     statements = reader.block(body[len(declared) :])
     _outputs(statements)
     read = syntax.free_names(statements)
     for node, name in zip(declared, parameters, strict=True):
         if name not in read:
-            raise _refused(node, f"no statement reads the parameter `{name}`", "leave it out")
+            raise _refusal(node, f"no statement reads the parameter `{name}`", "leave it out")
     members = math.prod(len(values) for values in parameters.values())
     rest = _after(text, declared[-1])
     if members > MAX_MEMBERS:
@@ -137,7 +137,7 @@ def check(swizzle: syntax.Swizzle, constants: Collection[str]) -> None:
         if name not in known:
             early = name in assigned
             fact = f"`{name}` is read before it is assigned" if early else f"unknown name `{name}`"
-            raise _refused(occurrence.place, fact, _meant(name, known, assigned))
+            raise _refusal(occurrence.place, fact, _meant(name, known, assigned))
 
 
 def _meant(name: str, known: tuple[str, ...], assigned: set[str]) -> str:
@@ -158,7 +158,7 @@ def _module(text: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
-        raise _refused((error.lineno or 1, error.offset or 1), error.msg, None) from None
+        raise _refusal((error.lineno or 1, error.offset or 1), error.msg, None) from None
     except ValueError as error:
         raise LanguageError(f"the text cannot be read: {error}") from None
     except (MemoryError, RecursionError):
@@ -167,7 +167,7 @@ def _module(text: str) -> ast.Module:
         ) from None
 
 
-def bounded(text: str) -> str:
+def bound_divisors(text: str) -> str:
     """The same text with no divisor below 1; raises LanguageError.
 
     Where the text may be computed it is the same, and elsewhere it divides by no zero.
@@ -202,7 +202,7 @@ def _at_least_1(divisor: ast.expr, least: Collection[str]) -> ast.expr:
     return ast.Call(ast.Name("max", ast.Load()), [divisor, ast.Constant(1)], [])
 
 
-def _refused(at: ast.AST | syntax.Place, fact: str, hint: str | None) -> LanguageError:
+def _refusal(at: ast.AST | syntax.Place, fact: str, hint: str | None) -> LanguageError:
     line, column = _place(at) if isinstance(at, ast.AST) else at
     return LanguageError(f"{line}:{column}: {fact}", hint=hint)
 
@@ -227,7 +227,7 @@ def _after(text: str, node: ast.stmt) -> str:
 
 def _not_in_language(part: ast.AST, at: ast.AST, hint: str) -> LanguageError:
     what, remedy = _REMEDIES.get(type(part), (f"`{type(part).__name__}`", hint))
-    return _refused(at, f"{what} is not part of the swizzle language", remedy)
+    return _refusal(at, f"{what} is not part of the swizzle language", remedy)
 
 
 def _outputs(statements: tuple[syntax.Statement, ...]) -> tuple[str, ...]:
@@ -264,9 +264,9 @@ class _SyntaxReader:
             case ast.Compare(left=ast.Name() as target, ops=[_], comparators=[first]):
                 name = self._name(target)
             case _:
-                raise _refused(node, "a parameter is one name with its values", _PARAMETERS)
+                raise _refusal(node, "a parameter is one name with its values", _PARAMETERS)
         if name in syntax.INPUTS:
-            raise _refused(node, f"`{name}` is given by the launch", "use another name")
+            raise _refusal(node, f"`{name}` is given by the launch", "use another name")
         if isinstance(first, ast.Call) and _called(first.func) == "range" and not others:
             return name, self._range(first)
         return name, [self._literal(v) for v in (first, *others)]
@@ -274,15 +274,15 @@ class _SyntaxReader:
     def _range(self, node: ast.Call) -> range:
         bounds = [self._literal(argument) for argument in node.args]
         if node.keywords or not 1 <= len(bounds) <= 3 or 0 in bounds[2:]:
-            raise _refused(node, "`range` takes one to three integers", _PARAMETERS)
+            raise _refusal(node, "`range` takes one to three integers", _PARAMETERS)
         values = range(*bounds)
         if not values:
-            raise _refused(node, f"`{ast.unparse(node)}` has no values", _PARAMETERS)
+            raise _refusal(node, f"`{ast.unparse(node)}` has no values", _PARAMETERS)
         return values
 
     def _literal(self, node: ast.expr) -> int:
         if not isinstance(node, ast.Constant):
-            raise _refused(
+            raise _refusal(
                 node, "the values of a parameter are integers of at least 0", _PARAMETERS
             )
         return self._number(node).value
@@ -294,7 +294,7 @@ class _SyntaxReader:
         if isinstance(node, ast.For):
             return self._loop(node)
         if _declares(node):
-            raise _refused(
+            raise _refusal(
                 node, "only a family has a parameter, before its first statement", _STATEMENTS
             )
         raise _not_in_language(node, node, _STATEMENTS)
@@ -302,9 +302,9 @@ class _SyntaxReader:
     def _assignment(self, node: ast.Assign) -> syntax.Assignment:
         target = node.targets[0]
         if len(node.targets) > 1 or not isinstance(target, ast.Name):
-            raise _refused(target, "only one plain name can be assigned", "write one per line")
+            raise _refusal(target, "only one plain name can be assigned", "write one per line")
         if self._name(target) in syntax.GRID:
-            raise _refused(target, f"`{target.id}` is given by the launch", "use another name")
+            raise _refusal(target, f"`{target.id}` is given by the launch", "use another name")
         value = _used_as_number(self._expression(node.value, 0))
         return syntax.Assignment(target.id, value, _place(node))
 
@@ -319,7 +319,7 @@ class _SyntaxReader:
                 body = self.block(node.body)
                 self._repeats = before
                 return syntax.Loop(count, body, _place(node))
-        raise _refused(
+        raise _refusal(
             node,
             "the only loop is `for _ in range(CONSTANT)`",
             "write the number of rounds as an integer of at least 1; use where() to stop",
@@ -328,7 +328,7 @@ class _SyntaxReader:
     def _count(self, place: syntax.Place) -> None:
         self._operations += self._repeats
         if self._operations > MAX_OPERATIONS:
-            raise _refused(
+            raise _refusal(
                 place,
                 f"more than {MAX_OPERATIONS} operations, loops unrolled",
                 "a remap is a few integer operations",
@@ -336,13 +336,13 @@ class _SyntaxReader:
 
     def _check_depth(self, depth: int, place: syntax.Place) -> None:
         if depth > MAX_DEPTH:
-            raise _refused(
+            raise _refusal(
                 place, f"nested more than {MAX_DEPTH} deep", "assign parts of it to variables"
             )
 
     def _name(self, node: ast.Name) -> str:
         if not node.id.isascii() or node.id == "_" or node.id in syntax.FUNCTIONS:
-            raise _refused(node, f"`{node.id}` cannot be a variable", "use another name")
+            raise _refusal(node, f"`{node.id}` cannot be a variable", "use another name")
         return node.id
 
     def _expression(self, node: ast.expr, depth: int) -> syntax.Expression:
@@ -384,10 +384,10 @@ class _SyntaxReader:
             kind = {float: "a float", str: "a string", bool: "a truth value"}.get(
                 type(value), f"`{value!r}`"
             )
-            raise _refused(node, f"{kind} is not an integer", "write integers only")
+            raise _refusal(node, f"{kind} is not an integer", "write integers only")
         if value > LARGEST:
             literal = value if value < 2**64 else f"an integer of {value.bit_length()} bits"
-            raise _refused(node, f"{literal} does not fit in 31 bits", f"the largest is {LARGEST}")
+            raise _refusal(node, f"{literal} does not fit in 31 bits", f"the largest is {LARGEST}")
         return syntax.Number(value, _place(node))
 
     def _operands(self, nodes: list[ast.expr], depth: int) -> list[syntax.Expression]:
@@ -410,7 +410,7 @@ class _SyntaxReader:
             plain = function.rpartition(".")[2]
             known = ", ".join(syntax.FUNCTIONS)
             calls = f"the only calls are {known}; program ids are `pid`, `pid_0`, …"
-            raise _refused(
+            raise _refusal(
                 place,
                 f"`{function}` cannot be called",
                 f"write `{plain}`" if plain in syntax.FUNCTIONS else calls,
@@ -418,7 +418,7 @@ class _SyntaxReader:
         arity = syntax.FUNCTIONS[function]
         number = len(node.args)
         if node.keywords or (number < 2 if function in ("min", "max") else str(number) != arity):
-            raise _refused(place, f"`{function}` takes {arity} operands", None)
+            raise _refusal(place, f"`{function}` takes {arity} operands", None)
         operands = self._operands(node.args, depth)
         if function == "cdiv":
             divisor = self._expression(node.args[1], depth + 1)  # counted again: it occurs twice
@@ -469,7 +469,7 @@ def _is_truth_value(expression: syntax.Expression) -> bool:
 def _used_as_number(expression: syntax.Expression) -> syntax.Expression:
     """Refuse `a and b` of numbers where its value counts: Python answers a or b, a GPU 1 or 0."""
     if syntax.is_condition(expression) and not _is_truth_value(expression):
-        raise _refused(
+        raise _refusal(
             expression.place,
             f"the value of `{expression.operator}` between numbers is ambiguous",
             "compare them, as in `x != 0 and y != 0`",

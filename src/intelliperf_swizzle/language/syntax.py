@@ -265,7 +265,7 @@ class Graph:
         between = [number for number in mine if number not in (root, leaf)]
         return [number for number in between if leaf not in self.below([root], number)]
 
-    def renamed(self, root: int, old: int, new: int) -> int:
+    def substitute(self, root: int, old: int, new: int) -> int:
         """The root with one node for another one."""
         places: dict[int, int] = {old: new}
         for node in self.below([root]):

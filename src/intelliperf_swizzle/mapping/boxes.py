@@ -85,8 +85,7 @@ def _first_programs(
     if not whole.digits:
         return number(1) if whole.first == ZERO else None
     [(weight, extent), *others] = whole.digits
-    dense = whole.first == ZERO and weight == number(1) and not others
-    return extent if dense else None
+    return extent if whole.first == ZERO and weight == number(1) and not others else None
 
 
 def _pieces(
@@ -322,7 +321,7 @@ class _Values:
             Part(name, symbol(below), {below: Bounds(known.low, first - 1, known.digit)}),
             Part(name, first + symbol(above), {above: Bounds(0, high, known.digit)}),
         )
-        raise SplitError([_settled(part) for part in parts])
+        raise SplitError([_settle(part) for part in parts])
 
     def _each_value(self, *values: Polynomial) -> Polynomial:
         """Splits a symbol into its values; raises SplitError, or NotProvedError."""
@@ -377,7 +376,7 @@ class _Values:
         return operator in ("*", "min") and all(self._positive(operand) for operand in operands)
 
 
-def _settled(part: Part) -> Part:
+def _settle(part: Part) -> Part:
     """With a number for the new symbol if that can have but one value."""
     [(name, known)] = part.bounds.items()
     if known.high is not None and known.high == number(known.low):

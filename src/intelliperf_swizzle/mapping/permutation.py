@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Is a swizzle a permutation of a launch's tiles? A certificate, or a witness against it.
 
-Also which tiles to execute where all of them would take too long.
+Also which tiles to execute if all of them would take too long.
 """
 
 import hashlib

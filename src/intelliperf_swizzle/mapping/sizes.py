@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.language.grammar import LARGEST, bounded
+from intelliperf_swizzle.language.grammar import LARGEST, bound_divisors
 from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS, Graph, assigned_names, graph_of
 from intelliperf_swizzle.mapping import polynomial
 from intelliperf_swizzle.mapping.boxes import prove_everywhere
@@ -147,7 +147,7 @@ def conditional(
     bare = text.strip().removeprefix(kept).removesuffix(chosen)
     if f"{own}_" in bare:
         return conditional(text, outputs, condition, total, f"{own}_")
-    return f"{kept}{bare if total else bounded(bare)}{chosen}"
+    return f"{kept}{bare if total else bound_divisors(bare)}{chosen}"
 
 
 def _and(assumed: _Moduli, trail: Mapping[str, polynomial.Polynomial]) -> _Moduli:
@@ -227,7 +227,7 @@ class _Proof:
                     self._check(cut, assumed)
                 except _FailedError:
                     continue
-                return self._check(graph.renamed(root, cut, program), assumed)
+                return self._check(graph.substitute(root, cut, program), assumed)
         return self._check_cases(root, assumed)
 
     def _check_cases(self, root: int, assumed: _Moduli) -> None:

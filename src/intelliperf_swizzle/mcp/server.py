@@ -117,8 +117,8 @@ def _tool(verb: str) -> Tool:
     declared = ((option, options.declaration(option)) for option in options.options_of(verb))
     given += [
         _parameter(option.name, kinds[option.name], option.default,
-                   description=said.help, ge=_LEAST.get(said.read))
-        for option, said in declared if said.tool
+                   description=declaration.help, ge=_LEAST.get(declaration.read))
+        for option, declaration in declared if declaration.tool
     ]  # fmt: skip
 
     async def call(ctx: Context[Any, Any], **arguments: Any) -> dict[str, Any]:

@@ -172,8 +172,7 @@ def profiling_environment(
     ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
     if isinstance(application.language, Builder):  # what PyTorch builds itself is the copy's
         ours["TORCH_EXTENSIONS_DIR"] = str(copy / ".torch_extensions")
-    search = ours.get("PYTHONPATH", "").split(os.pathsep)
-    moved = moved_command(search, carrier.original, copy)
+    moved = moved_command(ours.get("PYTHONPATH", "").split(os.pathsep), carrier.original, copy)
     return {
         **ours,
         **({"PYTHONPATH": os.pathsep.join(moved)} if "PYTHONPATH" in ours else {}),
@@ -187,7 +186,7 @@ def begin_profiler(
     command: Sequence[str], cwd: Path, environment: Mapping[str, str], folder: Path
 ) -> Callable[[float], Ran]:
     """Starts a profiler; what waits for that many seconds, after which nothing of it is left."""
-    log = folder / "said.txt"
+    log = folder / "output.txt"
     try:
         with log.open("wb") as stream:
             profiler = children.Child(command, cwd=cwd, environment=environment, output=stream)
@@ -206,7 +205,7 @@ def begin_profiler(
 
 
 def check_edited(
-    edit: Edit, kernel: str, original: Path, project: Path, cache: Path, said: Sequence[str] = ()
+    edit: Edit, kernel: str, original: Path, project: Path, cache: Path, output: Sequence[str] = ()
 ) -> None:
     """Raises ProfileError unless Triton compiled the kernel from an edited file of the copy.
 
@@ -222,7 +221,7 @@ def check_edited(
     if not compiled:
         raise errors.ProfileError(
             f"the application compiled no `{kernel}`, so the swizzle was not measured",
-            details=tuple(said),
+            details=tuple(output),
         )
     raise errors.ProfileError(
         f"the application runs a different copy of `{kernel}` from the one in {original}",

@@ -167,8 +167,7 @@ _SYS_ADMIN = 21
 
 
 def _no_nvidia_access(root: Path) -> Obstacle | None:
-    parameters = text_of(root / "proc/driver/nvidia/params") or ""
-    if "RmProfilingAdminOnly: 1" not in parameters:
+    if "RmProfilingAdminOnly: 1" not in (text_of(root / "proc/driver/nvidia/params") or ""):
         return None
     status = text_of(root / "proc/self/status") or ""
     effective = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)

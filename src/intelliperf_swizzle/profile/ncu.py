@@ -26,7 +26,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
-from intelliperf_swizzle.profile import readings as profiled
+from intelliperf_swizzle.profile import counters as profiled
 from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
 
@@ -37,7 +37,7 @@ PASSES = "profiler__replayer_passes"
 _LAYOUT = ("ID", "Kernel Name")
 
 
-def read_ncu(text: str) -> list[profiled.Reading]:
+def read_ncu(text: str) -> profiled.Rows:
     """The launches of an output; those in incomplete rows are left out.
 
     Counters are in bytes, sectors, percent or ns: it was printed with `--print-units base`.
@@ -50,17 +50,17 @@ def read_ncu(text: str) -> list[profiled.Reading]:
         elif header and len(row) == len(header):
             rows.append(row)
     table = (dict(zip(header, row, strict=True)) for row in rows)
-    return [_reading(row) for row in table if row["ID"].isdigit()]  # before them, units
+    return [_counters_of(row) for row in table if row["ID"].isdigit()]  # before them, units
 
 
-def _reading(row: Mapping[str, str]) -> profiled.Reading:
+def _counters_of(row: Mapping[str, str]) -> profiled.KernelCounters:
     numbers = ((name, _number(text)) for name, text in row.items() if "__" in name)
     counters = {name: number for name, number in numbers if number is not None}
     grid = _triple(row.get("Grid Size", ""))
     block = _triple(row.get("Block Size", ""))
     memory = "launch__shared_mem_per_block_{}".format
     shared = [counters.get(memory(kind)) for kind in ("dynamic", "static")]
-    return profiled.Reading(
+    return profiled.KernelCounters(
         kernel=profiled.plain_name(row["Kernel Name"]),
         grid=grid,
         programs=grid and grid[0] * grid[1] * grid[2],
@@ -107,7 +107,7 @@ SECTORS = "lts__t_sectors_srcunit_tex.sum"
 class NcuProfiler(profiled.CountingProfiler):
     """Runs the application under `ncu`, with untouched clocks.
 
-    The first measurement of a kernel takes two runs of the application, each further one a run.
+    The first measurement of a kernel takes two runs of the application, each further one takes one.
     """
 
     name = "ncu"
@@ -130,13 +130,13 @@ class NcuProfiler(profiled.CountingProfiler):
         hits = self.totals(launches, self.sets[0], edit)
         return self.measurement(kernel, (hits, self._sectors[key]))
 
-    def read(self, ran: Ran) -> list[profiled.Reading]:
+    def read(self, ran: Ran) -> profiled.Rows:
         """Of its log."""
-        return read_ncu(_printed(ran))
+        return read_ncu(_messages(ran))
 
-    def asks_too_much(self, ran: Ran, readings: Sequence[profiled.Reading], least: bool) -> bool:
+    def asks_too_much(self, ran: Ran, rows: profiled.Rows, least: bool) -> bool:
         """By the passes that it took."""
-        return not ran.exit_code and any(r.counters.get(PASSES, least) != 1 for r in readings)
+        return not ran.exit_code and any(r.counters.get(PASSES, least) != 1 for r in rows)
 
     def command(
         self, kernel: str, counters: profiled.Counters, folder: Path, *, every: bool = False
@@ -183,7 +183,7 @@ class NcuProfiler(profiled.CountingProfiler):
 
     def explain(self, kernel: str, ran: Ran) -> ProfileError:
         """By what it says itself, if it does."""
-        printed = _printed(ran) + ran.output
+        printed = _messages(ran) + ran.output
         if "ERR_NVGPUCTRPERM" in printed:
             return ProfileError(
                 "ncu may not read the counters of this GPU (ERR_NVGPUCTRPERM)",
@@ -204,6 +204,6 @@ def _per_request(sums: profiled.Totals) -> float:
     return counted.get(SECTORS, 0.0) / counted[REQUESTS] if counted.get(REQUESTS) else 0.0
 
 
-def _printed(ran: Ran) -> str:
+def _messages(ran: Ran) -> str:
     file = ran.folder / "ncu.csv"
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""

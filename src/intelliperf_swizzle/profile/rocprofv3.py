@@ -18,7 +18,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
-from intelliperf_swizzle.profile import readings as profiled
+from intelliperf_swizzle.profile import counters as profiled
 from intelliperf_swizzle.profile.installed import AMD_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import Measurement
 
@@ -27,7 +27,7 @@ _COLUMNS = ("Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counte
 _NUMBER = re.compile(r"[\d.]+(e[+-]?\d+)?", re.I)
 
 
-def read_folder(folder: Path) -> list[profiled.Reading]:
+def read_folder(folder: Path) -> profiled.Rows:
     """All dispatches that were written below a folder.
 
     Raises:
@@ -35,10 +35,10 @@ def read_folder(folder: Path) -> list[profiled.Reading]:
     """
     files = sorted(folder.rglob("*counter_collection.csv"))
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
-    return [reading for text in texts for reading in read_csv(text)]
+    return [row for text in texts for row in read_csv(text)]
 
 
-def read_csv(text: str) -> list[profiled.Reading]:
+def read_csv(text: str) -> profiled.Rows:
     """The dispatches of a `counter_collection.csv`; a row that was cut off is left out.
 
     Raises:
@@ -59,13 +59,13 @@ def read_csv(text: str) -> list[profiled.Reading]:
         key = (row.get("Process_Id"), row.get("Agent_Id"), row["Dispatch_Id"])
         _, counters = dispatches.setdefault(key, (row, defaultdict(float)))
         counters[row["Counter_Name"]] += float(row["Counter_Value"])
-    return [_reading(*dispatch) for dispatch in dispatches.values()]
+    return [_counters_of(*dispatch) for dispatch in dispatches.values()]
 
 
-def _reading(row: Mapping[str, str], counters: Mapping[str, float]) -> profiled.Reading:
+def _counters_of(row: Mapping[str, str], counters: Mapping[str, float]) -> profiled.KernelCounters:
     threads = max(1, int(row["Workgroup_Size"]))
     start, end = (_whole(row.get(f"{name}_Timestamp")) for name in ("Start", "End"))
-    return profiled.Reading(
+    return profiled.KernelCounters(
         kernel=profiled.plain_name(row["Kernel_Name"]),
         grid=None,
         programs=-(-int(row["Grid_Size"]) // threads),
@@ -110,13 +110,13 @@ class Rocprofv3Profiler(profiled.CountingProfiler):
         sums = self.totals(launches, self.sets[0], edit)
         return self.measurement(launches[0].launch.kernel, [sums])
 
-    def read(self, ran: Ran) -> list[profiled.Reading]:
+    def read(self, ran: Ran) -> profiled.Rows:
         """Of the files that it has written."""
         return read_folder(ran.folder)
 
-    def asks_too_much(self, ran: Ran, readings: Sequence[profiled.Reading], least: bool) -> bool:
+    def asks_too_much(self, ran: Ran, rows: profiled.Rows, least: bool) -> bool:
         """By what it says."""
-        failed = ran.exit_code or not readings
+        failed = ran.exit_code or not rows
         return bool(failed and TOO_MANY.search(ran.output) and not NO_PERMISSION.search(ran.output))
 
     def command(

@@ -95,11 +95,11 @@ def neighbours(nest: Nest, rng: random.Random) -> Iterator[Nest]:
     steps = (_split, _split, _swap, _move, _merge, _reverse, _chunk, _chunk)
     while True:
         changed = rng.choice(steps)(nest, rng)
-        if changed is not None and (whole := _joined(changed)) != nest:
+        if changed is not None and (whole := _join(changed)) != nest:
             yield whole
 
 
-def _joined(nest: Nest) -> Nest:
+def _join(nest: Nest) -> Nest:
     """The same order with neighbouring digits of one axis as one digit."""
     digits: list[Digit] = []
     for digit in nest.digits:
@@ -419,8 +419,7 @@ def _guesses(launch: Launch, lengths: Collection[int]) -> list[tuple[Axis, ...]]
     splits = [split for column in quotients for split in _whole(programs, column)]
     values = {axis.extent for axis in quotients}
     explained = [split for split in splits if split[0].extent in values]
-    traced = [split for split in splits if split[1].extent in lengths]
-    splits = traced or explained or splits
+    splits = [split for split in splits if split[1].extent in lengths] or explained or splits
     grouped = [
         split
         for group, (_, across) in itertools.product(_groups(launch), splits)

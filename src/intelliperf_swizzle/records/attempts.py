@@ -171,7 +171,7 @@ class Timed:
     """What was timed on a GPU, never modelled.
 
     Attributes:
-        time_ms: of `timing` where there is one.
+        time_ms: of `timing` if there is one.
         timing: also where the rates are modelled.
     """
 
@@ -218,7 +218,7 @@ class Validation:
         difference: first difference as text, None if there is none.
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
-        build: registers and workgroups a CU, before and after, as text; None = not compiled.
+        build: registers and workgroups per CU, before and after, as text; None = not compiled.
         unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 
@@ -258,7 +258,7 @@ class Verdict:
 
     @property
     def gains(self) -> bool:
-        """Whether it may be delivered: it saves time, or what may cost time where none is known."""
+        """Whether it may be delivered: it saves time, or what may cost time if none is known."""
         return self.kind in ("better", "fewer L2 misses", "less imbalance")
 
 
@@ -393,8 +393,8 @@ class Attempt:
     Attributes:
         proof: on the largest launch.
         screened_l2_hit_rate: by the fast model that sorts candidates.
-        predicted: by the cache model with full physics, where hardware measures too.
-        measurement: what decides: of the hardware, or of the model where there is none.
+        predicted: by the cache model with full physics, if hardware measures too.
+        measurement: what decides: of the hardware, or of the model if there is none.
         sizes: of a best attempt so far, if launches at other sizes can be made.
     """
 

@@ -85,7 +85,7 @@ class Storage:
         address: where the application had it; None if no recorded number points into it and it
             began on a multiple of 16.
         decided_at: file and line at which the application, before the launch, decided something by
-            what was not computed, so that nobody knows its contents.
+            what was not computed, so that its contents are not known.
     """
 
     bytes: int
@@ -281,7 +281,7 @@ class Launch:
         ttir: path of the text of what Triton made of it; None if that is to be compiled.
         varying: arguments whose values are not known, since it stands for launches with others.
         fields: of named tuples among the arguments, their items' names, a nested one's after a dot.
-        fixed: arguments at whose other values another kernel is compiled, which nobody looked at.
+        fixed: arguments at whose other values another kernel is compiled, which was not checked.
     """
 
     kernel: str
@@ -357,7 +357,7 @@ class Launch:
                    for config in self.configs)  # fmt: skip
         return next((number for number, fits in enumerate(fitting) if fits), None)
 
-    def in_words(self, configs: Iterable[int | None]) -> str:
+    def name_configs(self, configs: Iterable[int | None]) -> str:
         """Configurations by number, with what they have not in common with all others."""
         labels = [" ".join(f"{name}={value}" for name, value in config.items()
                          if any(other.get(name) != value for other in self.configs))

@@ -43,7 +43,7 @@ class Witness:
 
     Attributes:
         collision: two launch indices and the tile that both compute, or None.
-        missing: tiles that nobody computes (the first few).
+        missing: tiles that no program computes (the first few).
         missing_count: how many there are.
         out_of_range: launch index and tile for programs without a tile (the first few).
         computed_fraction: tiles computed at least once / tiles.
@@ -208,7 +208,7 @@ class Trace:
         tiles_outside: tiles with accesses outside every tensor, which are left out.
         elements_outside: how many elements these accesses have.
         shape_late: uint8[...]; those sectors that no thread's first instruction touches. A thread
-            has 16 bytes of a row; where they are not aligned it takes several instructions.
+            has 16 bytes of a row; if they are not aligned it takes several instructions.
         shape_passes: uint8[...]; how many instructions touch the line, as a power of two up to 8.
             Both None = every access is aligned.
         tile_arithmetic: int64[tiles, 3]; matrix products (`tl.dot`) of each tile, their operations
@@ -229,7 +229,7 @@ class Trace:
         unseen: … and where some stand that no program of this launch makes.
         by_variables: whether contents of device variables, which are no arguments, decide, too.
         placed: whether contents may decide where programs store, or read what programs store.
-        floats: names of tensors of floats that decide accesses, also such as nobody makes here.
+        floats: names of tensors of floats that decide accesses, also such as no program makes here.
         uncompiled: where accesses stand that the compiler left out -> the arguments that decide it.
     """
 

@@ -71,7 +71,7 @@ class Alternatives:
 
 
 Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
-"""A small picture in characters, row after row: a base-36 digit a cell, `.` where nothing is."""
+"""A small picture in characters, row by row: one base-36 digit per cell, `.` where nothing is."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class Run:
         launches: distinct launches of the kernel.
         ceiling: the bound.
         best: the attempt that is named, None if none is eligible and better.
-        file: the user's file that holds the kernel, an absolute path; empty where it is not known.
+        file: the user's file that holds the kernel, an absolute path; empty if it is not known.
         independence: of the kernel's programs.
         target: name of the GPU.
         domain_name: what the target calls an L2 with the CUs that it serves.
@@ -225,7 +225,7 @@ class Run:
         seed: of every random choice.
         kernels: all that were recorded, what saves most time first.
         baseline: the unchanged kernel's measurement.
-        predicted: the model's measurement of the unchanged kernel, where hardware measures.
+        predicted: the model's measurement of the unchanged kernel, if hardware measures.
         nothing_to_gain: the bound leaves less than a point, or no time; nothing was tried.
         interrupted: a signal ended the search; `best` is the best so far.
         alternatives: what could be done about the misses; None if it does not matter.
@@ -294,7 +294,7 @@ class Score:
         kernel: its name.
         baseline: the unchanged kernel's measurement.
         ceiling: no permutation exceeds it.
-        attempt: the swizzle with its proof or verdict, and its measurement where it has one.
+        attempt: the swizzle with its proof or verdict, and its measurement if it has one.
         cautions: what makes the numbers doubtful, a sentence each.
     """
 

@@ -37,7 +37,7 @@ def lines(run: Run) -> list[str]:
 def reasons(run: Run) -> list[str]:
     """Why, and what else would help; a recommended argument stands in the verdict."""
     others = [line for line in alternatives(run) if not line.startswith("Recommended: pass ")]
-    return [*lines(run), *placement(run), *takes(run), *sizes(run), *others]
+    return [*lines(run), *placement(run), *resources(run), *sizes(run), *others]
 
 
 def requests(run: Run) -> str | None:
@@ -69,8 +69,8 @@ def placement(run: Run) -> list[str]:
     return [f"Placement: {'; '.join(placements)}."] if placements else []
 
 
-def takes(run: Run) -> list[str]:
-    """What the patched kernel takes of a CU, if it was compiled."""
+def resources(run: Run) -> list[str]:
+    """Registers and workgroups per CU of the patched kernel, if it was compiled."""
     validation = run.best.validation if run.best else None
     build = validation.build if validation else None
     return [f"Compiled with the swizzle: {build}."] if build else []
@@ -140,7 +140,7 @@ def _together(
 
 
 def _working_set(picture: Picture | None) -> str:
-    """What the resident workgroups of a domain use, where it has become less."""
+    """What the resident workgroups of a domain use, if it has become less."""
     if picture is None:
         return ""
     before = sum(tensor.before.wave_bytes for tensor in picture.tensors)
@@ -166,9 +166,8 @@ def alternatives(run: Run) -> list[str]:
         f"{f', {establish.change_of(other, run)}' * run.claims_time}."
         for other in found.ranked
     ]
-    title = (
-        "Best by the model, not timed" if establish.untimed(found.ranked[0], run) else "Recommended"
-    )
+    untimed = establish.is_untimed(found.ranked[0], run)
+    title = "Best by the model, not timed" if untimed else "Recommended"
     first = [f"{title}: {changes[0]}"] * (found.ranked[0].kind != "swizzle")
     return [*first, *(f"Alternative: {other}" for other in changes[1:])]
 

@@ -13,7 +13,7 @@ PROVED = "for all values of its inputs; no 32-bit overflow up to 2**23 programs"
 
 def establish(run: records.Run) -> records.Established:
     """What a run has established of its best swizzle, and what it recommends."""
-    best, (todo, _) = run.best, recommended(run)
+    best, (todo, _) = run.best, recommend(run)
     if best is None:
         return records.Established(todo, independence=run.independence)
     validation = best.validation
@@ -28,10 +28,10 @@ def establish(run: records.Run) -> records.Established:
     )
 
 
-def recommended(run: records.Run) -> tuple[records.Recommended, str]:
+def recommend(run: records.Run) -> tuple[records.Recommended, str]:
     """What to do: in one word, and in a sentence."""
     other = next(iter(run.alternatives.ranked), None) if run.alternatives else None
-    other = None if other and untimed(other, run) else other
+    other = None if other and is_untimed(other, run) else other
     if other and other.kind in ("parameter", "padding"):
         kind: records.Recommended = "argument" if other.arguments else "padding"
         return kind, f"{describe_alternative(other, run, brief=True)} ({change_of(other, run)})"
@@ -39,7 +39,7 @@ def recommended(run: records.Run) -> tuple[records.Recommended, str]:
     return ("patch", what) if run.best else ("none", "nothing")
 
 
-def untimed(other: records.Alternative, run: records.Run) -> bool:
+def is_untimed(other: records.Alternative, run: records.Run) -> bool:
     """Whether only the model speaks for a change of the call, though a GPU has timed the kernel."""
     return run.baseline.time_ms is not None and other.kind in ("parameter", "padding")
 
@@ -173,8 +173,7 @@ def _work(work: records.EqualWork | None, same: records.SameBytes | None) -> str
     """What was compared of tiles."""
     if work is None:
         return "nothing was compared"
-    means = f"{work.means} of all {work.tiles} tiles equal"
-    parts = [] if work.means == "bytes" else [means]
+    parts = [] if work.means == "bytes" else [f"{work.means} of all {work.tiles} tiles equal"]
     if same is None:
         return "; ".join([*parts, "no outputs were compared, as one tile takes too long"])
     how = "bit-identical" if same.tolerance is None else f"equal within {same.tolerance:g}"

@@ -218,7 +218,7 @@ def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
 
 
 def check_format(path: Path) -> str:
-    """The ending of an output file, lower case; raises UsageError if it is not one of ours."""
+    """The ending of an output file, lower case; raises UsageError if it is unknown."""
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise errors.UsageError(

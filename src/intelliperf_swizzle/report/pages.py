@@ -90,14 +90,14 @@ def _view(run: Run) -> dict[str, Any]:
         "source": "modelled" if run.modelled else "measured",
         "style": (PAGE / "style.css").read_text(encoding="utf-8"),
         "rows": sentences.numbers(run),
-        "shown": _shown(picture) if picture else None,
+        "shown": _visible(picture) if picture else None,
         "bands": _bands(picture) if picture else None,
         "patch_link": _link("text/x-diff", diff.encode()) if diff else "",
         "timed": any(a.measurement and a.measurement.time_ms for a in run.attempts),
     }
 
 
-def _shown(picture: Picture) -> TilePicture | None:
+def _visible(picture: Picture) -> TilePicture | None:
     """The tiles that show something, before or after; those that are drawn one by one first."""
     for shown in sorted(picture.tiles, key=lambda tile: tile.tiles_per_cell != (1, 1)):
         if picture.domains == 1 or any(map(_tells, filter(None, (shown.before, shown.after)))):

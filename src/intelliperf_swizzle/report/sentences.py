@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.edit import quoted
+from intelliperf_swizzle.edit import quote
 from intelliperf_swizzle.readers import count, factor, milliseconds, percent, size
-from intelliperf_swizzle.report.establish import PROVED, establish, headline, phrase, recommended
+from intelliperf_swizzle.report.establish import PROVED, establish, headline, phrase, recommend
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -45,14 +45,14 @@ def outcome(run: records.Run, patch: str = "best.patch") -> list[str]:
         run: the run.
         patch: path of the patch.
     """
-    kind, what = recommended(run)
+    kind, what = recommend(run)
     advice = "" if kind == "none" else f"Recommended: {what}. "
     advice += "Or apply the patch: " * (run.best is not None and kind != "patch")
     source = "measured" if run.baseline.time_ms is not None or not run.modelled else "modelled"
     subject = f"{advice}{run.kernel} on {run.target}, {source}: {verdict(run)}"
     if run.best is None or run.best.measurement is None:
         limit = "" if advice else f"; {_limit(run)}"
-        return [f"{subject}{limit}.", *filter(None, (_tried(run), accuracy(run)))]
+        return [f"{subject}{limit}.", *filter(None, (_attempts(run), accuracy(run)))]
     found, timing = establish(run), run.best.measurement.timing
     proof, work = phrase(found, run.best.candidate.name)
     timed = f"Timed {relative_time(timing)}." if timing else ""
@@ -76,7 +76,7 @@ def _limit(run: records.Run) -> str:
     return f"L2 hit rate {rate}, {why}"
 
 
-def _tried(run: records.Run) -> str:
+def _attempts(run: records.Run) -> str:
     """What was tried without success, or why nothing was."""
     tried = count(len(run.attempts), "attempt")
     if run.interrupted:
@@ -185,7 +185,7 @@ class Row:
         after: with the best swizzle; None = not measured, or there is none.
         source: where it comes from.
         show: the number as people read it.
-        intervals: in which the true values of `before` and `after` lie, where that is known.
+        intervals: in which the true values of `before` and `after` lie, if that is known.
     """
 
     name: str
@@ -249,7 +249,7 @@ def comparison(before: records.Measurement, after: records.Measurement | None) -
     return rows
 
 
-BY_HAND = ("order", "time", "L2 hit rate", "verdict")
+BY_HAND_COLUMNS = ("order", "time", "L2 hit rate", "verdict")
 """The columns of `by_hand`."""
 
 
@@ -294,7 +294,7 @@ def patch_command(run: records.Run, patch: str = "best.patch") -> str:
     diff = run.best.diff if run.best and run.best.diff else ""
     file = PurePosixPath(run.file)
     for root in file.parents:
-        if f"+++ {quoted(f'b/{file.relative_to(root)}')}\n" in diff:
+        if f"+++ {quote(f'b/{file.relative_to(root)}')}\n" in diff:
             return f"patch -p1 -d {shlex.quote(str(root))} < {shlex.quote(patch)}"
     return f"patch -p1 < {shlex.quote(patch)}"
 

@@ -98,7 +98,7 @@ def _table(
 
 def _by_hand(run: records.Run) -> Table:
     """What people use without a search, beside the best."""
-    header, rows = sentences.BY_HAND, sentences.by_hand(run)
+    header, rows = sentences.BY_HAND_COLUMNS, sentences.by_hand(run)
     return _table(header, header[::3], rows, title="by hand", title_justify="left")
 
 
@@ -150,7 +150,7 @@ def kernels(rows: Sequence[records.KernelSummary]) -> Table:
     return _table(names, ("kernel", "verdict"), texts, box=SIMPLE_HEAD, **style)
 
 
-def scored(found: records.Score, known: records.Accuracy | None, target: str) -> RenderableType:
+def scores(found: records.Score, known: records.Accuracy | None, target: str) -> RenderableType:
     """One candidate beside the unmodified kernel; `known` of the model on such kernels."""
     attempt = found.attempt
     sentence = f"{attempt.verdict.kind}. {attempt.verdict.reason}."
@@ -185,7 +185,7 @@ def catalogue(patterns: Sequence[formulas.Pattern]) -> RenderableType:
 
 
 def gpus(targets: Sequence[hardware.Target]) -> Table:
-    """The targets, one a row."""
+    """The targets, one per row."""
     rows = (
         (
             target.name,
@@ -205,7 +205,7 @@ def gpus(targets: Sequence[hardware.Target]) -> Table:
 def _comparison(
     title: str, rows: Sequence[sentences.Row], ceiling: records.Ceiling, *, with_after: bool
 ) -> Table:
-    """A table of numbers; where some are modelled and some measured, it says which."""
+    """A table of numbers; if some are modelled and some measured, it says which."""
     sources = {row.source for row in rows if row.before is not None}
     source = f", {min(sources)}" if len(sources) == 1 else ""
     shown = [(row.name, *row.texts(), row.source if row.before is not None else "") for row in rows]

@@ -13,7 +13,7 @@ from intelliperf_swizzle.propose.nest import row_lengths, uneven_work
 from intelliperf_swizzle.records import Attempt, Candidate, Certificate, Verdict
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.evaluators import Evaluator
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import SAME, Subject, describe, prepare_screen, with_causes
 
 MOST_TIED = 3
@@ -32,7 +32,7 @@ class Attempts:
         history: of the run.
     """
 
-    def __init__(self, setup: Setup, subject: Subject, history: History):
+    def __init__(self, setup: RunContext, subject: Subject, history: History):
         self._setup = setup
         self._subject = subject
         self._history = history
@@ -77,7 +77,7 @@ class Attempts:
             for a in (attempts[at] for at in chosen)
         ]
 
-    def explained(self, attempt: Attempt) -> Attempt:
+    def explain(self, attempt: Attempt) -> Attempt:
         """The attempt with the causes of its misses, if the model has measured it; a replay."""
         if (known := self._screened.get(attempt.fingerprint or "")) is None:
             return attempt
@@ -157,7 +157,7 @@ class Attempts:
                 return first
             by_search = first.candidate.origin != "llm" and first.verdict.kind == "screened out"
             if not (by_search or (first.verdict.eligible and _is_shorter(outcome, known.proved))):
-                return self._repeated(number, candidate, first)
+                return self._refuse_repeat(number, candidate, first)
             rate = first.screened_l2_hit_rate  # this text is shorter, or may hold at more sizes
         if candidate.origin == "llm" and outcome.unchanged:
             unchanged = Verdict("no difference", "this is the unmodified mapping, `pid = pid`")
@@ -170,7 +170,7 @@ class Attempts:
         self.best = max(self.best, rate)
         return self._history.record(screened.attempt)
 
-    def _repeated(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
+    def _refuse_repeat(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
         """A language model learns that it repeats a permutation, however it has written it."""
         kind = known.verdict.kind
         what = "not evaluated" if kind == "screened out" else f"{kind}, {known.verdict.reason}"
@@ -197,7 +197,7 @@ def _is_shorter(proved: stages.Proved, known: stages.Proved) -> bool:
 
 
 def pose_problem(
-    setup: Setup, subject: Subject, evaluator: Evaluator, attempts: Attempts
+    setup: RunContext, subject: Subject, evaluator: Evaluator, attempts: Attempts
 ) -> propose.Problem:
     """The problem as a proposer sees it."""
     traced = subject.traced

@@ -13,7 +13,7 @@ from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject
 
 
@@ -32,7 +32,7 @@ def compiled_as(launch: records.Launch) -> str:
 
 
 def compile_variants(
-    launches: Sequence[records.Launch], setup: Setup
+    launches: Sequence[records.Launch], setup: RunContext
 ) -> tuple[dict[str, Build], tuple[str, ...]]:
     """The builds by how the kernel is compiled, and why there is none."""
     builds: dict[str, Build] = {}
@@ -53,8 +53,7 @@ def compile_variants(
 def compare_builds(before: profile.TracedLaunch, after: Build, target: hardware.Target) -> str:
     """Registers per thread and workgroups per CU, with an edit and, if they differ, before."""
     held = occupancy(after, target)
-    what = f"workgroup{'s' * (held != 1)} per {target.cu_name}"
-    rows = [(what, before.occupancy, held)]
+    rows = [(f"workgroup{'s' * (held != 1)} per {target.cu_name}", before.occupancy, held)]
     registers = before.build.registers if before.build else None
     if registers is not None and after.registers is not None:
         rows = [("registers per thread", registers, after.registers), *rows]
@@ -79,7 +78,9 @@ MOST_LAUNCHES = 16
 checked for programs that depend on each other."""
 
 
-def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: Progress) -> Subject:
+def examine_kernel(
+    launches: Sequence[records.Launch], setup: RunContext, progress: Progress
+) -> Subject:
     """Traces and models the launches of one kernel.
 
     Raises:
@@ -123,7 +124,7 @@ def examine_kernel(launches: Sequence[records.Launch], setup: Setup, progress: P
     return Subject(kernel, in_order, traced, baseline, bound, tuple(notes), cautions)
 
 
-def _trace(launch: records.Launch, setup: Setup) -> records.Trace:
+def _trace(launch: records.Launch, setup: RunContext) -> records.Trace:
     """The trace of a launch, ready for replay."""
 
     def make() -> tuple[records.Trace, ReferenceStream]:
@@ -134,7 +135,7 @@ def _trace(launch: records.Launch, setup: Setup) -> records.Trace:
 
 
 def _rates(
-    traced: Sequence[profile.TracedLaunch], setup: Setup
+    traced: Sequence[profile.TracedLaunch], setup: RunContext
 ) -> tuple[records.Measurement, records.Ceiling]:
     """The unmodified kernel by the model, and the ceiling of any order.
 

@@ -20,7 +20,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR, TIME_TOLERANCE, least_gain
 from intelliperf_swizzle.records import Alternative, AlternativeKind, Alternatives
 from intelliperf_swizzle.search.elsewhere import WhatIf
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.stages import Edited
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import ahead
@@ -38,11 +38,11 @@ PROBES = (1, 128)
 """Programs that are traced, one after the other, to see what an argument does."""
 
 
-def case_of(setup: Setup, subject: Subject) -> tuple[WhatIf, bool]:
+def case_of(setup: RunContext, subject: Subject) -> tuple[WhatIf, bool]:
     """The largest launch by itself, and whether it is the only one."""
     largest = subject.traced[0]
     alone = len(subject.traced) == largest.launch.count == 1
-    return WhatIf(setup, largest, _modelled(subject.baseline) if alone else None), alone
+    return WhatIf(setup, largest, _model_alone(subject.baseline) if alone else None), alone
 
 
 class Begun(NamedTuple):
@@ -52,7 +52,7 @@ class Begun(NamedTuple):
     paddings: Callable[[], Sequence[Alternative]]
 
 
-def begin_alternatives(setup: Setup, subject: Subject) -> Begun | None:
+def begin_alternatives(setup: RunContext, subject: Subject) -> Begun | None:
     """Looks at them while candidates are on a GPU; None if the processor will be busy anyway."""
     if setup.device is None or not subject.is_traced:
         return None
@@ -153,7 +153,7 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
     moved = {
         name: tensors
         for name, other in zip(names, others, strict=True)
-        if (tensors := _moved(same, other)) & crowded
+        if (tensors := _changes(same, other)) & crowded
         and all(rows.get(of) == launch.constants[name] for of in tensors)
     }
     for together in dict.fromkeys([*((name,) for name in moved), tuple(moved)] if moved else ()):
@@ -167,7 +167,7 @@ def find_paddings(case: WhatIf, subject: Subject, best: Edited | None) -> Iterat
                     yield _alternative("both", case.replay(traced, best.proved.tiles()[0]), padding)
 
 
-def _moved(before: records.Trace | None, after: records.Trace | None) -> set[str]:
+def _changes(before: records.Trace | None, after: records.Trace | None) -> set[str]:
     """Names of the tensors of which other lines are touched; none if more than that differs."""
     if before is None or after is None or not np.array_equal(before.tile_offset, after.tile_offset):
         return set()
@@ -200,8 +200,7 @@ def _with_longer_rows(
     arguments = {name: launch.constants[name] + elements for name in names}
     storages, total = {**launch.storages}, 0
     for view in matrices:
-        rows = view.shape[view.strides.index(max(view.strides))]
-        more = (rows - 1) * elements * view.item_bytes
+        more = (view.shape[view.strides.index(max(view.strides))] - 1) * elements * view.item_bytes
         storages[view.storage] = records.Storage(storages[view.storage].bytes + more)
         total += more
     changed = replace(_with_arguments(launch, arguments), storages=storages)
@@ -245,7 +244,11 @@ def _footprints(trace: records.Trace) -> records.Int64Array:
 
 
 def compare_alternatives(
-    setup: Setup, subject: Subject, best: Edited | None, progress: Progress, begun: Begun | None
+    setup: RunContext,
+    subject: Subject,
+    best: Edited | None,
+    progress: Progress,
+    begun: Begun | None,
 ) -> Alternatives | None:
     """The alternatives of a kernel; None if its launches are too short for any to matter.
 
@@ -272,7 +275,7 @@ def compare_alternatives(
     arguments = tuple(begun.parameters() if begun else find_parameters(case, subject))
     found = [*arguments]
     if best:
-        known = _modelled(best.attempt.measurement) or best.attempt.predicted if alone else None
+        known = _model_alone(best.attempt.measurement) or best.attempt.predicted if alone else None
         found.append(_alternative("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     if not (setup.device and best):  # a gain that a GPU has measured needs no modelled one beside
         found += begun.paddings() if begun else find_paddings(case, subject, best)
@@ -280,19 +283,19 @@ def compare_alternatives(
     longest = time * (1 + TIME_TOLERANCE if by_rate else 1 - least)
     lowest = before.l2_hit_rate + MODEL_RATE_ERROR if by_rate else -1.0
     gaining = [alt for alt in found if alt.time_ms < longest and alt.l2_hit_rate > lowest]
-    alternatives = tuple(_ranked(gaining, least, by_rate)) if gaining else ()
+    alternatives = tuple(_rank(gaining, least, by_rate)) if gaining else ()
     reason = None if alternatives else _no_alternative(subject, before)
     return Alternatives(before.l2_hit_rate, time, alternatives, reason, arguments)
 
 
-def _modelled(measured: records.Measurement | None) -> records.Measurement | None:
+def _model_alone(measured: records.Measurement | None) -> records.Measurement | None:
     return measured if measured and measured.profiler == "model" else None
 
 
-def _ranked(found: Sequence[Alternative], least: float, by_rate: bool) -> list[Alternative]:
+def _rank(found: Sequence[Alternative], least: float, by_rate: bool) -> list[Alternative]:
     """The cheapest that the model cannot separate from the best, then the best of each other kind.
 
-    By time; `by_rate`: by hit rate, where nothing is claimed of time.
+    By time; `by_rate`: by hit rate, if nothing is claimed of time.
     """
 
     def price(alt: Alternative) -> tuple[int, int]:

@@ -11,13 +11,13 @@ from intelliperf_swizzle.records import Capture, Picture, Run
 from intelliperf_swizzle.search.evaluators import Evaluator
 from intelliperf_swizzle.search.loop import Found
 from intelliperf_swizzle.search.plan import is_promising
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.stages import EvaluationContext, Screened
 from intelliperf_swizzle.search.subject import Subject
 
 
 def conclude(
-    setting: EvaluationContext,
+    context: EvaluationContext,
     recorded: Capture,
     proposer: str,
     evaluator: Evaluator,
@@ -27,14 +27,14 @@ def conclude(
     """The run as a record; the picture, what else could be done and other kernels are left out.
 
     Args:
-        setting: the kernel, and what it worked with.
+        context: the kernel, and what it worked with.
         recorded: what the application launched.
         proposer: who offered candidates.
         evaluator: who judged them.
         history: the attempts.
         found: what the search has found.
     """
-    setup, subject, best = setting.setup, setting.subject, found.best
+    setup, subject, best = context.setup, context.subject, found.best
     largest = subject.traced[0].launch
     hopeless = not (subject.refusal or is_promising(setup, subject))
     untested = setup.options.unittest_command and setup.options.compute == "never"
@@ -56,7 +56,7 @@ def conclude(
     )  # fmt: skip
 
 
-def draw(setup: Setup, subject: Subject, best: Screened | None) -> Picture:
+def build_picture(setup: RunContext, subject: Subject, best: Screened | None) -> Picture:
     """What there is to see of the kernel's largest launch, unmodified and with the best swizzle."""
     largest = subject.traced[0]
     choices = axis_choices([largest.launch], row_lengths(largest.trace))

@@ -15,7 +15,7 @@ from intelliperf_swizzle.records import KernelSummary
 from intelliperf_swizzle.report.files import Finished, write_application, write_files
 from intelliperf_swizzle.report.sentences import verdict
 from intelliperf_swizzle.search.plan import is_promising
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.stages import UnitTest
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
@@ -48,7 +48,7 @@ def gather(
     results: Sequence[tuple[Subject, Result]],
     rows: Sequence[KernelSummary],
     interrupted: Interrupted | None,
-    setup: Setup,
+    setup: RunContext,
 ) -> Outcome:
     """The outcome for the kernel that saves most time, with those of the others in it.
 
@@ -72,7 +72,7 @@ def gather(
     return replace(first, run=run, others=tuple(others), combined=combined)
 
 
-def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[KernelSummary]:
+def _table(results: Sequence[tuple[Subject, Result]], setup: RunContext) -> list[KernelSummary]:
     """The rows; times are measured if all of them were, else modelled."""
     times = [
         outcome.run.baseline.time_ms * subject.untraced_factor
@@ -87,7 +87,7 @@ def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[Kern
 
 
 def kernel_row(
-    subject: Subject, result: Result, share: float | None, setup: Setup
+    subject: Subject, result: Result, share: float | None, setup: RunContext
 ) -> KernelSummary:
     """The row of a kernel; `share` is its part of the time of all recorded kernels."""
     if isinstance(result, SwizzleError):
@@ -112,7 +112,9 @@ def kernel_row(
     )
 
 
-def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | None, tuple[str, ...]]:
+def combine_edits(
+    outcomes: Iterable[Outcome], setup: RunContext
+) -> tuple[Edit | None, tuple[str, ...]]:
     """The edits of all outcomes in one; where that cannot be, the first alone, and why.
 
     If there are several, the user's own test must pass on them together.

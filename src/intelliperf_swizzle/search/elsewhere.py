@@ -15,7 +15,7 @@ from intelliperf_swizzle.cache import replay
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile.modelled import add_swizzle_time
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject, owners_of, with_rest
 
 
@@ -26,10 +26,10 @@ class WhatIf:
     Attributes:
         setup: of the run.
         traced: the launch.
-        known: what the model says of it unmodified, where that is known.
+        known: what the model says of it unmodified, if that is known.
     """
 
-    setup: Setup
+    setup: RunContext
     traced: profile.TracedLaunch
     known: records.Measurement | None = None
 

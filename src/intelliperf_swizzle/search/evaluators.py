@@ -39,10 +39,10 @@ def find_difference(edited: Edited, language: ports.KernelLanguage) -> str | Non
 
 
 def modelled(
-    setting: EvaluationContext, screened: Screened, *, causes: bool = False
+    context: EvaluationContext, screened: Screened, *, causes: bool = False
 ) -> Measurement:
     """A candidate by the model with full physics, maybe with why requests miss."""
-    traced, target, tiles = setting.subject.traced, setting.setup.target, screened.proved.tiles()
+    traced, target, tiles = context.subject.traced, context.setup.target, screened.proved.tiles()
     return model_swizzle(screened.proved.swizzle, traced, tiles, target, causes=causes)
 
 
@@ -61,15 +61,15 @@ class OnModel:
 
     predicted = None
 
-    def __init__(self, setting: EvaluationContext):
-        self._setting, self._setup = setting, setting.setup
+    def __init__(self, context: EvaluationContext):
+        self._context, self._setup = context, context.setup
         self._validated: dict[int, Evaluated] = {}
         self._always: frozenset[int] = frozenset()
 
     @property
     def baseline(self) -> Measurement:
         """The unmodified kernel's."""
-        return self._setting.subject.baseline
+        return self._context.subject.baseline
 
     @property
     def confirmed(self) -> list[Evaluated]:
@@ -80,9 +80,9 @@ class OnModel:
     def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
         most = self._setup.options.num_attempts
-        places = most if self._setup.profiler else self._setting.places(FEWEST_MODELLED)
+        places = most if self._setup.profiler else self._context.places(FEWEST_MODELLED)
         chosen = rank.finalists([s.attempt for s in screened], places)
-        if self._setting.subject.baseline.imbalance is None:
+        if self._context.subject.baseline.imbalance is None:
             chosen = rank.distinct(chosen)
         self._always = frozenset(always if self._setup.profiler is None else ())
         numbers = {attempt.number for attempt in chosen} | self._always
@@ -92,8 +92,8 @@ class OnModel:
         """Measures each that has no measurement yet, as long as one can still win."""
         if not edited:
             return []
-        setting = self._setting
-        setting.progress.phase(f"evaluating the finalists ({self.baseline.profiler})")
+        context = self._context
+        context.progress.phase(f"evaluating the finalists ({self.baseline.profiler})")
         by_number = {e.attempt.number: e for e in edited}
         waiting = rank.by_screen([e.attempt for e in edited if e.attempt.measurement is None])
         known = [e for e in edited if e.attempt.measurement is not None]
@@ -105,7 +105,7 @@ class OnModel:
                 for edit, read in zip(wave, pool.map(self._measure, wave), strict=True):
                     done.append(self._evaluate(edit, read))
                     leader = (self._in_order(done) or [done[-1].attempt])[0]
-                    setting.progress.step(len(done), len(edited), leader.verdict.reason)
+                    context.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
     def _could_still_win(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
@@ -115,9 +115,9 @@ class OnModel:
         attempts, read = [e.attempt for e in done], self.baseline
         best = self._in_order(done)
         since = attempts[::-1].index(best[0]) if best else len(done)
-        if since * self._setting.subject.line_accesses > IDLE_LINES:
+        if since * self._context.subject.line_accesses > IDLE_LINES:
             return []
-        tells_time = self._setting.subject.tells_time(self._setup.target)
+        tells_time = self._context.subject.tells_time(self._setup.target)
         by_hits = not tells_time and read.imbalance is None and read.modelled_time_ms
         needed = read.l2_hit_rate + rank.MODEL_RATE_ERROR if by_hits else None
         reach = rank.could_still_win(waiting, attempts, self._setup.formula.rank, needed)
@@ -149,14 +149,14 @@ class OnModel:
 
     def validate(self, change: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""
-        setting, attempt = self._setting, change.attempt
-        largest = setting.subject.traced[0]
-        setting.progress.phase(f"validating {attempt.candidate.name}")
+        context, attempt = self._context, change.attempt
+        largest = context.subject.traced[0]
+        context.progress.phase(f"validating {attempt.candidate.name}")
         try:
             with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
                 building = pool.submit(self._build, change)
                 comparing = pool.submit(find_difference, change, self._setup.language)
-                swizzle, traced = change.proved.swizzle, setting.subject.traced
+                swizzle, traced = change.proved.swizzle, context.subject.traced
                 explaining = pool.submit(with_causes, attempt, swizzle, traced, self._setup.target)
                 try:
                     outcome = self._setup.language.validate(
@@ -176,40 +176,40 @@ class OnModel:
         if difference or not outcome.same_bits:
             verdict = Verdict("output differs", difference or "outputs differ")
             outcome = replace(outcome, same_bits=False, difference=difference)
-        launches, built = len(setting.subject.launches), edited[compiled_as(largest.launch)]
+        launches, built = len(context.subject.launches), edited[compiled_as(largest.launch)]
         build = compare_builds(largest, built, self._setup.target)
         outcome = replace(outcome, distinct_launches=launches, build=build)
         attempt = replace(
             explaining.result(), validation=outcome, verdict=verdict, diff=change.edit.diff
         )
         if verdict.gains:
-            attempt = setting.unit_test.judge(attempt, change.edit)
-        return Evaluated(change.proved, setting.remember(attempt), change.edit)
+            attempt = context.unit_test.judge(attempt, change.edit)
+        return Evaluated(change.proved, context.remember(attempt), change.edit)
 
     def _build(self, edited: Edited) -> dict[str, Build]:
         """The edited kernel in each way in which it is launched; raises BuildError."""
         build, target = self._setup.language.build, self._setup.target
-        launches = variants([traced.launch for traced in self._setting.subject.traced])
+        launches = variants([traced.launch for traced in self._context.subject.traced])
         return {compiled_as(launch): build(launch, target, edited.edit) for launch in launches}
 
     def _evaluate(self, edited: Edited, measured: Measurement | ProfileError) -> Evaluated:
         if isinstance(measured, ProfileError):
             return self._refuse(edited, Verdict("not measured", str(measured)))
-        subject, target = self._setting.subject, self._setup.target
+        subject, target = self._context.subject, self._setup.target
         launch_ms, known = subject.launch_ms(target), subject.tells_time(target)
         verdict = rank.judge(measured, self.baseline, launch_ms, tells_time=known)
         attempt = replace(edited.attempt, measurement=measured, verdict=verdict)
-        return Evaluated(edited.proved, self._setting.remember(attempt), edited.edit)
+        return Evaluated(edited.proved, self._context.remember(attempt), edited.edit)
 
     def _measure(self, new: Edited) -> Measurement | ProfileError:
-        traced, profiler = self._setting.subject.traced, self._setup.profiler
+        traced, profiler = self._context.subject.traced, self._setup.profiler
         try:
-            return profiler.measure(traced, new.edit) if profiler else modelled(self._setting, new)
+            return profiler.measure(traced, new.edit) if profiler else modelled(self._context, new)
         except ProfileError as error:
             return error
 
     def _refuse(self, edited: Edited, verdict: Verdict) -> Evaluated:
-        attempt: Attempt = self._setting.remember(replace(edited.attempt, verdict=verdict))
+        attempt: Attempt = self._context.remember(replace(edited.attempt, verdict=verdict))
         return Evaluated(edited.proved, attempt, edited.edit)
 
 
@@ -230,18 +230,18 @@ class OnGpu:
     """Evaluates edited kernels in their application, on the GPU.
 
     Args:
-        setting: of the run; its subject has the model's baseline.
+        context: of the run; its subject has the model's baseline.
         runs: runs the kernel's edits there.
         measured: candidates that may be validated and timed in one evaluation.
     """
 
-    def __init__(self, setting: EvaluationContext, runs: ports.GpuRuns, measured: int):
-        self._setting, self._setup = setting, setting.setup
+    def __init__(self, context: EvaluationContext, runs: ports.GpuRuns, measured: int):
+        self._context, self._setup = context, context.setup
         self._runs = runs
         self._measured = measured
         self._profiler = self._setup.profiler
         self._evaluated: dict[int, Evaluated] = {}
-        self.baseline = setting.subject.baseline
+        self.baseline = context.subject.baseline
         self.predicted = replace(self.baseline, time_ms=None)
         self._is_counted = False
         self._settled: dict[tuple[int, Candidate], Evaluated] = {}
@@ -253,7 +253,7 @@ class OnGpu:
     def confirmed(self) -> list[Evaluated]:
         """First what was settled, then, unless the user's test is still to judge them, leaders; of
         these the one that is chosen comes first."""
-        judged = self._setting.subject.is_traced and not self._setting.unit_test.runs
+        judged = self._context.subject.is_traced and not self._context.unit_test.runs
         leaders = self._leaders() if judged else []
         first = filter(None, [self.choose(leaders)])
         return [*reversed(self._settled.values()), *first, *leaders]
@@ -263,13 +263,13 @@ class OnGpu:
         finalists, if all of them can be tried."""
         by_number = {s.attempt.number: s for s in screened}
         most = LEADERS if (hurried := _is_hurried()) else self._measured
-        hurried = hurried or not self._setting.subject.is_traced
-        places = most // 2 if hurried else self._setting.places(most // 2)
+        hurried = hurried or not self._context.subject.is_traced
+        places = most // 2 if hurried else self._context.places(most // 2)
         chosen = rank.finalists([s.attempt for s in screened], places)
         numbers = {**dict.fromkeys(attempt.number for attempt in chosen), **dict.fromkeys(always)}
         if hurried or len(numbers) <= most:
             return [by_number[number] for number in [*numbers][:most]]
-        self._setting.progress.phase("predicting the finalists (model)")
+        self._context.progress.phase("predicting the finalists (model)")
         predicted = self._predict([s for s in screened if s.attempt.number in numbers])
         by_number.update((s.attempt.number, s) for s in predicted)
         attempts = [s.attempt for s in by_number.values()]
@@ -285,7 +285,7 @@ class OnGpu:
         self._tell(f"validating and timing {len(waiting)} candidates on the GPU", seconds)
         runs, tool = self._runs, None if self._count or _is_hurried() else self._profiler
         if tool and isinstance(runs, ports.ReplayedRuns) and not runs.why_not_replayed:
-            self._count = tool.begin(self._setting.subject.traced, runs.replay)
+            self._count = tool.begin(self._context.subject.traced, runs.replay)
             self._in_replay = True
         with ThreadPoolExecutor(cores()) as pool:  # all beside a process that waits for the GPU
             running = pool.submit(self._run, waiting, self._runs.validate_and_time)
@@ -293,7 +293,7 @@ class OnGpu:
             verdicts = [*zip(self._predict(waiting), looking, strict=True)]
             outcomes = running.result()
         if reason := getattr(self._runs, "why_not_replayed", None):
-            self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
+            self._context.progress.note(f"tried in the application, not in a replay: {reason}")
         for change, verdict in verdicts:
             if verdict is None:
                 self._judge(change, outcomes[change.attempt.number])
@@ -303,7 +303,7 @@ class OnGpu:
         return [self._evaluated[e.attempt.number] for e in edited]
 
     def _tell(self, sentence: str, seconds: float) -> None:
-        self._setting.progress.phase(sentence + f", about {seconds:.0f} s" * (seconds >= 1))
+        self._context.progress.phase(sentence + f", about {seconds:.0f} s" * (seconds >= 1))
 
     def _look_for_flaws(self, edited: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
@@ -341,7 +341,7 @@ class OnGpu:
         done = self._keep(chosen, replace(chosen.attempt, measurement=measured))
         judged = self._judge(done, confirmed[number])
         if judged.attempt.verdict.gains:
-            judged = self._keep(done, self._setting.unit_test.judge(judged.attempt, done.edit))
+            judged = self._keep(done, self._context.unit_test.judge(judged.attempt, done.edit))
         if verdict := looked():
             self._keep(chosen, replace(chosen.attempt, verdict=verdict))
             return None
@@ -351,22 +351,22 @@ class OnGpu:
 
     def _confirm(self, edited: Edited) -> Callable[[], Mapping[int, ports.GpuOutcome]]:
         """Begins to; what waits for it."""
-        seconds = 6 + self._setting.recording_seconds / 5  # it is under way, its kernels compiled
+        seconds = 6 + self._context.recording_seconds / 5  # it is under way, its kernels compiled
         self._tell(f"confirming {edited.attempt.candidate.name}", seconds)
         return ahead(lambda: self._run([edited], self._runs.confirm))
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
         return [
-            replace(s, attempt=self._setting.remember(attempt)) if attempt else s
+            replace(s, attempt=self._context.remember(attempt)) if attempt else s
             for s, attempt in zip(screened, on_all_cores(self._prediction, screened), strict=True)
         ]
 
     def _prediction(self, screened: Screened) -> Attempt | None:
         """The attempt with what the model says of it; None if it has that."""
-        if screened.attempt.predicted is not None or not self._setting.subject.is_traced:
+        if screened.attempt.predicted is not None or not self._context.subject.is_traced:
             return None
-        predicted = modelled(self._setting, screened, causes=True)
+        predicted = modelled(self._context, screened, causes=True)
         last = rank.judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {last.kind}, {last.reason}")
         return replace(screened.attempt, predicted=predicted, verdict=verdict)
@@ -381,7 +381,7 @@ class OnGpu:
     def _judge(self, edited: Edited, outcome: ports.GpuOutcome) -> Evaluated:
         validation, timing = outcome.validation, outcome.timing
         if validation is not None:
-            validation = replace(validation, distinct_launches=len(self._setting.subject.launches))
+            validation = replace(validation, distinct_launches=len(self._context.subject.launches))
         attempt = replace(edited.attempt, validation=validation)
         if outcome.refusal is not None or timing is None:
             kind, reason = outcome.refusal or ("not measured", "no times were taken")
@@ -389,7 +389,7 @@ class OnGpu:
         self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
         counted = attempt.measurement or attempt.predicted or self.predicted
         measurement = replace(counted, time_ms=timing.time_ms.median, timing=timing)
-        if attempt.measurement is None and not self._setting.subject.is_traced:
+        if attempt.measurement is None and not self._context.subject.is_traced:
             return self._judge_uncounted(edited, attempt, replace(measurement, profiler="model"))
         return self._judge_time(edited, replace(attempt, diff=edited.edit.diff), measurement)
 
@@ -408,18 +408,18 @@ class OnGpu:
         return self._keep(edited, replace(attempt, measurement=measurement, verdict=verdict))
 
     def count(self) -> None:
-        """Reads the hit rates of leaders and of the unmodified kernel, where they are not known.
+        """Reads the hit rates of leaders and of the unmodified kernel, if they are not known.
 
         They stay modelled if nothing leads and no profiler was asked for, or it does not work, or a
         limit leaves no time.
         """
-        most = LEADERS if self._setting.subject.is_traced else None
+        most = LEADERS if self._context.subject.is_traced else None
         leaders = [(leader, leader.attempt.measurement) for leader in self._leaders()[:most]]
         new = [leader for leader, known in leaders if known and known.profiler == "model"]
-        profiler, traced = self._profiler, self._setting.subject.traced
-        asked = self._setting.setup.options.profiler != "auto"
+        profiler, traced = self._profiler, self._context.subject.traced
+        asked = self._context.setup.options.profiler != "auto"
         wanted = new or (asked and self.baseline.profiler == "model")
-        seconds = 9 if self._count else (1 + len(new)) * self._setting.recording_seconds
+        seconds = 9 if self._count else (1 + len(new)) * self._context.recording_seconds
         rest = None if asked or not most else left(1.0)
         late = rest is not None and (rest < seconds or spent(2 * HURRIED))
         if profiler is None or self._is_counted or not wanted or late:
@@ -438,13 +438,13 @@ class OnGpu:
         try:
             found += count(edits) if count else ()
         except ProfileError as error:
-            self._setting.progress.note(f"measured in the application, not in a replay: {error}")
+            self._context.progress.note(f"measured in the application, not in a replay: {error}")
         _ = found or (self._confirmed and self._confirmed())  # it leaves no GPU to the application
         first, *read = found or map(counted, (None, *edits))  # a replay, else the application
         if isinstance(first, ProfileError):
             if (asked and not new) or not most:
                 raise first
-            self._setting.progress.note(f"hit rates are modelled, times measured: {first}")
+            self._context.progress.note(f"hit rates are modelled, times measured: {first}")
             self._profiler = None
             return
         self.baseline = replace(first, time_ms=self.baseline.time_ms, causes=self.predicted.causes)
@@ -463,7 +463,7 @@ class OnGpu:
         return [self._evaluated[a.number] for a in rank.order(timed, self._setup.formula.rank)]
 
     def _keep(self, edited: Edited, attempt: Attempt) -> Evaluated:
-        kept = Evaluated(edited.proved, self._setting.remember(attempt), edited.edit)
+        kept = Evaluated(edited.proved, self._context.remember(attempt), edited.edit)
         self._evaluated[attempt.number] = kept
         return kept
 
@@ -476,24 +476,24 @@ def _is_hurried() -> bool:
     return spent(HURRIED) or (left(1.0) or UNHURRIED_SECONDS) < UNHURRIED_SECONDS
 
 
-def choose_evaluator(setting: EvaluationContext, folder: Path) -> Evaluator:
+def choose_evaluator(context: EvaluationContext, folder: Path) -> Evaluator:
     """The GPU if the application runs on one, else the model (or the profiler that was asked for).
 
     Args:
-        setting: of the run.
+        context: of the run.
         folder: for what is exchanged with the application's process on a GPU.
 
     Raises:
         ValidationError: the unit test does not pass without a swizzle.
     """
-    setup = setting.setup
-    setting.unit_test.check(setting.progress)
+    setup = context.setup
+    context.unit_test.check(context.progress)
     if setup.device is None or not isinstance(setup.language, ports.GpuLanguage):
-        return OnModel(setting)
+        return OnModel(context)
     runs = setup.language.on_gpu(
         setup.record_request(folder),
         (setup.device, setup.target),
-        [(t.launch, t.trace) for t in setting.subject.traced],
+        [(t.launch, t.trace) for t in context.subject.traced],
         tolerance=setup.options.accordo_absolute_tolerance,
     )
-    return OnGpu(setting, runs, setup.options.measure)
+    return OnGpu(context, runs, setup.options.measure)

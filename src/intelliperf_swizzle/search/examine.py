@@ -21,7 +21,7 @@ from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, as_text
 from intelliperf_swizzle.search.builds import examine_kernel
 from intelliperf_swizzle.search.plan import rank_subjects
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
 from intelliperf_swizzle.stopping import abandoned, ahead, left
 
@@ -38,7 +38,7 @@ READ = "the number of tiles is read from `{}`: proved for any count; gain is for
 
 
 @contextmanager
-def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
+def record_application(setup: RunContext, progress: Progress) -> Iterator[Capture]:
     """Records the application's launches; the records are removed at the end."""
     setup.build()
     with temporary_folder("run") as folder:
@@ -49,7 +49,7 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         yield setup.language.record(setup.record_request(folder / "capture"))
 
 
-def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subject:
+def choose_kernel(recorded: Capture, setup: RunContext, progress: Progress) -> Subject:
     """The kernel that could save most time, if possible one that can be edited.
 
     On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
@@ -62,7 +62,7 @@ def choose_kernel(recorded: Capture, setup: Setup, progress: Progress) -> Subjec
 
 
 def examine_kernels(
-    recorded: Capture, setup: Setup, progress: Progress
+    recorded: Capture, setup: RunContext, progress: Progress
 ) -> tuple[list[Subject], list[KernelSummary]]:
     """Traces and models the recorded kernels; the one that could save most time comes first.
 
@@ -128,7 +128,7 @@ def _time_ms(recorded: Capture, subject: Subject) -> float | None:
     return subject.baseline.time_ms if math.isnan(seconds) else 1e3 * seconds
 
 
-def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:
+def _examine_numbered(launches: Sequence[Launch], setup: RunContext, progress: Progress) -> Subject:
     """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
 
     Raises:
@@ -166,7 +166,7 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, progress: Progre
 
 
 def _with_loops(
-    launches: Sequence[Launch], setup: Setup
+    launches: Sequence[Launch], setup: RunContext
 ) -> tuple[Sequence[Launch], tuple[str, ...]]:
     """As of the language; what an earlier run has found is used again."""
     language = setup.language
@@ -213,7 +213,7 @@ LOOK_SECONDS = 20.0
 """For finding out unasked whether a kernel drops tiles."""
 
 
-def check_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+def check_dependences(subject: Subject, setup: RunContext, progress: Progress) -> Subject:
     """The subject with what is only looked for in a kernel that is worked on."""
     return add_cautions(add_dependences(subject, setup, progress), setup, progress)
 
@@ -225,7 +225,7 @@ RANKING_LINES = 1_000_000_000
 """Line accesses of all configurations beyond which few could be ranked by then, and none is."""
 
 
-def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+def add_configs(subject: Subject, setup: RunContext, progress: Progress) -> Subject:
     """The subject with a note on which configuration of a tuned kernel all numbers are of.
 
     Without a GPU nothing is timed, and the model ranks those of the largest launch: a trace and a
@@ -244,24 +244,24 @@ def add_configs(subject: Subject, setup: Setup, progress: Progress) -> Subject:
         ranked = (f"{name} {times[name]:.3g} ms" for name in sorted(times, key=times.__getitem__))
         how += f"; by modelled time: {', '.join(ranked)}" if times else ""
         how += f"; not ranked: {number - len(times)}" if len(times) < number else ""
-    shown = launch.in_words(dict.fromkeys(x.config for x in subject.launches))
+    shown = launch.name_configs(dict.fromkeys(x.config for x in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "
     note += f"{how}; a patch changes nothing in configurations with other constexprs"
     return replace(subject, notes=(*subject.notes, note))
 
 
-def _model_configs(launch: Launch, setup: Setup) -> dict[str, float]:
+def _model_configs(launch: Launch, setup: RunContext) -> dict[str, float]:
     """Modelled time of each configuration for which there is time, by its words."""
     ends, times = time.monotonic() + RANKING_SECONDS, dict[str, float]()
     for configured in map(launch.with_config, launch.tuned):
         with suppress(errors.TraceError, errors.ProfileError):
             if time.monotonic() < ends:
-                words = launch.in_words([configured.config])
+                words = launch.name_configs([configured.config])
                 times[words] = examine_kernel([configured], setup, Silent()).time_ms
     return times
 
 
-def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+def add_cautions(subject: Subject, setup: RunContext, progress: Progress) -> Subject:
     """The subject with a caution if the remap that its source has already drops tiles.
 
     Costs nothing if no program touches what another one stores, else a second or two for the
@@ -284,7 +284,7 @@ def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     return replace(subject, cautions=(*subject.cautions, caution))
 
 
-def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+def add_dependences(subject: Subject, setup: RunContext, progress: Progress) -> Subject:
     """The subject with the dependences of the launches that are not traced.
 
     Costs a child process, and in it one trace for all launches that differ in nothing that decides

@@ -13,7 +13,7 @@ from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.search import stages
 from intelliperf_swizzle.search.elsewhere import compare_at
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.search.variations import Variations, uncompiled
 from intelliperf_swizzle.stopping import ahead
@@ -36,7 +36,7 @@ class SizeGuard:
         variations: the launches that were checked besides the recorded ones.
     """
 
-    def __init__(self, setup: Setup, subject: Subject, progress: Progress):
+    def __init__(self, setup: RunContext, subject: Subject, progress: Progress):
         self._setup = setup
         self._subject = subject
         self._progress = progress
@@ -85,7 +85,7 @@ class SizeGuard:
                 continue
             others = self._model(tested)
             loses = any(other.loses for other in others) and proof.extent != "the recorded sizes"
-            kept = _kept(subject.traced[0].launch.tiles, others) if loses else None
+            kept = _keeps(subject.traced[0].launch.tiles, others) if loses else None
             if loses and kept is None:  # as at the recorded size: no bound separates them
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
             guard = f"({proof.condition}) and {kept}" if proof.condition and kept else kept
@@ -132,7 +132,7 @@ def _proofs(
         yield records.Certificate("the recorded sizes", recorded)
 
 
-def _kept(programs: int, others: Sequence[records.OtherSize]) -> str | None:
+def _keeps(programs: int, others: Sequence[records.OtherSize]) -> str | None:
     """A condition that keeps the recorded size and none at which the swizzle loses.
 
     What lies between a size that loses and the next one that does not is left alone, too. None

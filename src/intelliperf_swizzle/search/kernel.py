@@ -11,7 +11,7 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search import plan
 from intelliperf_swizzle.search.compare_alternatives import begin_alternatives, compare_alternatives
-from intelliperf_swizzle.search.conclude import conclude, draw
+from intelliperf_swizzle.search.conclude import build_picture, conclude
 from intelliperf_swizzle.search.deliver import Outcome
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.examine import add_configs, check_dependences
@@ -37,24 +37,24 @@ def optimize_kernel(
         plan.lock_folder(folder, subject) as lock,
         plan.open_history(setup, subject, proposers, folder, progress) as history,
     ):
-        setting = EvaluationContext(subject, setup, history.record, progress, recorded.seconds)
-        evaluator = interruptibly(lambda: choose_evaluator(setting, recorded.folder.parent))
+        context = EvaluationContext(subject, setup, history.record, progress, recorded.seconds)
+        evaluator = interruptibly(lambda: choose_evaluator(context, recorded.folder.parent))
         found, begun = Found(), None
         if plan.is_promising(setup, planned.subject):  # else the kernel is there to say so
             begun = begin_alternatives(setup, subject)
-            found = search_kernel(setting, proposers, evaluator, history)
+            found = search_kernel(context, proposers, evaluator, history)
         picture, alternatives = None, None
         try:
             if not found.interrupted:
                 best = found.best
                 if subject.is_traced:
-                    picture = interruptibly(lambda: draw(setup, subject, best))
+                    picture = interruptibly(lambda: build_picture(setup, subject, best))
                 alternatives = interruptibly(
                     lambda: compare_alternatives(setup, subject, best, progress, begun)
                 )
         except Interrupted as signal:
             found = found.until(signal)
-        run = conclude(setting, recorded, plan.name_proposers(proposers), evaluator, history, found)
+        run = conclude(context, recorded, plan.name_proposers(proposers), evaluator, history, found)
         run = replace(run, picture=picture, alternatives=alternatives)
         edit = found.best.edit if found.best else None
         return Outcome(run, edit, initial, folder, lock, found.interrupted)

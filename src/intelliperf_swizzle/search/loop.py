@@ -59,7 +59,7 @@ class Found:
 
 
 def search_kernel(
-    setting: EvaluationContext,
+    context: EvaluationContext,
     proposers: Sequence[Proposer],
     evaluator: Evaluator,
     history: History,
@@ -68,7 +68,7 @@ def search_kernel(
 
     A signal ends it with the best so far.
     """
-    setup, subject, progress = setting.setup, setting.subject, setting.progress
+    setup, subject, progress = context.setup, context.subject, context.progress
     guard = SizeGuard(setup, subject, progress)
 
     def found() -> Found:
@@ -187,7 +187,7 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
 
 
 def _show_best(attempts: Attempts, problem: Problem, progress: Progress) -> None:
-    """Shows how far the search is; what is left of it nobody knows: most end before the budget."""
+    """Shows how far the search is; what is left of it is unknown: most end before the budget."""
     below = 100 * max(0.0, problem.ceiling_l2_hit_rate - attempts.best)
     best = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling" * (
         attempts.best > 0

@@ -20,7 +20,7 @@ from intelliperf_swizzle.history import History, read_identity
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.rank import MODEL_RATE_ERROR
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject
 
 LEAST_GAIN = 0.01
@@ -56,11 +56,11 @@ class Search:
     """
 
     subject: Subject
-    setup: Setup
+    setup: RunContext
     folder: str
 
 
-def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
+def plan_searches(subjects: Sequence[Subject], setup: RunContext) -> list[Search]:
     """The kernels that are searched, the one that could save most time first.
 
     Each gets candidates in proportion to the time that it could save, at most `--candidates` and
@@ -119,10 +119,10 @@ def could_save_ms(subject: Subject, target: hardware.Target) -> float:
     return (moved + _uneven(subject) * (read.modelled_time_ms or 0.0)) * subject.untraced_factor
 
 
-def is_promising(setup: Setup, subject: Subject) -> bool:
+def is_promising(setup: RunContext, subject: Subject) -> bool:
     """Whether a search may find anything, by the model; always, if the kernel is asked for.
 
-    Not where all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
+    Not if all misses are compulsory, or the hit rate is at its ceiling, or arithmetic takes
     clearly longer than memory, unless the formula does not rank by time or, on a GPU, the time is
     not known or far above both. A kernel whose work is uneven may gain in any case; one whose
     source cannot carry a swizzle in none.
@@ -145,16 +145,16 @@ def _uneven(subject: Subject) -> float:
     return 1 - 1 / (subject.baseline.imbalance or 1.0)
 
 
-def _could_save(subject: Subject, setup: Setup) -> float:
+def _could_save(subject: Subject, setup: RunContext) -> float:
     """On a GPU all of a kernel's time is in play, see `is_promising`."""
     return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
 
 
-def _least_share(subject: Subject, setup: Setup) -> float:
+def _least_share(subject: Subject, setup: RunContext) -> float:
     return LEAST_SHARE * max(1.0, subject.line_accesses / CHEAP_LINES * (setup.device is None))
 
 
-def _within_budget(setup: Setup, part: float, lines: int) -> Setup:
+def _within_budget(setup: RunContext, part: float, lines: int) -> RunContext:
     """The setup of a search that gets this part of the run's budget, less if replays are long."""
     options = setup.options
     most = min(round(options.budget * part), SCREENED_LINES // max(1, lines))
@@ -168,7 +168,7 @@ MOST_NAMESAKES = 100
 """Kernels of one name that have a folder each; the last one is shared."""
 
 
-def kernel_folder(folder: Path, setup: Setup, subject: Subject) -> Path:
+def kernel_folder(folder: Path, setup: RunContext, subject: Subject) -> Path:
     """The folder of a kernel's files, or `<folder>-2`, … if another kernel has that one.
 
     A kernel of the same name in another source file, or of another script, is another one.
@@ -181,7 +181,7 @@ def kernel_folder(folder: Path, setup: Setup, subject: Subject) -> Path:
     return folder.with_name(name)
 
 
-def _application(folder: Path, setup: Setup, subject: Subject) -> list[str]:
+def _application(folder: Path, setup: RunContext, subject: Subject) -> list[str]:
     """Whose kernel it is: its file and the script, seen from a folder that may move with them."""
     files = (subject.launches[0].source.file, setup.script)
     return [os.path.relpath(file, folder.resolve()) if file else "" for file in files]
@@ -214,7 +214,11 @@ def lock_folder(folder: Path, subject: Subject) -> Iterator[disk.FolderLock]:
 
 @contextmanager
 def open_history(
-    setup: Setup, subject: Subject, proposers: Sequence[Proposer], folder: Path, progress: Progress
+    setup: RunContext,
+    subject: Subject,
+    proposers: Sequence[Proposer],
+    folder: Path,
+    progress: Progress,
 ) -> Iterator[History]:
     """The run's history file, new or resumed; closed at the end."""
     options = setup.options
@@ -238,7 +242,7 @@ def name_proposers(proposers: Sequence[Proposer]) -> str:
     return proposers[0].name if len(proposers) == 1 else "both"
 
 
-def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> dict[str, Any]:
+def _identity(setup: RunContext, subject: Subject, proposers: Sequence[Proposer]) -> dict[str, Any]:
     """All that an attempt's numbers and verdict follow from: with another, none can be resumed."""
     source = subject.launches[0].source.functions.values()
     return {

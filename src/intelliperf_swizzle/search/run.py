@@ -16,12 +16,12 @@ from intelliperf_swizzle.search import plan
 from intelliperf_swizzle.search.deliver import Outcome, Result, gather
 from intelliperf_swizzle.search.examine import examine_kernels, record_application
 from intelliperf_swizzle.search.kernel import optimize_kernel
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject
 
 
 def optimize_as_asked(
-    setup: Setup, progress: Progress, tell: Callable[[str], None] | None = None
+    setup: RunContext, progress: Progress, tell: Callable[[str], None] | None = None
 ) -> Outcome:
     """`optimize` by the proposers, and with files in the folder, that the options name.
 
@@ -38,7 +38,7 @@ def optimize_as_asked(
 
 
 def optimize(
-    setup: Setup, proposers: Sequence[Proposer], folder: Path, progress: Progress | None = None
+    setup: RunContext, proposers: Sequence[Proposer], folder: Path, progress: Progress | None = None
 ) -> Outcome:
     """Runs the loop on each kernel that could save time, the one that could save most first.
 

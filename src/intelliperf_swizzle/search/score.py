@@ -11,13 +11,13 @@ from intelliperf_swizzle.records import Accuracy, Candidate, Score
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluators import choose_evaluator
 from intelliperf_swizzle.search.examine import choose_kernel, record_application
-from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import EvaluationContext, carried_by_no_patch, unedited
+from intelliperf_swizzle.search.setup import RunContext
+from intelliperf_swizzle.search.stages import EvaluationContext, carried_by_no_patch, without_edit
 from intelliperf_swizzle.search.subject import describe
 from intelliperf_swizzle.stopping import interruptibly
 
 
-def explain(setup: Setup, progress: Progress | None = None) -> list[Question]:
+def explain(setup: RunContext, progress: Progress | None = None) -> list[Question]:
     """What a language model would be asked of the kernel first; nothing is tried."""
     progress = progress or Silent()
 
@@ -32,7 +32,7 @@ def explain(setup: Setup, progress: Progress | None = None) -> list[Question]:
 
 
 def score(
-    text: str, name: str, setups: Sequence[Setup], progress: Progress | None = None
+    text: str, name: str, setups: Sequence[RunContext], progress: Progress | None = None
 ) -> list[tuple[Score, Accuracy | None]]:
     """Proves and evaluates a swizzle on the application's kernel; no file is changed.
 
@@ -41,20 +41,20 @@ def score(
     """
     progress, candidate = progress or Silent(), Candidate(text, name, "user")
 
-    def evaluated(setup: Setup) -> tuple[Score, Accuracy | None]:
+    def evaluated(setup: RunContext) -> tuple[Score, Accuracy | None]:
         subject, folder = choose_kernel(recorded, setup, progress), recorded.folder.parent
         history = History(folder / "history.jsonl", {})
-        setting = EvaluationContext(subject, setup, history.record, progress)
-        evaluator = choose_evaluator(setting, folder)
+        context = EvaluationContext(subject, setup, history.record, progress)
+        evaluator = choose_evaluator(context, folder)
         attempts = Attempts(setup, subject, history)
         screened = attempts.screen([candidate], attempts.prove([candidate]))
         promising = attempts.promising(screened, least=0.0)
         needed = setup.device or setup.profiler  # to the model the mapping is enough
-        evaluator.evaluate(attempts.edit(promising) if needed else [*map(unedited, promising)])
-        attempt = attempts.explained(*attempts.current(screened))
+        evaluator.evaluate(attempts.edit(promising) if needed else [*map(without_edit, promising)])
+        attempt = attempts.explain(*attempts.current(screened))
         history.close()
-        told = [told for s in promising for told in carried_by_no_patch(s, setup)]
-        cautions = (*subject.cautions, *told)
+        notes = [note for s in promising for note in carried_by_no_patch(s, setup)]
+        cautions = (*subject.cautions, *notes)
         found = Score(subject.kernel, evaluator.baseline, subject.ceiling, attempt, cautions)
         return found, subject.accuracy(setup.target)
 

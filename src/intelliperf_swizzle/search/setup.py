@@ -19,7 +19,7 @@ from intelliperf_swizzle.progress import Progress
 
 
 @dataclass(frozen=True)
-class Setup:
+class RunContext:
     """What a run works with.
 
     Attributes:
@@ -89,8 +89,7 @@ class Setup:
 
     def prove_command(self, file: str, kernel: str) -> str:
         """Shell text that proves the remap which a kernel's source has already."""
-        here = self.project == Path.cwd()
-        place = [] if here else ["-p", str(self.options.project_directory)]
+        place = [] if self.project == Path.cwd() else ["-p", str(self.options.project_directory)]
         gpu = ["--target", self.target.name] if self.target.name in targets() else []
         words = ["--source", file, "-k", kernel, *place, *gpu, "--", *self.command]
         return shlex.join(["intelliperf-swizzle", "prove", *words])
@@ -104,7 +103,7 @@ def prepare(
     target: Target | None = None,
     language: ports.KernelLanguage | None = None,
     invocation: str = "",
-) -> Setup:
+) -> RunContext:
     """Finds out what the options ask for and what is here.
 
     Args:
@@ -127,7 +126,7 @@ def prepare(
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
     language = language or choose_language(options, command, project, progress)
     kept = not (options.no_cache or isinstance(language, ports.Builder))
-    setup = Setup(
+    setup = RunContext(
         options=options, command=tuple(command), project=project.resolve(),
         formula=formulas.load_formula(options.formula),
         target=target or choose_target(options, progress, language.default_target), device=None,
@@ -161,7 +160,7 @@ def choose_language(
     if builders and options.build_command and "/" in first and not (project / first).exists():
         fitting = [builder for builder in builders if backend in (None, builder.backend)]
         return (building() or fitting or builders)[-1]
-    named = naming(command) or naming(_imported(command, project))
+    named = naming(command) or naming(_imports(command, project))
     both = named[1:] and named[-1] is default
     if named and not both:
         return named[0]
@@ -179,7 +178,7 @@ def choose_language(
     return chosen
 
 
-def _imported(command: Sequence[str], project: Path) -> list[str]:
+def _imports(command: Sequence[str], project: Path) -> list[str]:
     """Python files beside those that a command names, or one level below, which these import."""
     modules = (word.replace(".", "/") + ".py" for word in command)
     named = (project / word for word in (*command, *modules) if word.endswith(".py"))
@@ -193,7 +192,7 @@ def _imported(command: Sequence[str], project: Path) -> list[str]:
     return list(map(str, found))
 
 
-def with_hardware(setup: Setup, progress: Progress) -> Setup:
+def with_hardware(setup: RunContext, progress: Progress) -> RunContext:
     """The setup with the GPU and the profiler that measure, if any do.
 
     Raises:

@@ -22,7 +22,7 @@ from intelliperf_swizzle.edit import PLACE, Edit, carry
 from intelliperf_swizzle.mapping import certify, conditional
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.search.elsewhere import prove_on, refuse, refuse_elsewhere
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject, edit_launches, evaluate_on, tiles_of
 
 
@@ -50,7 +50,7 @@ class Proved:
     unchanged: bool
 
     def tiles(self) -> list[records.Int64Array]:
-        """Program -> tile for each traced launch, evaluated again: 8 bytes a program."""
+        """Program -> tile for each traced launch, evaluated again: 8 bytes per program."""
         return tiles_of(self.swizzle, self.subject.traced, self.target)
 
     def mapped(self) -> list[records.MappedLaunch]:
@@ -121,7 +121,7 @@ def prove_candidate(
 
 
 def edit_source(
-    screened: Screened, setup: Setup, fixed: Sequence[str] = ()
+    screened: Screened, setup: RunContext, fixed: Sequence[str] = ()
 ) -> Edited | records.Verdict:
     """Puts the swizzle into the kernel's source, or says why that cannot be done.
 
@@ -137,7 +137,7 @@ def edit_source(
 
 
 def under(
-    condition: str | None, best: Edited, proof: records.Certificate, setup: Setup,
+    condition: str | None, best: Edited, proof: records.Certificate, setup: RunContext,
     fixed: Sequence[str] = (),
 ) -> Guarded | records.Verdict | None:  # fmt: skip
     """The best attempt with a proof, under a condition if it needs one; `fixed` as above.
@@ -161,12 +161,12 @@ def under(
     return Guarded(proved, attempt, edited.edit)
 
 
-def unedited(screened: Screened) -> Edited:
+def without_edit(screened: Screened) -> Edited:
     """For the model, to which the mapping is enough."""
     return Edited(screened.proved, screened.attempt, Edit({}, {}, {}, ""))
 
 
-def carried_by_no_patch(screened: Screened, setup: Setup) -> tuple[str, ...]:
+def carried_by_no_patch(screened: Screened, setup: RunContext) -> tuple[str, ...]:
     """The notes on a swizzle that no patch can carry."""
     edited = edit_source(screened, setup)
     if isinstance(edited, records.Verdict):
@@ -199,7 +199,7 @@ class EvaluationContext:
     """
 
     subject: Subject
-    setup: Setup
+    setup: RunContext
     remember: Remember
     progress: Progress
     recording_seconds: float = 0.0
@@ -226,7 +226,7 @@ class UnitTest:
         setup: of the run.
     """
 
-    def __init__(self, setup: Setup):
+    def __init__(self, setup: RunContext):
         self._setup = setup
         self._limit_seconds: float | None = None
         self._endless: str | None = None
@@ -266,7 +266,8 @@ class UnitTest:
         elif without is not None:
             raise errors.ValidationError(
                 f"without a swizzle, too, {without}",
-                hint="--unittest_command must launch a kernel of the project and exit with 0",
+                hint="--unittest_command must launch a kernel of the project and exit with 0; on a "
+                "CPU, lanes wait for each other at barriers and shuffles alone",
             )
         most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
         self._limit_seconds = min(self._limit_seconds, most)

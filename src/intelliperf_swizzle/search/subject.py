@@ -21,7 +21,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 
 SAME = parse("pid = pid")
 """Every program computes the tile that it computes anyway."""
@@ -121,7 +121,7 @@ class Subject:
         return self.headroom * (self.baseline.l2_requests or 0)
 
     def read_file(self) -> str:
-        """The text of the file that holds it; empty where no swizzle can be put into it."""
+        """The text of the file that holds it; empty if no swizzle can be put into it."""
         return "" if self.refusal else read_exactly(Path(self.launches[0].source.entry.file))
 
     @property
@@ -132,7 +132,7 @@ class Subject:
 
     @property
     def time_ms(self) -> float:
-        """Modelled time of all launches; measured where there is no model, else 0."""
+        """Modelled time of all launches; measured if there is no model, else 0."""
         measured = None if self.is_traced else self.baseline.time_ms
         return (measured or self.baseline.modelled_time_ms or 0.0) * self.untraced_factor
 
@@ -249,7 +249,7 @@ def row_of(launches: Sequence[records.Launch], note: str | None = None) -> recor
 
 
 def edit_launches(
-    setup: Setup, launches: Sequence[records.Launch], swizzle: Swizzle, name: str
+    setup: RunContext, launches: Sequence[records.Launch], swizzle: Swizzle, name: str
 ) -> Edit:
     """A swizzle in the source of the kernel of these launches; raises SpliceError."""
     with PARSING:
@@ -258,12 +258,12 @@ def edit_launches(
         )
 
 
-def check_editable(setup: Setup, launches: Sequence[records.Launch]) -> None:
+def check_editable(setup: RunContext, launches: Sequence[records.Launch]) -> None:
     """Raises SpliceError if no swizzle could be put into the source of these launches' kernel."""
     edit_launches(setup, launches, SAME, "unmodified")
 
 
-def describe(setup: Setup, subject: Subject) -> HardwareContext:
+def describe(setup: RunContext, subject: Subject) -> HardwareContext:
     """Kernel and GPU as a language model is shown them; by the largest launch."""
     largest = subject.traced[0]
     return hardware_context(

@@ -16,7 +16,7 @@ from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.frontends.resizing import is_factor_alone, is_stride, other_values
 from intelliperf_swizzle.records import Launch, Trace
 from intelliperf_swizzle.search.elsewhere import WhatIf
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import RunContext
 from intelliperf_swizzle.search.subject import Subject, TracedLaunch
 
 MOST_WORK = 2
@@ -27,7 +27,7 @@ FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 _PLAIN = (records.Access.READ, records.Access.WRITE)
 FURTHER = 8
-"""Times as many blocks along a size where no other launch does all that a kernel may do."""
+"""Times as many blocks along a size if no other launch does all that a kernel may do."""
 VARIED_SECONDS = 30.0
 """For launches with other arguments: a loop may not end with them."""
 MOST_PAIRS = 28
@@ -51,14 +51,14 @@ class Variations:
         subject: the kernel.
     """
 
-    def __init__(self, setup: Setup, subject: Subject):
+    def __init__(self, setup: RunContext, subject: Subject):
         self._setup = setup
         self._subject = subject
         self._looked: dict[records.Grid, None] = {}
 
     @cached_property
     def sizes(self) -> list[WhatIf]:
-        """The largest launch at other sizes, as far as somebody may launch these."""
+        """The largest launch at other sizes, as far as an application may launch these."""
         launches, first = _other_launches(self._setup, self._subject), self._subject.traced[0]
         return [
             WhatIf(self._setup, TracedLaunch(launch, trace, first.occupancy))
@@ -91,7 +91,7 @@ class Variations:
         return tuple(pair for pair in pairs if pair not in known)
 
     def _look(self, made: Sequence[Launch], seconds: float = 600) -> list[_Looked | None]:
-        """Launches that are made up, with their traces; None of what nobody would launch."""
+        """Synthetic launches with their traces; None if no application would launch them."""
         language = self._setup.language
         if not made or not isinstance(language, Resizer):
             return [None] * len(made)
@@ -137,7 +137,7 @@ class Variations:
         return [*alone, *self._vary([*map(dict, pairs), *together, *longer])]
 
     def _vary(self, changes: Sequence[Mapping[str, int]]) -> list[_Varied]:
-        """The small launch with other arguments, where somebody may make it."""
+        """The small launch with other arguments, if an application may make it."""
         small = _in_twice_the_memory(self._small.launch)
         values = ({**small.arguments, **change} for change in changes)
         made = [replace(small, arguments=given, ttir=None) for given in values]
@@ -159,8 +159,7 @@ class Variations:
 
     @property
     def _traces(self) -> list[Trace]:
-        traced = *self._subject.traced, *(other.traced for other in self.sizes)
-        return [t.trace for t in traced]
+        return [t.trace for t in (*self._subject.traced, *(other.traced for other in self.sizes))]
 
     @cached_property
     def _binding(self) -> list[tuple[str, Launch]]:
@@ -209,7 +208,7 @@ class Variations:
 
     @cached_property
     def fixed(self) -> list[str]:
-        """Arguments of which nobody has looked at what the compiler leaves out by them."""
+        """Arguments by which the compiler leaves out code that was not checked."""
         return uncompiled([*self._traces, *(trace for *_, trace in self._varied)])
 
     @cached_property
@@ -283,7 +282,7 @@ def _unseen(traces: Sequence[Trace]) -> bool:
     return any(trace.unseen - seen for trace in traces)
 
 
-def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
+def _other_launches(setup: RunContext, subject: Subject) -> list[Launch]:
     """The largest launch at other sizes, as many as may be looked at: the cheapest of enough tiles,
     the next grids above and below its own, at which rows of tiles begin in other places, and then
     the cheapest of all."""

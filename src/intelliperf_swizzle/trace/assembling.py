@@ -80,7 +80,7 @@ class TraceRecorder(Observer):
     def observe(self, program: int, block: BlockAccess) -> None:
         """One access of one program."""
         _, lanes, active = next(block.lanes())
-        first, shape, outside = self._spread(block, lanes, active)
+        first, shape, outside = self._rows(block, lanes, active)
         self._single_outside[program] += int(outside[0])
         accesses = self._single.setdefault(program, [])
         if block.kind == Access.ATOMIC:
@@ -114,7 +114,7 @@ class TraceRecorder(Observer):
         self._latest.clear()
 
     def number(self, values: Int64Array | None, active: Bits | None = None) -> bool:
-        """What follows belongs to the tiles of these numbers, one a program; None = to no tile.
+        """What follows belongs to the tiles of these numbers, one per program; None = to no tile.
 
         Args:
             values: the numbers, or one for all.
@@ -320,13 +320,13 @@ class TraceRecorder(Observer):
         done = 0
         for rows, lanes, active in block.lanes(programs):
             piece = slice(done, done + len(rows))
-            spread = self._spread(block, lanes, active)
+            spread = self._rows(block, lanes, active)
             first[piece], shape[piece] = spread[:2]
             self._outside[rows] += spread[2]
             done = piece.stop
         return first, shape
 
-    def _spread(
+    def _rows(
         self, block: BlockAccess, lanes: npt.NDArray[np.int64], active: Bits
     ) -> tuple[Int64Array, Int32Array, Int64Array]:
         """First line and shape of each row of lanes inside a storage; how many lie outside all."""

@@ -121,7 +121,7 @@ class Update:
 
     Attributes:
         name: as Triton calls it, `atomic_add`, with its type (and a limit, if it has one) where
-            words are updated as several; empty where no kernel is executing one. Operations of one
+            words are updated as several; empty if no kernel is executing one. Operations of one
             name commute, but for `EXCHANGES`.
         answer_is_used: whether the kernel takes its result.
     """

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What programs of one launch do to each other's memory, and so which tensors they share.
 
-The grain is the sector of 32 bytes. Atomics are compared word by word where they are not too many:
+The grain is the sector of 32 bytes. Atomics are compared word by word if they are not too many:
 counters and locks of different programs lie side by side. If sectors alone do not decide, the
 bytes of loads and stores are compared.
 """
@@ -189,7 +189,7 @@ def _meet(
 ) -> bool:
     """Whether an access touches a sector at which another tile, or several, are entered.
 
-    All such sectors are entered in `met`; where that is empty, the first one ends the search. With
+    All such sectors are entered in `met`; if that is empty, the first one ends the search. With
     `enter`, each tile is entered at the sectors that its accesses touch, and nothing is asked.
     """
     found = False
@@ -215,7 +215,7 @@ def _meet(
 _COARSE = 4
 """Bytes that are noted as one, as long as all accesses are multiples of them."""
 MOST_SECTORS = 1 << 22
-"""Sectors that are compared byte by byte (512 MB); where there are more, they count as shared."""
+"""Sectors that are compared byte by byte (512 MB); if there are more, they count as shared."""
 
 
 def with_sharing(

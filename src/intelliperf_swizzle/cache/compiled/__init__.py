@@ -109,7 +109,7 @@ COLUMNS = 5
 
 
 class Causes(NamedTuple):
-    """What classifying misses needs, and what was found. All arrays are empty if nobody asks.
+    """What classifying misses needs, and what was found. All arrays are empty if not asked for.
 
     Attributes:
         tensor: int32[units]; of each unit.

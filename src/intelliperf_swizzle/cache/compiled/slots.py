@@ -211,7 +211,7 @@ AT_DATA, WAITING, COMPUTING = range(3)
 
 
 @jit
-def nobody(slots: int, cus: int, places: int) -> Computing:
+def none_computing(slots: int, cus: int, places: int) -> Computing:
     """No slot computes; slot `s` is on CU `s % cus`, and the first are filled first."""
     return Computing(
         np.zeros(slots),

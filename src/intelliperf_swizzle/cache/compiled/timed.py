@@ -35,7 +35,7 @@ from intelliperf_swizzle.cache.compiled.slots import (
     fill,
     goes_on,
     no_events,
-    nobody,
+    none_computing,
     occupied,
     pop,
     push,
@@ -68,7 +68,7 @@ class TimedReferences(NamedTuple):
         tile_offset: int64[tiles + 1].
         ref_unit: int32[references].
         ref_code: uint8[references].
-        ref_issue: uint8[references]; empty where all accesses are aligned.
+        ref_issue: uint8[references]; empty if all accesses are aligned.
         work: float64[tiles]; clocks of arithmetic an access, and
         ahead: int64[tiles]; how many accesses are issued ahead; see `nvidia_replay.pace`.
     """
@@ -178,7 +178,7 @@ def _run(
             continue
         if groups.slots.taken[0] > taken:
             groups.computing.since[s] = taken
-        begin = _admitted(groups, refs, chip, places.cu[s], s, now)
+        begin = _admit(groups, refs, chip, places.cu[s], s, now)
         if begin > now:
             push(events, begin, s)
         else:
@@ -201,7 +201,7 @@ def _resident(
         np.zeros(slots, np.int64),
         np.zeros(slots, np.int64),
         np.zeros(slots),
-        nobody(slots, cus, rules.places),
+        none_computing(slots, cus, rules.places),
         l1,
     )
 
@@ -213,7 +213,7 @@ def _resident(
 def _look_ups(
     refs: TimedReferences, parts: Int32Array, place: int, late: bool
 ) -> tuple[int, int, bool]:
-    """Clocks that an access, or its late part, has its CU's L1 for: one a line and instruction.
+    """Clocks that an access, or its late part, has its CU's L1 for: one per line and instruction.
 
     Returns them, the place after the access, and whether a late part follows.
     """
@@ -235,7 +235,7 @@ def _look_ups(
 
 
 @loop
-def _admitted(
+def _admit(
     groups: _Workgroups, refs: TimedReferences, chip: Chip, cu: int, s: int, now: float
 ) -> float:
     """When a slot's accesses come to the head of its CU's queue, where they lie together.
@@ -329,7 +329,7 @@ def _access(
         groups.working[s] += refs.work[tile]
     if moved == 32 and looked_up == 1:  # an index, which the addresses that follow depend on
         proceeds = max(proceeds, arrival)
-    proceeds = _paced(groups, rules, chip.residents[places.cu[s]], s, moved, now, proceeds)
+    proceeds = _pace(groups, rules, chip.residents[places.cu[s]], s, moved, now, proceeds)
     return max(proceeds, now + looked_up)
 
 
@@ -337,7 +337,7 @@ def _access(
 
 
 @loop
-def _paced(
+def _pace(
     groups: _Workgroups,
     rules: Rules,
     residents: int,
@@ -359,7 +359,7 @@ def _paced(
     own = max(groups.unpaid[s] / rules.cu_bytes, groups.working[s])
     if own >= _BURST_BYTES / rules.cu_bytes or ends:
         if rules.places > 0 and groups.working[s] * rules.cu_bytes > groups.unpaid[s]:
-            groups.computing.clocks[s] = own * _spread(rules.randomness)
+            groups.computing.clocks[s] = own * _jitter(rules.randomness)
         else:
             proceeds += _service(own, residents, rules.randomness)
         groups.unpaid[s] = 0
@@ -373,7 +373,7 @@ def _service(own: float, residents: int, randomness: float) -> float:
 
     Served in turn, it waits for each of the others once; at random, for a geometric number of them.
     """
-    own *= _spread(randomness)
+    own *= _jitter(randomness)
     drawn = own
     if randomness > 0:
         while np.random.random() * residents > 1:
@@ -382,6 +382,6 @@ def _service(own: float, residents: int, randomness: float) -> float:
 
 
 @loop
-def _spread(randomness: float) -> float:
+def _jitter(randomness: float) -> float:
     """What a time is multiplied with, so that equal workgroups fall out of step."""
     return 1 + _PACE_SPREAD * (2 * np.random.random() - 1) if randomness > 0 else 1.0

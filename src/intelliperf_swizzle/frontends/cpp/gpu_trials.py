@@ -160,7 +160,7 @@ class CppOnGpu:
 
 def _why_absent(folder: Path | None) -> str:
     """What a process launched instead of the recorded launches, by its folder."""
-    events = Journal(folder).unread() if folder else []
+    events = Journal(folder).read_new() if folder else []
     for event in reversed(events):
         if event["event"] == "note":
             return str(event["text"])

@@ -74,7 +74,7 @@ def splice(
     for function in functions.values():
         if "lockIdx" in code_alone(function.text).partition("{")[0]:
             own = Reader(function.name, function.file, function.first_line, 0, ())
-            raise _refused(own, *_BEFORE)
+            raise _refusal(own, *_BEFORE)
     helpers = [reader for reader in readers if reader.file != file or reader.line not in inside]
     texts = sources(Path(recipe.project)) if len(before) > 1 else ()
     _check_mentions(helpers, functions.values(), chain(code.items(), (
@@ -93,7 +93,7 @@ def splice(
     places = {(body.file, bodies[body].start) for body in bodies if body.name not in passed
               and (body in changed or (passed and body.name in kernels))}  # fmt: skip
     after = {
-        path: _changed(text, code[path], [at for own, at in places if own == path], lines, passed)
+        path: _change(text, code[path], [at for own, at in places if own == path], lines, passed)
         for path, text in before.items()
     }
     diff = edits.unified_diff(before, after, edits.patch_root(file, roots or (Path(file).parent,)))
@@ -142,12 +142,12 @@ def _readers(
                     hint="read it from `blockIdx`",
                 )
         if reader.file != entry.file and reader.name not in functions:
-            raise _refused(reader, "reads `blockIdx` in a file that is not the project's")
+            raise _refusal(reader, "reads `blockIdx` in a file that is not the project's")
         if key in others:
             used = others[key][1].source
             what = f"`{used.entry.name}`" if used else "another kernel"
             why = f"reads `blockIdx` and is used by {what} too, which would be renumbered with it"
-            raise _refused(reader, why, "give the kernel a separate copy")
+            raise _refusal(reader, why, "give the kernel a separate copy")
     return [reader for reader, _ in own.values()]
 
 
@@ -159,7 +159,7 @@ def _warns_of_shadows(project: str, command: str) -> bool:
     return any(map(_SHADOWS.search, chain((command, *os.environ.values()), texts)))
 
 
-def _refused(reader: Reader, why: str, hint: str = "pass the number to the helper") -> SpliceError:
+def _refusal(reader: Reader, why: str, hint: str = "pass the number to the helper") -> SpliceError:
     return SpliceError(f"{reader.file}:{reader.line}: `{reader.name}` {why}", hint=hint)
 
 
@@ -180,7 +180,7 @@ def _check_mentions(
                 line = _line(code, found.start())
                 if (path, line) not in own:
                     why = f"reads `blockIdx` and is named in {path}:{line} too, where another "
-                    raise _refused(helper, why + "kernel may use it")
+                    raise _refusal(helper, why + "kernel may use it")
 
 
 def _read_as_recorded(entry: SourceFunction, recording: Path) -> str:
@@ -233,10 +233,10 @@ def _body(code: str, reader: Reader) -> range:
         depth += (code[at] == "(") - (code[at] == ")")
         at += 1
     if not code.startswith("{", at) or _line(code, at) != reader.brace_line:
-        raise _refused(reader, "has a body that a macro generates", "write it out")
+        raise _refusal(reader, "has a body that a macro generates", "write it out")
     before = code[head.end() if head else begin : at]
     if "lockIdx" in before or (not head and re.search(r"\b(?:struct|class)\b", before)):
-        raise _refused(reader, *_BEFORE)
+        raise _refusal(reader, *_BEFORE)
     return range(at + 1, closing(code, at))
 
 
@@ -260,10 +260,10 @@ def _around(reader: Reader, code: str, bodies: Mapping[Reader, range]) -> Reader
     captures = re.findall(r"\[([^][]*)\]", code[begin : code.find("{", begin) + 1])
     if around and captures and not re.match(r"\s*(=|&\s*(,|$))", captures[-1]):
         why = f"is a lambda with the captures `[{captures[-1]}]` that reads `blockIdx`, and would "
-        raise _refused(reader, why + "not see that of its kernel", "write `[&]`, or pass it on")
+        raise _refusal(reader, why + "not see that of its kernel", "write `[&]`, or pass it on")
     if around:
         return max(around, key=lambda other: bodies[other].start)
-    raise _refused(reader, "reads `blockIdx` outside of its kernel")
+    raise _refusal(reader, "reads `blockIdx` outside of its kernel")
 
 
 # --- what is put there ----------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def _free_prefix(text: str) -> str:
     return next(prefix for prefix in prefixes if prefix not in text)
 
 
-def _changed(
+def _change(
     text: str, code: str, tops: Sequence[int], lines: Sequence[str], passed: AbstractSet[str]
 ) -> str:
     """A file with lines at the top of bodies; helpers that are passed the number get a parameter
@@ -315,11 +315,11 @@ def _changed(
             more = "" if code[found.end() :].lstrip().startswith(")") else ", "
             changes[found.end()] = f"{'const dim3 ' if declared else ''}blockIdx{more}"
     for at, word in sorted(changes.items(), reverse=True):
-        text = text[:at] + word + text[at:] if word else _inserted(text, code, at, lines)
+        text = text[:at] + word + text[at:] if word else _insert(text, code, at, lines)
     return text
 
 
-def _inserted(text: str, code: str, at: int, lines: Sequence[str]) -> str:
+def _insert(text: str, code: str, at: int, lines: Sequence[str]) -> str:
     """The text with lines at the top of a body; the line ends and the indentation are its own."""
     ending = "\r\n" if "\r\n" in text else "\n"
     end = text.find("\n", at) + 1 or len(text)

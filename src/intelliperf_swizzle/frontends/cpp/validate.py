@@ -167,7 +167,7 @@ def compare_bytes(
 
 def _answers(place: Path) -> dict[str, Mapping[str, int]]:
     """What the stand-in says of each launch that it compared, by the launch's hash."""
-    events = Journal(place, device_code.LAUNCHES).unread()
+    events = Journal(place, device_code.LAUNCHES).read_new()
     return {event["key"]: event for event in events if event["event"] == "compared"}
 
 

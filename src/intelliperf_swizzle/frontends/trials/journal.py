@@ -37,7 +37,7 @@ class Journal:
         self._path = folder / file
         self._position = 0
 
-    def unread(self) -> list[dict[str, Any]]:
+    def read_new(self) -> list[dict[str, Any]]:
         """The complete lines written since the last call; lines that are not JSON are left out."""
         if not self._path.exists():
             return []

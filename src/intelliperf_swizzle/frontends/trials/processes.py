@@ -101,7 +101,7 @@ def _run(begun: Begun, record: "_TrialsSoFar", limits: Limits) -> bool:
     record.cut, late, over = None, False, False
     try:
         while child.exit_code is None:
-            watch.take(journal.unread())
+            watch.take(journal.read_new())
             late, over = watch.late, time.monotonic() > end  # which no candidate is to blame for
             if late or over:
                 break
@@ -110,7 +110,7 @@ def _run(begun: Begun, record: "_TrialsSoFar", limits: Limits) -> bool:
             child.wait(_POLL_SECONDS)
     finally:
         child.end(PATIENCE_SECONDS)
-    watch.take(journal.unread())
+    watch.take(journal.read_new())
     if over and not late and not watch.done(len(record.counts)):
         record.cut = f"the application was ended after {limits.process_seconds:.0f} s"
         return False

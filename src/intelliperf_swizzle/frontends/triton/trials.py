@@ -37,7 +37,7 @@ def make_ready(request: RecordRequest, device: Device, target: Target) -> None:
 
 
 _ready: dict[Path, Begun] = {}
-"""By the folder of a run, a process that nobody has taken yet."""
+"""By the folder of a run, a process that is not in use yet."""
 
 
 def _replaying(rig: Rig) -> Rig:
@@ -69,7 +69,7 @@ class TritonOnGpu:
     def __init__(self, rig: Rig, traced: Sequence[tuple[Launch, Trace]], tolerance: float):
         self._rig = rig
         self.why_not_replayed = why_not_replayed(launch for launch, _ in traced)
-        """Why trials are made in the application; None if in a process of ours."""
+        """Why trials run in the application; None if they run in a separate process."""
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
         self.replay: Callable[[int], Replay] = partial(rig.replay, self._tasks)
@@ -101,7 +101,7 @@ class TritonOnGpu:
             self.why_not_replayed = known
 
     def _try_out(self, functions: Mapping[int, Mapping[str, str]]) -> dict[int, Trial]:
-        """In a process of ours; in the application, if a launch cannot be tried there."""
+        """In a separate process; in the application, if a launch cannot be tried there."""
         given = self._tasks, functions, self._tolerance, RACE_SECONDS
         if self.why_not_replayed is None:
             try:

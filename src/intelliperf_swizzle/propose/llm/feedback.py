@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from intelliperf_swizzle.context.sections import readings
+from intelliperf_swizzle.context.sections import counter_rows
 from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.rank import beats, describe_rank, kind_of, order
 from intelliperf_swizzle.readers import percent, points
@@ -78,7 +78,7 @@ def not_judged(attempt: Attempt) -> bool:
     return attempt.verdict.kind == "not validated"
 
 
-def remembered(
+def summarise(
     attempts: Sequence[Attempt], best: Attempt | None, formula: Formula, budget: int
 ) -> str:
     """The history: the one to beat, the last, all ideas, the search's, then refusals, newest first.
@@ -117,7 +117,7 @@ def ideas(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[str]:
     for answer in answers(attempts, rank):
         idea, leader = answer.idea, answer.leader
         if idea and leader.verdict.kind != "repeated" and not not_judged(leader):
-            lines.setdefault(idea, f"{leader.number}: {_clipped(idea, LONGEST_REASON)}")
+            lines.setdefault(idea, f"{leader.number}: {_clip(idea, LONGEST_REASON)}")
     return list(lines.values())
 
 
@@ -139,12 +139,12 @@ def _parts(attempts: Sequence[Attempt], best: Attempt | None, formula: Formula) 
         yield "All your attempts:\n" + "\n".join(_line(answer) for answer in own)
     searched = [attempt for attempt in attempts if attempt.candidate.origin != "llm"]
     if searched:
-        yield _searched(searched, rank)
+        yield _best_of_search(searched, rank)
     for answer in reversed(older):
         yield _whole(answer, best, formula)
 
 
-def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
+def _best_of_search(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
     """What a search has tried: of what was evaluated, the best of each kind."""
     kinds: dict[str, Attempt] = {}
     for attempt in order(attempts, rank):
@@ -162,14 +162,14 @@ def _whole(answer: ModelAnswer, best: Attempt | None, formula: Formula) -> str:
     attempt = best if best is not None and best in answer.attempts else answer.leader
     lines = [f"Attempt {attempt.number}. {_verdict(attempt)}{_beside(attempt, best)}"]
     if answer.idea:
-        lines.append(f"Idea: {_clipped(answer.idea, LONGEST_REASON)}")
+        lines.append(f"Idea: {_clip(answer.idea, LONGEST_REASON)}")
     lines += _members(answer, attempt, formula.rank)
     if attempt.measurement is not None:
-        read = readings(attempt.measurement, formula.counters)
+        read = counter_rows(attempt.measurement, formula.counters)
         lines.append(f"Report: {', '.join(f'{name} {value}' for name, value in read)}")
     if elsewhere := "; ".join(_elsewhere(attempt, formula.counters)):
         lines.append(f"At other sizes: {elsewhere}")
-    text = _clipped(attempt.candidate.text.strip(), LONGEST_TEXT)
+    text = _clip(attempt.candidate.text.strip(), LONGEST_TEXT)
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
 
 
@@ -184,7 +184,7 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     ranked = order(evaluated, rank)
     ranked += [a for a in evaluated if a not in ranked]
     if ranked:
-        rows = [f"{_values(a)} {_evaluated(a)}" for a in ranked]
+        rows = [f"{_values(a)} {_evaluation(a)}" for a in ranked]
         lines.append(f"Other members evaluated: {_few(rows)}")
     rates = {a.number: a.screened_l2_hit_rate for a in answer.attempts}
     highest = max((rate for rate in rates.values() if rate is not None), default=0.0)
@@ -203,13 +203,13 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     for kind, ones in refused.items():
         named = "; ".join(map(_values, ones[:MOST_REFUSED]))
         more = f" and {len(ones) - MOST_REFUSED} more" if len(ones) > MOST_REFUSED else ""
-        first = _clipped(ones[0].verdict.reason, LONGEST_REASON)
+        first = _clip(ones[0].verdict.reason, LONGEST_REASON)
         lines.append(f"Refused, {kind}: {named}{more} (the first: {first})")
     return lines
 
 
 def _elsewhere(attempt: Attempt, counters: Collection[str]) -> Iterator[str]:
-    """For which sizes it is a permutation, and what it gains there, where that is known."""
+    """For which sizes it is a permutation, and what it gains there, if that is known."""
     proof, sizes = attempt.proof or Certificate(), attempt.sizes
     if proof.extent == "every size":
         yield "a permutation at each"
@@ -233,7 +233,7 @@ def _few(rows: Sequence[str]) -> str:
     return "; ".join(rows)
 
 
-def _evaluated(attempt: Attempt) -> str:
+def _evaluation(attempt: Attempt) -> str:
     """The rate of a member; of one that is refused all the same, why."""
     rate = percent(attempt.measurement.l2_hit_rate if attempt.measurement else None)
     return rate if attempt.verdict.eligible else f"{rate}, {_kind(attempt)}"
@@ -247,17 +247,16 @@ def _values(attempt: Attempt) -> str:
 def _line(answer: ModelAnswer) -> str:
     leader = answer.leader
     rate = f", {percent(_rate(leader))}" if _rate(leader) else ""
-    idea, members = _clipped(answer.idea or leader.candidate.name, 160), len(answer.attempts)
+    idea, members = _clip(answer.idea or leader.candidate.name, 160), len(answer.attempts)
     best = f" (first of {members}: {_values(leader)})" if members > 1 else ""
     return f"- {leader.number} [{_kind(leader)}{rate}]: {idea}{best}"
 
 
 def _verdict(attempt: Attempt) -> str:
-    kind, reason = attempt.verdict.kind, _clipped(attempt.verdict.reason, LONGEST_REASON)
+    kind, reason = attempt.verdict.kind, _clip(attempt.verdict.reason, LONGEST_REASON)
     if not_judged(attempt):
         return f"Not judged: outputs could not be compared ({reason}), no fault of the swizzle"
-    refused = attempt.measurement is None
-    return f"{'Refused: ' if refused else ''}{kind}: {reason}"
+    return f"{'Refused: ' if attempt.measurement is None else ''}{kind}: {reason}"
 
 
 def _kind(attempt: Attempt) -> str:
@@ -278,5 +277,5 @@ def _rate(attempt: Attempt) -> float:
     return measured.l2_hit_rate if measured and attempt.verdict.eligible else 0.0
 
 
-def _clipped(text: str, longest: int) -> str:
+def _clip(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]} …"

@@ -15,7 +15,7 @@ from intelliperf_swizzle import codec, errors, formulas, records
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.context.sections import render
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
-from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
+from intelliperf_swizzle.propose.llm.feedback import ideas, stuck, summarise
 
 _PROMPTS = Path(__file__).parent / "prompts"
 """Markdown; a file beside a user's own formula comes before one of its name here."""
@@ -92,7 +92,7 @@ SWIZZLE = Field(
 
 
 def outputs(*, critiques: bool) -> tuple[Field, ...]:
-    """The fields of a proposal; critiques where there is something to criticise."""
+    """The fields of a proposal; critiques if there is something to criticise."""
     return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, SWIZZLE)
 
 
@@ -129,7 +129,7 @@ def proposal(
         inputs["memory_analysis"] = memory_analysis
     if attempts or best:
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
-        inputs["history"] = remembered(attempts, best, formula, budget)
+        inputs["history"] = summarise(attempts, best, formula, budget)
     own = [attempt for attempt in attempts if attempt.candidate.origin == "llm"]
     inputs["request"] = _request(formula, own) + left
     return Question(
@@ -164,7 +164,7 @@ def _language(context: HardwareContext) -> tuple[str, str]:
 def _sections(formula: formulas.Formula, context: HardwareContext) -> dict[str, str]:
     sections = {name: render(context, name, formula.counters) for name in formula.context}
     if "source" in sections:
-        sections["source"] = _fenced(sections["source"], _language(context)[1])
+        sections["source"] = _fence(sections["source"], _language(context)[1])
     if formula.documents:
         sections["documents"] = "\n\n".join(
             Path(formula.folder, name).read_text("utf-8") for name in formula.documents
@@ -172,7 +172,7 @@ def _sections(formula: formulas.Formula, context: HardwareContext) -> dict[str, 
     return sections
 
 
-def _fenced(source: str, language: str) -> str:
+def _fence(source: str, language: str) -> str:
     """Source in a code fence that nothing in it can close."""
     fence = "```"
     while fence in source:
@@ -253,7 +253,7 @@ class FamilyMember:
         answer = self.candidate.family or ""
         candidate = records.Candidate(
             text=self.family.text(values),
-            name=_named(answer, values),
+            name=_name(answer, values),
             origin="llm",
             iteration=self.candidate.iteration,
             family=answer,
@@ -312,13 +312,13 @@ def members(answer: records.Candidate) -> list[FamilyMember]:
     if not family.parameters:
         return [FamilyMember(answer, family, {})]
     values, *others = family.members()
-    name = _named(answer.name, values)
+    name = _name(answer.name, values)
     member = replace(answer, text=family.text(values), name=name, family=answer.name)
     first = FamilyMember(member, family, values)
     return [first, *(first.sibling(other) for other in others)]
 
 
-def _named(answer: str, values: Mapping[str, int]) -> str:
+def _name(answer: str, values: Mapping[str, int]) -> str:
     return " ".join([answer, *(f"{name}={value}" for name, value in values.items())])
 
 

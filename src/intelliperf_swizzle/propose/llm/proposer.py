@@ -32,7 +32,7 @@ MOST_NEAR = 24
 parameters."""
 
 
-class EndOfTalkError(Exception):
+class ConversationOverError(Exception):
     """The model is asked no further, and the best so far stands; the message says why."""
 
 
@@ -86,7 +86,7 @@ class LanguageModelProposer:
                 if talk.nothing_left():
                     talk.notes.append("the language model was asked no further: nothing is left")
                     break
-        except EndOfTalkError as end:
+        except ConversationOverError as end:
             talk.notes.append(str(end))
         except errors.ModelError as error:
             if talk.own_attempts():
@@ -241,7 +241,7 @@ class _Conversation:
         replies = self._ask(question, self.proposer.samples)
         reasons = [prompt.no_swizzle_helps(reply) for reply in replies]
         if all(reasons):
-            raise EndOfTalkError(
+            raise ConversationOverError(
                 f"the language model says that no renumbering helps: `{reasons[0]}`"
             )
         replies = [reply for reply, reason in zip(replies, reasons, strict=True) if not reason]
@@ -257,10 +257,10 @@ class _Conversation:
         budget, ask = self.proposer.formula.budgets, self.proposer.ask
         left = budget.seconds - (self.proposer.clock() - self.started)
         if left <= 0:
-            raise EndOfTalkError(f"the budget of {budget.seconds} seconds is spent")
+            raise ConversationOverError(f"the budget of {budget.seconds} seconds is spent")
         used = self.earlier.tokens + self.usage.tokens + prompt.estimated_tokens(question)
         if used > budget.tokens:
-            raise EndOfTalkError(f"the budget of {budget.tokens} tokens is spent")
+            raise ConversationOverError(f"the budget of {budget.tokens} tokens is spent")
         most = min(left, budget.call_seconds)
         with ThreadPoolExecutor(samples) as pool:
             replies = [*pool.map(lambda sample: ask(question, sample, most), range(samples))]

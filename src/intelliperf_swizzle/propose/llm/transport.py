@@ -168,7 +168,7 @@ class Model:
                     slow = any(isinstance(cause, late) for cause in _chain(error))
                     raise (SlowModelError if slow else ModelError)(
                         f"the language model {self.endpoint.model} gave no answer: "
-                        f"{self._told(error)}",
+                        f"{self._line(error)}",
                         hint=_hint(error),
                     ) from None
                 self.sleep(pause)
@@ -187,7 +187,7 @@ class Model:
             "max_tokens": max(answer, REASONING_TOKENS if reasoning else 0),
             "cache": False,
             "num_retries": 0,
-            "timeout": seconds,
+            "timeout": seconds + 5,  # behind ours, which says how long
             "api_key": self.endpoint.key or "none",
         }
         if self.endpoint.url is not None:
@@ -203,7 +203,7 @@ class Model:
             settings["client"] = client(self.endpoint.url or OPENAI_URL, settings["api_key"])
         return dspy.LM(self.endpoint.model, **settings)
 
-    def _told(self, error: BaseException) -> str:
+    def _line(self, error: BaseException) -> str:
         """The error in one line, without the key."""
         refused = next((c for c in _chain(error) if isinstance(c, RefusedAnswerError)), error)
         message = str(refused).partition("Traceback")[0]  # LiteLLM's, of an answer it cannot read
@@ -272,7 +272,7 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
 
 def _signature(dspy: ModuleType, question: Question) -> Any:
-    inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in _ordered(question)}
+    inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in _order(question)}
     outputs = {f.name: (str, dspy.OutputField(desc=f.description)) for f in question.outputs}
     return dspy.Signature({**inputs, **outputs}, question.instructions)
 
@@ -281,11 +281,11 @@ def _values(question: Question) -> dict[str, str]:
     """The inputs as DSPy takes them; no text of them can pass for a picture."""
     return {
         name: question.inputs[name].replace("<<CUSTOM-TYPE-", "<< CUSTOM-TYPE-")
-        for name in _ordered(question)
+        for name in _order(question)
     }
 
 
-def _ordered(question: Question) -> list[str]:
+def _order(question: Question) -> list[str]:
     """The names of the inputs in the order of `INPUTS`."""
     return sorted(question.inputs, key=list(INPUTS).index)
 
@@ -325,7 +325,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status behind an error, where there is one."""
+    """The HTTP status behind an error, if there is one."""
     for cause in _chain(error):
         for name in ("status_code", "status"):
             if isinstance(status := getattr(cause, name, None), int):

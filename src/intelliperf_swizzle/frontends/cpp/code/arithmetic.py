@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What threads compute, in operations as `Trace` counts them: `lanes_per_clock_cu` (256) a clock.
 
-Three units are at work at once, so the busiest one counts. Integers, mostly of addresses, do not.
+Three units are at work at once, so the most-loaded one counts. Integers, mostly of addresses, do
+not.
 """
 
 import re

@@ -113,17 +113,17 @@ def read_code_objects(file: Path) -> list[CodeObject]:
     """
     raw = file.read_bytes()
     if raw.startswith(_WRAPPER):
-        return list(_wrapped(file, raw))
+        return list(_unwrap(file, raw))
     parts = _fat_sections(raw)
     if ".nv_fatbin" in parts:
-        return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", 0, ())]
+        return list(_unwrap(file, parts[".nv_fatbin"])) or [CodeObject(file, "", 0, ())]
     bundled = parts.get(".hip_fatbin", b"")
     if bundled[:4] == COMPRESSED:
         raise BuildError(
             f"the device code in {file.name} is compressed",
             hint="build it with --no-offload-compress, or let -b/--build_command build it",
         )
-    return [_code_object(file, *entry) for entry in _unbundled(bundled)]
+    return [_code_object(file, *entry) for entry in _unbundle(bundled)]
 
 
 def read_fat_binaries(file: Path) -> list[bytes]:
@@ -150,7 +150,7 @@ def _fat_binaries(data: bytes) -> Iterator[bytes]:
         at += -(-(header + size) // 8) * 8 if magic == _FATBIN_MAGIC else 8
 
 
-def _wrapped(file: Path, data: bytes) -> Iterator[CodeObject]:
+def _unwrap(file: Path, data: bytes) -> Iterator[CodeObject]:
     """A code object for each wrapped module."""
     at, numbers = data.find(_WRAPPER), count()
     while at >= 0:
@@ -160,7 +160,7 @@ def _wrapped(file: Path, data: bytes) -> Iterator[CodeObject]:
         at = data.find(_WRAPPER, end)
 
 
-def _unbundled(data: bytes) -> Iterator[tuple[str, int, bytes]]:
+def _unbundle(data: bytes) -> Iterator[tuple[str, int, bytes]]:
     """Target, bundle and code of each entry for an AMD GPU, one bundle after the other."""
     start, numbers = data.find(BUNDLE), count()
     while start >= 0:
@@ -228,7 +228,7 @@ def _notes(data: bytes) -> Iterator[dict[str, Any]]:
         name, size, kind = struct.unpack_from("<III", data, at)
         begin = at + 12 + (name + 3 & ~3)
         if kind == _METADATA_NOTE and data[at + 12 : at + 18] == b"AMDGPU":
-            yield _unpacked(data[begin : begin + size])
+            yield _unpack(data[begin : begin + size])
         at = begin + (size + 3 & ~3)
 
 
@@ -248,7 +248,7 @@ def _kernel(described: Mapping[str, Any]) -> KernelCode:
     )
 
 
-def _unpacked(data: bytes) -> Any:
+def _unpack(data: bytes) -> Any:
     """MessagePack, as AMD's metadata are."""
     try:
         import msgpack

@@ -112,7 +112,7 @@ class CallGraph:
         return None if found is None else (found, self._line(kernel, found))
 
     def _line(self, kernel: str, name: str) -> str:
-        """Where a kernel comes to a function; empty where no line is kept."""
+        """Where a kernel comes to a function; empty if no line is kept."""
         callers = self.reached(kernel)
         rows = (
             row

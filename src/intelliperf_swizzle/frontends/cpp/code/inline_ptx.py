@@ -115,7 +115,7 @@ def function(
         result: LLVM's type of what it yields; of several outputs, a structure.
         kinds: LLVM's types of its inputs.
         ties: LLVM's constraints.
-        kept: whether it may not be left out where nothing uses what it yields.
+        kept: whether it may not be left out if nothing uses what it yields.
     """
     outputs = [] if result == "void" else re.findall(r"<[^>]*>|\w+", result)
     inputs = [tie for tie in ties.split(",") if not tie.startswith(("=", "~"))]

@@ -127,7 +127,7 @@ def host_text(
     text = re.sub(r",? !(?!\d)[\w.]+ !(?:\d+|\{\})", "", text)
     text = re.sub(r"(?m)^ *(?:tail )?call void @llvm\.[\w.]+\(metadata [^\n]*\n", "", text)
     text = re.sub(r"(?m)^@(?:llvm\.(?:compiler\.)?used|__hip_cuid)[^\n]*\n", "", text)
-    text = "\n".join(_reported(text.splitlines())) + "\n"
+    text = "\n".join(_report(text.splitlines())) + "\n"
     text = _variables(text)
     for pattern, written in (*_DEVICE_WORDS, *_CALLS):
         text = re.sub(pattern, written, text)
@@ -148,7 +148,7 @@ def host_text(
     return _HEAD + text + "".join(entries), foreign
 
 
-def positioned(text: str, kernels: Iterable[llvm.Function]) -> str:
+def mark_positions(text: str, kernels: Iterable[llvm.Function]) -> str:
     """A module whose threads say where they are when they wait for their lanes, or are traced.
 
     Lanes that have parted meet as hardware has it: those that are behind go first.
@@ -208,7 +208,7 @@ _FUNCTION = re.compile(r"(?ms)^define [^\n]*?@([\w.$]+)\(.*?^\}\n")
 _FOREIGN = re.compile(r"@(?:llvm\.(?:amdgcn|r600)|nvvm)\.[\w.]+|\basm ")
 
 
-def _reported(lines: Iterable[str]) -> Iterator[str]:
+def _report(lines: Iterable[str]) -> Iterator[str]:
     """The lines with a call before each access to what may be global memory."""
     for line in lines:
         for kind, address, size in _accesses(line):
@@ -228,7 +228,7 @@ def _accesses(line: str) -> Iterator[tuple[int, str, int | str]]:
         where, address = memory.POINTER.findall(rest[begin:])[-1 if opcode == "store" else 0]
         if where in _GLOBAL_SPACES:
             kind = {"load": 0, "store": 1}.get(opcode, 2)
-            yield kind, address, memory.size_of(_accessed(opcode, rest))
+            yield kind, address, memory.size_of(_type_of(opcode, rest))
     elif move := memory.MOVES.search(line):
         count, pointers = memory.moved(line, move[1])
         for kind, (where, address) in zip((1, 0), pointers, strict=False):
@@ -236,7 +236,7 @@ def _accesses(line: str) -> Iterator[tuple[int, str, int | str]]:
                 yield kind, address, count
 
 
-def _accessed(opcode: str, rest: str) -> str:
+def _type_of(opcode: str, rest: str) -> str:
     """The type that an access reads or writes."""
     rest = re.sub(r"^ (?:atomic |volatile |weak )*", "", rest)
     if opcode == "load":

@@ -78,9 +78,9 @@ def retarget(bitcode: bytes, arch: str) -> bytes:
     text = llvm.MODULE_HEAD + re.sub(r"(?m)^target [^\n]*\n", "", text)
     text = re.sub(r' ?"target-(?:cpu|features)"="[^"]*"', "", text)
     text = text.replace(" ptx_kernel ", " amdgpu_kernel ")
-    text = _REDUCTION.sub(_REDUCED, _reflected(text, arch))
+    text = _REDUCTION.sub(_REDUCED, _reflect(text, arch))
     text = re.sub(r"@llvm\.nvvm\.", "@nvvm.", text)
-    text = _called(text)
+    text = _call(text)
     text = re.sub(rf"@({'|'.join(_OUTSIDE)})\(", r"@nvvm.\1(", text)
     text = _constants_moved(text)
     text = _ALLOCA.sub(
@@ -93,7 +93,7 @@ def retarget(bitcode: bytes, arch: str) -> bytes:
     return bytes(whole.as_bitcode())
 
 
-def _reflected(text: str, arch: str) -> str:
+def _reflect(text: str, arch: str) -> str:
     """What libdevice asks the compiler. Source: LLVM, NVPTXUsage.html, `__nvvm_reflect`."""
     asked = dict(re.findall(r'(?m)^@([\w.$]+) = [^\n]*c"(__CUDA_\w+)\\00"', text))
     flush = re.search(r'!"nvvm-reflect-ftz", i32 1\}', text) is not None
@@ -101,7 +101,7 @@ def _reflected(text: str, arch: str) -> str:
     return _REFLECT.sub(lambda found: f"add i32 0, {known.get(asked.get(found[1], ''), 0)}", text)
 
 
-def _called(text: str) -> str:
+def _call(text: str) -> str:
     """Calls in place of assembly that is known."""
     made: dict[tuple[str, ...], tuple[str, str | None]] = {}
 

@@ -38,7 +38,7 @@ _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
 
 def definitions() -> str:
     """The definitions, for a module."""
-    parts = (_places, _blocks, _atomics, _warps, _numbers, _bounded, _conversions, _halves)
+    parts = (_places, _blocks, _atomics, _warps, _numbers, _bound, _conversions, _halves)
     text = "\n".join(text for part in (*parts, _short_floats) for text in part())
     return text + declarations(text, "".join(re.findall(r"(?m)^define .*", text)))
 
@@ -188,7 +188,7 @@ def _numbers() -> Iterator[str]:
             yield _define(f"{name}.{full}", kind, parameters, call)
 
 
-def _bounded() -> Iterator[str]:
+def _bound() -> Iterator[str]:
     """Clamped to 0 and 1, or rounded in a direction, by wider numbers: close enough for values."""
     for suffix, kind, short in _FLOATS:
         wide, long, bits = _WIDER[kind]

@@ -30,6 +30,8 @@ _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\
 _ADDRESS = re.compile(r'(?m)^@llvm\.[^\n]*|@([\w.$]+|"[^"]+")(?![\w.$(])')
 """Of a variable or a function, as in tables of functions: neither calls nor what LLVM keeps."""
 _DEFINED = re.compile(r'(?m)^(define [^\n]*? @([\w.$]+|"[^"]+")\([^\n]*) (#\d+)(?=[^#\n]*\{$)')
+_SHARED = re.compile(r"( volatile [^\n]*)ptr addrspacecast \(ptr addrspace\(3\) (@[^ ]+) to ptr\)")
+"""A variable of shared memory that clang, as it is volatile, leaves a generic pointer to."""
 _COMMUTING = (
     "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
 )  # fmt: skip
@@ -100,12 +102,12 @@ def optimise(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
     """
     kept = dict(re.findall(r"(?m)^attributes (#\d+) = \{(.* noinline .*)\}$", text))
 
-    def freed(found: re.Match[str]) -> str:
+    def allow(found: re.Match[str]) -> str:
         words = kept.get(found[3], " optnone ").replace(" noinline ", " ")
         free = " optnone " not in words and debug.is_users(found[2].strip('"'))
         return f"{found[1]} {words}" if free else found[0]
 
-    module = llvm.parse(_DEFINED.sub(freed, text))
+    module = llvm.parse(_SHARED.sub(r"\1ptr addrspace(3) \2", _DEFINED.sub(allow, text)))
     names = {kernel.name for kernel in llvm.kernels(module)}
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
@@ -190,7 +192,7 @@ class _Draft:
         instructions = [op for block in kernel.blocks for op in block.instructions]
         self._rows = list(llvm.rows_of(str(kernel), instructions))
         self._used = {llvm.identity(value) for op in instructions for value in op.operands}
-        self._needed, self._kept = _reached(instructions, executed)
+        self._needed, self._kept = _reach(instructions, executed)
         self._counts = _counts(kernel) if counting else {}
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
         self._returned: dict[str, str] = {}
@@ -244,7 +246,7 @@ class _Draft:
             return [*self._hidden(plain, site, what), *self._poison(plain, instruction)]
         if what is None or (self._executed and what == _OF_A_LANE):
             return [plain]
-        return self._unknown(plain, instruction, site, what)
+        return self._mark_unknown(plain, instruction, site, what)
 
     def _hidden(self, plain: str, site: int, what: str | None) -> list[str]:
         """What stands for accesses that are in here and cannot be seen: they refuse the slice."""
@@ -266,10 +268,10 @@ class _Draft:
         needed = llvm.identity(instruction) in self._needed
         after = self._poison(plain, instruction)
         if needed and instruction.opcode != "load":
-            after = self._unknown(plain, instruction, site, "the result of an atomic")
+            after = self._mark_unknown(plain, instruction, site, "the result of an atomic")
         elif needed and where in memory.LOCAL and not self._executed:
             what = "a value in shared memory" if where == memory.LDS else "a value in scratch"
-            after = self._unknown(plain, instruction, site, what)
+            after = self._mark_unknown(plain, instruction, site, what)
         elif needed or llvm.identity(instruction) in self._kept:
             after = [plain]
         if where not in memory.GLOBAL:
@@ -311,7 +313,7 @@ class _Draft:
         self.ordered |= used or name == "xchg" or len(self.updates) > 2
         return self.updates.index(name) << 1 | int(used)
 
-    def _unknown(self, plain: str, op: llvm.Instruction, site: int, what: str) -> list[str]:
+    def _mark_unknown(self, plain: str, op: llvm.Instruction, site: int, what: str) -> list[str]:
         """A value that must not be left when LLVM is done."""
         self._opaque[site] = (what, plain)
         kind = str(op.type)
@@ -339,7 +341,7 @@ def _counts(kernel: llvm.Function) -> dict[int, Counts]:
     return {end: counts for end, counts in found if any(counts)}
 
 
-def _reached(instructions: list[llvm.Instruction], executed: bool) -> tuple[set[int], set[int]]:
+def _reach(instructions: list[llvm.Instruction], executed: bool) -> tuple[set[int], set[int]]:
     """What addresses of accesses to global memory, and branches, are computed from.
 
     Args:
@@ -438,7 +440,7 @@ def place_of_touch(sliced: AddressSlice, site: int) -> str | None:
 def conflicts(
     sliced: AddressSlice, symbol: str, made: Collection[int | None]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Its conflicting accesses; and which nobody made, nor another one of their line or place.
+    """Its conflicting accesses; and those of them not made, nor another one of their line or place.
 
     Args:
         sliced: of a kernel.

@@ -89,8 +89,7 @@ class DebugInfo:
             fields = self._entries[scope]
             if "file" in fields:
                 file = self._entries[fields["file"]]
-                path = Path(file.get("directory", ""), file.get("filename", ""))
-                return os.path.normpath(path)
+                return os.path.normpath(Path(file.get("directory", ""), file.get("filename", "")))
             scope = fields.get("scope")
         return None
 

@@ -71,7 +71,7 @@ class CudaToolchain(toolchain.Toolchain):
         (root / "lib64").symlink_to("lib")
         if library := _libdevice(headers):
             (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
-        # clang includes it in every CUDA source, and cuRAND brings it; empty where that is not
+        # clang includes it in every CUDA source, and cuRAND brings it; empty if that is not
         (root / "more" / "curand_mtgp32_kernel.h").touch()
         shutil.copy(toolchain.RUNTIME / "cuda_host.h", root / "more")
         text = (toolchain.RUNTIME / "nvcc.py").read_text(encoding="utf-8")

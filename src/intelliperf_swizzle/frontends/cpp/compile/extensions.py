@@ -79,7 +79,7 @@ def read_build_files(copy: Path, project: Path, command: str) -> dict[str, str]:
     used = {str(f): text.replace(root, _HERE) for f, text in texts.items() if any(_own(text, root))}
     elsewhere = [source for text in texts.values() for _, source in _EDGE.findall(text)]
     if used:
-        made = (file for file in _hipified(copy) if _is_generated(file, project, copy))
+        made = (file for file in _hipify(copy) if _is_generated(file, project, copy))
         return used | {str(file): (copy / file).read_text("utf-8") for file in made}
     if any(f"/{FOLDER}/" in source for source in elsewhere):
         raise CaptureError(
@@ -107,7 +107,7 @@ def objects(build_files: Mapping[str, str], copy: Path) -> list[Path]:
     ]
 
 
-def _hipified(copy: Path) -> dict[Path, Path]:
+def _hipify(copy: Path) -> dict[Path, Path]:
     """Paths at which `hipify` puts what it makes of a source -> that source; both in the copy.
 
     Source: `get_hip_file_path` of torch/utils/hipify/hipify_python.py.
@@ -182,7 +182,7 @@ def compile_cuda(
     Raises:
         SwizzleError: a source does not compile.
     """
-    sources = _hipified(copy)
+    sources = _hipify(copy)
     for name in build_files.keys() & set(map(str, sources)):
         source = sources[Path(name)]
         before, after = ((folder / source).read_text("utf-8") for folder in (project, copy))

@@ -161,8 +161,7 @@ def _build(
         )
     copy_project(project, place, edit)
     if recipe.build_files is not None:
-        parts = edit is not None
-        files = _build_extension(recipe, command, folder, environment, parts=parts)
+        files = _build_extension(recipe, command, folder, environment, parts=edit is not None)
     else:
         build_copy(str(recipe.build_command), project, place, environment)
         files = building.device_files(command, place, recipe.language, below=True)

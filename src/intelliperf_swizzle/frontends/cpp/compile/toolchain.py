@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What HIP programs are built with: the user's clang, and a ROCm root where there is no ROCm.
+"""What HIP programs are built with: the user's clang, and a ROCm root if there is no ROCm.
 
 Triton's wheel holds HIP's headers and two of the device libraries. What clang wants beside them is
 small and written here: two files with a version, and modules that hold one constant each.
@@ -47,7 +47,7 @@ class Toolchain:
         language: `HIP` or `CUDA`.
         name_of_compiler: as a user calls it.
         backend: of the targets that its programs run on.
-        default_target: where no GPU is named and none is there.
+        default_target: if no GPU is named and none is there.
         vendors: what the vendor's own software is called.
         sources: of files that are of this language alone.
         keeping: why a build may not have kept bitcode.

@@ -261,7 +261,7 @@ class _Preparation:
     def _compile(self, text: str, kernels: Sequence[llvm.Function], debug: DebugInfo) -> None:
         parameters = {kernel.name: native.parameters_of(kernel) for kernel in kernels}
         try:
-            host, foreign = native.host_text(native.positioned(text, kernels), parameters)
+            host, foreign = native.host_text(native.mark_positions(text, kernels), parameters)
             for kernel in kernels:
                 if what := foreign.get(kernel.name):
                     at = map(debug.place, re.findall(rf".*\b{re.escape(what)}\b.*", str(kernel)))

@@ -94,8 +94,7 @@ def run_again(recording: Path, place: Path, limit_seconds: float) -> Ended:
     """Runs the recorded program on the stand-in, which compares kernels as a folder says."""
     recipe = recipe_of(recording)
     project = recording / building.PROJECT
-    toolchain = recipe.toolchain.find(os.environ)
-    environment = toolchain.run_environment(os.environ) | {
+    environment = recipe.toolchain.find(os.environ).run_environment(os.environ) | {
         "SWIZZLE_HIP_FOLDER": str(place),
         "SWIZZLE_HIP_COMPARE": str(place),
     }

@@ -73,7 +73,7 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> nouns.Capture:
         ended_by=ending.ended_by,
         exit_code=ending.exit_code,
         seconds=time.monotonic() - begun,
-        notes=(*program.notes, *journal.notes, *_computed(journal, kernels)),
+        notes=(*program.notes, *journal.notes, *_compute(journal, kernels)),
         cautions=(
             *ending.cautions(all(ran["computed"] for ran in journal.ran.values())),
             *(f"a launch of {n} was not recorded: it has no bitcode" for n in journal.refused),
@@ -116,7 +116,7 @@ class _LaunchJournal:
 
     def read(self) -> None:
         """Takes in complete lines."""
-        for event in self.journal.unread():
+        for event in self.journal.read_new():
             if event["event"] == "new":
                 self.records[event["id"]] = event
                 self.indices.setdefault(event["key"], self.forms[_form(event)])
@@ -195,13 +195,13 @@ def _launches(
             launch = replace(launch, varying=others)
         nouns.save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
-        values = [_masked(argument, event["buffers"]) for argument in event["arguments"]]
+        values = [_mask(argument, event["buffers"]) for argument in event["arguments"]]
         keys.append((event["key"], journal.indices[event["key"]], values))
     (folder / device_code.KEYS).write_text(json.dumps(keys), "utf-8")
     return launches
 
 
-def _masked(value: str, buffers: Sequence[tuple[int, int, str]]) -> str:
+def _mask(value: str, buffers: Sequence[tuple[int, int, str]]) -> str:
     """Bytes of an argument, with dots for addresses."""
     words = [value[at : at + _WORD] for at in range(0, len(value), _WORD)]
     for place, word in enumerate(words):
@@ -283,7 +283,7 @@ def _argument(
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _computed(
+def _compute(
     journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]]
 ) -> list[str]:
     """Which launches were recorded and not executed."""

@@ -30,8 +30,7 @@
 
 namespace {
 
-constexpr uintptr_t kBegin = 16ull
-                             << 30;  // of buffers, as they are told: a line's number fits 31 bits
+constexpr uintptr_t kBegin = 16ull << 30;  // of buffers, as recorded: a line's number fits 31 bits
 constexpr size_t kGranule = 2ull << 20;
 
 uint64_t hash_of(const void* data, size_t bytes) {
@@ -79,7 +78,7 @@ std::string keep(const std::string& folder, const void* at, size_t bytes) {
 }
 
 struct Kernel {
-  std::string symbol, plain, contents;  // plain: as in the source; "-" where that is not known
+  std::string symbol, plain, contents;  // plain: as in the source; "-" if that is not known
   std::vector<size_t> parameters;       // bytes of each
 };
 std::vector<Kernel> read_kernels(const std::string& folder) {
@@ -87,15 +86,15 @@ std::vector<Kernel> read_kernels(const std::string& folder) {
   std::ifstream lines(folder + "/kernels.txt");
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    Kernel one;
-    words >> one.symbol >> one.plain >> one.contents;
-    for (size_t bytes; words >> bytes;) one.parameters.push_back(bytes);
-    found.push_back(one);
+    Kernel kernel;
+    words >> kernel.symbol >> kernel.plain >> kernel.contents;
+    for (size_t bytes; words >> bytes;) kernel.parameters.push_back(bytes);
+    found.push_back(kernel);
   }
   return found;
 }
 
-// Where the device variables of a recording are told to be: address and bytes.
+// Where the device variables of a recording lie: address and bytes.
 typedef std::map<std::string, std::pair<uintptr_t, size_t>> Variables;
 Variables read_variables(const std::string& folder) {
   Variables found;
@@ -108,8 +107,8 @@ Variables read_variables(const std::string& folder) {
 bool contents_decide(const std::string& contents, size_t parameter) {
   if (contents == "*") return true;
   std::istringstream numbers(contents);
-  for (std::string one; std::getline(numbers, one, ',');)
-    if (isdigit(one[0]) && strtoul(one.c_str(), nullptr, 10) == parameter) return true;
+  for (std::string number; std::getline(numbers, number, ',');)
+    if (isdigit(number[0]) && strtoul(number.c_str(), nullptr, 10) == parameter) return true;
   return false;
 }
 

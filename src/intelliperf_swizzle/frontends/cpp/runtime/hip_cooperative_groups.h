@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// hip/hip_cooperative_groups.h where there is no ROCm: the threads of a block, and of tiles of it.
+// hip/hip_cooperative_groups.h if there is no ROCm: the threads of a block, and of tiles of it.
 #pragma once
 #include <hip/hip_runtime.h>
 

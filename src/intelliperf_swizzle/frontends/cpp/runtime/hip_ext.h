@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// hip/hip_ext.h where there is no ROCm: launches between two events.
+// hip/hip_ext.h if there is no ROCm: launches between two events.
 #pragma once
 #include <hip/hip_runtime.h>
 

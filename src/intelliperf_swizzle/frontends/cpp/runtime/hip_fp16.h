@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// hip/hip_fp16.h and hip/hip_bf16.h where there is no ROCm: the 16-bit floats, on those of clang.
+// hip/hip_fp16.h and hip/hip_bf16.h if there is no ROCm: the 16-bit floats, on those of clang.
 #pragma once
 #include <hip/hip_runtime.h>
 

@@ -7,7 +7,7 @@
 // for the host: a workgroup at a time, a fiber for each thread that waits for others.
 //
 // SWIZZLE_HIP_FOLDER names the folder of the recording, with
-//   kernels.txt     a line for each kernel: symbol, name in the source ("-" where that is not
+//   kernels.txt     a line for each kernel: symbol, name in the source ("-" if that is not
 //                   known), contents that decide ("-" none, "*" all, or "v" for variables and
 //                   numbers of parameters), then bytes of each parameter
 //   globals.txt     a line for each device variable: name address bytes
@@ -98,11 +98,11 @@ void write_line(int file, const std::string& text) {
 
 // What a table has of a name: several modules may have that name, each for something else.
 template <typename Table>
-typename Table::iterator find(Table& table, const Named& one) {
-  const auto& [file, code] = *one.module;
+typename Table::iterator find(Table& table, const Named& named) {
+  const auto& [file, code] = *named.module;
   auto number = std::distance(modules_.lower_bound({file, nullptr}), modules_.find({file, code}));
-  auto own = table.find(one.name + ".of." + file + "." + std::to_string(number));
-  return own == table.end() ? table.find(one.name) : own;
+  auto own = table.find(named.name + ".of." + file + "." + std::to_string(number));
+  return own == table.end() ? table.find(named.name) : own;
 }
 
 void* symbol_of(const std::string& name) {
@@ -116,7 +116,7 @@ bool map_at(uintptr_t at, size_t bytes) {
 }
 
 void read_tables() {
-  for (auto& one : read_kernels(folder_)) table_[one.symbol] = one;
+  for (auto& kernel : read_kernels(folder_)) table_[kernel.symbol] = kernel;
   size_t end = kGlobals;
   for (auto& [name, place] : read_variables(folder_)) {
     auto [address, bytes] = place;
@@ -161,8 +161,8 @@ std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
   return address < it->first + std::max<size_t>(it->second.bytes, 1) ? it : live_.end();
 }
 
-// What is told of a launch: all that its programs' addresses may follow from, and the buffers that
-// these may lead to: those that arguments point to, and those that kept contents do.
+// What is recorded of a launch: all that its programs' addresses may follow from, and the buffers
+// that these may lead to: those that arguments point to, and those that kept contents do.
 std::string describe(const Kernel& kernel, const Configuration& how, const uint8_t* const* values) {
   std::ostringstream text;
   text << "\"kernel\": \"" << kernel.symbol << "\", \"grid\": [" << how.grid.x << ", " << how.grid.y
@@ -387,16 +387,16 @@ EXPORT bool sw_trace(const int64_t* words) {
                          {held, held + words[10]},
                          {shared, shared + words[11]}};
   uintptr_t end = kGlobals;
-  for (auto& one : tracing_->held) {
-    if (one.begin < kBegin)
-      end = std::max(end, one.begin + one.bytes);
+  for (auto& buffer : tracing_->held) {
+    if (buffer.begin < kBegin)
+      end = std::max(end, buffer.begin + buffer.bytes);
     else
-      mapped_.push_back({one.begin, std::max<size_t>(one.bytes, 1)});
+      mapped_.push_back({buffer.begin, std::max<size_t>(buffer.bytes, 1)});
   }
   if (end > kGlobals) mapped_.push_back({kGlobals, end - kGlobals});
   for (auto& [at, bytes] : mapped_)
     if (!map_at(at, bytes)) return false;
-  for (auto& one : tracing_->held) memcpy((void*)one.begin, one.contents, one.bytes);
+  for (auto& buffer : tracing_->held) memcpy((void*)buffer.begin, buffer.contents, buffer.bytes);
   return true;
 }
 // Executes workgroups until their accesses are many; returns how many it were.
@@ -406,16 +406,16 @@ EXPORT void sw_trace_failure(int64_t* words) { words[0] = failure_, words[1] = f
 // Tells accesses, in the order of the kernel: bytes, kind, update, site, how many threads, and
 // where their addresses and lanes are; false if there are no more.
 EXPORT bool sw_trace_next(int64_t* words) {
-  if (told_ == found_.end()) return false;
-  const Accesses& one = (told_++)->second;
-  const int64_t told[] = {one.kind.bytes,
-                          one.kind.kind,
-                          one.kind.update,
-                          one.kind.site,
-                          (int64_t)one.address.size(),
-                          (int64_t)one.address.data(),
-                          (int64_t)one.lane.data()};
-  memcpy(words, told, sizeof told);
+  if (batch_ == found_.end()) return false;
+  const Accesses& batch = (batch_++)->second;
+  const int64_t fields[] = {batch.kind.bytes,
+                            batch.kind.kind,
+                            batch.kind.update,
+                            batch.kind.site,
+                            (int64_t)batch.address.size(),
+                            (int64_t)batch.address.data(),
+                            (int64_t)batch.lane.data()};
+  memcpy(words, fields, sizeof fields);
   return true;
 }
 

@@ -32,9 +32,9 @@ EXPORT Error REGISTER(PushCallConfiguration)(dim3 grid, dim3 block, size_t share
 }
 EXPORT Error REGISTER(PopCallConfiguration)(dim3* grid, dim3* block, size_t* shared,
                                             Stream* stream) {
-  Configuration one = configurations_.back();
+  Configuration last = configurations_.back();
   configurations_.pop_back();
-  *grid = one.grid, *block = one.block, *shared = one.shared, *stream = one.stream;
+  *grid = last.grid, *block = last.block, *shared = last.shared, *stream = last.stream;
   return kSuccess;
 }
 CALL(LaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared,
@@ -47,9 +47,10 @@ EXPORT Error sw_cooperative() {
   return refuse("a cooperative launch was refused: its workgroups wait for each other");
 }
 CALL(LaunchKernelExC)(const API(LaunchConfig_t) * how, const void* host, void** arguments) {
-  for (auto one = how->attrs; one < how->attrs + how->numAttrs; one++) {
-    if (one->id == API(LaunchAttributeCooperative) && one->val.cooperative) return sw_cooperative();
-    if (IN_CLUSTERS(one))
+  for (auto attr = how->attrs; attr < how->attrs + how->numAttrs; attr++) {
+    if (attr->id == API(LaunchAttributeCooperative) && attr->val.cooperative)
+      return sw_cooperative();
+    if (IN_CLUSTERS(attr))
       return refuse("a launch of clusters was refused: their workgroups stay together");
   }
   return API(LaunchKernel)(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,

@@ -87,21 +87,21 @@ void prepare(Fiber& fiber) {
 // Of a wave's lanes that wait for others, those go on that are behind in the kernel.
 void release_lanes(Fiber* first, Fiber* last) {
   const Place* behind = nullptr;
-  for (Fiber* one = first; one < last; one++)
-    if (one->state == WAVE && (!behind || one->at < *behind)) behind = &one->at;
+  for (Fiber* fiber = first; fiber < last; fiber++)
+    if (fiber->state == WAVE && (!behind || fiber->at < *behind)) behind = &fiber->at;
   turns_++;
-  for (Fiber* one = first; one < last; one++)
-    if (one->state == WAVE && one->at == *behind) one->state = READY, one->turn = turns_;
+  for (Fiber* fiber = first; fiber < last; fiber++)
+    if (fiber->state == WAVE && fiber->at == *behind) fiber->state = READY, fiber->turn = turns_;
 }
 
 // A workgroup whose threads wait for each other.
 void run_fibers(uint32_t threads, dim3 block) {
   while (fibers_.size() < threads) {
-    Fiber one{};
-    one.stack =
+    Fiber fiber{};
+    fiber.stack =
         (uint8_t*)mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    mprotect(one.stack, kPage, PROT_NONE);
-    fibers_.push_back(one);
+    mprotect(fiber.stack, kPage, PROT_NONE);
+    fibers_.push_back(fiber);
   }
   for (uint32_t t = 0; t < threads; t++) {
     uint32_t thread[3] = {t % block.x, t / block.x % block.y, t / block.x / block.y};

@@ -43,7 +43,7 @@ Failure failure_ = NONE;
 int64_t failed_at_ = 0, accesses_ = 0;
 uint32_t first_lane_ = 0;
 std::map<Place, Accesses> found_;
-std::map<Place, Accesses>::const_iterator told_;
+std::map<Place, Accesses>::const_iterator batch_;
 std::pair<const Place, Accesses>* first_place_ = nullptr;
 Place place_;
 
@@ -62,10 +62,11 @@ void set_place(Place& place, uint32_t depth, uint32_t position) {
 
 // Memory that decides is read: it must be held.
 void note_value(uintptr_t at, int64_t bytes, int32_t kind) {
-  for (const Held& one : tracing_->held) {
-    if (kind || at < one.begin || at + bytes > one.begin + one.bytes) continue;
-    for (uintptr_t s = (at - one.begin) / kSector; s <= (at + bytes - 1 - one.begin) / kSector; s++)
-      one.read[s] = 1;
+  for (const Held& held : tracing_->held) {
+    if (kind || at < held.begin || at + bytes > held.begin + held.bytes) continue;
+    for (uintptr_t s = (at - held.begin) / kSector; s <= (at + bytes - 1 - held.begin) / kSector;
+         s++)
+      held.read[s] = 1;
     return;
   }
   stop(kind || at >= kEnd ? NOT_GLOBAL : NOT_HELD, at);
@@ -101,7 +102,7 @@ int64_t trace_groups(int64_t first, int64_t last) {
     first_lane_ = done * threads;
     for (uint32_t repeat = 0; repeat <= tracing_->repeats && !failure_; repeat++) {
       falling_ = repeat;
-      for (auto& one : tracing_->shared) memset(one.at, repeat ? 0x5a : 0, one.bytes);
+      for (auto& array : tracing_->shared) memset(array.at, repeat ? 0x5a : 0, array.bytes);
       run_group(tracing_->kernel, how, tracing_->arguments, first + done);
       for (uint32_t t = 0; t < threads && !failure_; t++) {
         if (repeat && trails[t] != fibers_[t].trail) failure_ = ORDER_SHOWS;
@@ -110,7 +111,7 @@ int64_t trace_groups(int64_t first, int64_t last) {
     }
   }
   falling_ = false;
-  told_ = found_.begin();
+  batch_ = found_.begin();
   return done;
 }
 
@@ -131,10 +132,10 @@ void read_comparison(const std::string& folder) {
   for (std::string line; std::getline(rows, line);) {
     std::istringstream words(line);
     std::string key;
-    Compared one;
-    if (!(words >> key >> one.tiles)) continue;
-    for (int64_t program; words >> program;) one.programs.push_back(program);
-    wanted_[key] = one;
+    Compared launch;
+    if (!(words >> key >> launch.tiles)) continue;
+    for (int64_t program; words >> program;) launch.programs.push_back(program);
+    wanted_[key] = launch;
   }
   edited_ = dlopen((folder + "/edited.so").c_str(), RTLD_NOW | RTLD_LOCAL);
 }
@@ -153,7 +154,7 @@ struct Changes {
     before.insert(before.end(), (uint8_t*)at, (uint8_t*)at + bytes);
   }
   void end() {
-    for (auto& one : places) after.insert(after.end(), one.at, one.at + one.bytes);
+    for (auto& place : places) after.insert(after.end(), place.at, place.at + place.bytes);
   }
   void undo() const {
     size_t from = before.size();
@@ -162,14 +163,15 @@ struct Changes {
   }
   void redo() const {
     size_t from = 0;
-    for (auto& one : places) memcpy(one.at, after.data() + from, one.bytes), from += one.bytes;
+    for (auto& place : places)
+      memcpy(place.at, after.data() + from, place.bytes), from += place.bytes;
   }
   const uint8_t* first_difference() const {  // of memory from what they are to hold
     size_t from = 0;
-    for (auto& one : places) {
-      for (size_t k = 0; k < one.bytes; k++)
-        if (one.at[k] != after[from + k]) return one.at + k;
-      from += one.bytes;
+    for (auto& place : places) {
+      for (size_t k = 0; k < place.bytes; k++)
+        if (place.at[k] != after[from + k]) return place.at + k;
+      from += place.bytes;
     }
     return nullptr;
   }

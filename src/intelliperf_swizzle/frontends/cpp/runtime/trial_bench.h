@@ -70,15 +70,15 @@ class Bench {  // one launch on the program's own memory, which is put back
   Bench(Task& task, Function original, const void* host, void** arguments, Stream stream)
       : task_(task), arguments_(arguments), stream_(stream) {
     original_.function = original;
-    for (auto& one : state().managed)
-      if (same_library(one.host, host)) managed_.push_back(&one);
-    for (auto& one : state().variables)
-      original_.variables.push_back(same_library(one.host, host) ? symbol(one.host) : nullptr);
+    for (auto& known : state().managed)
+      if (same_library(known.host, host)) managed_.push_back(&known);
+    for (auto& known : state().variables)
+      original_.variables.push_back(same_library(known.host, host) ? symbol(known.host) : nullptr);
   }
   ~Bench() {
-    for (auto& one : regions_) {
-      free(one.before), free(one.after);
-      release(one.kept);
+    for (auto& region : regions_) {
+      free(region.before), free(region.after);
+      release(region.kept);
     }
     if (staging_) RUNTIME(FreeHost, void*)(staging_);
     if (flushed_) release(flushed_);
@@ -93,7 +93,7 @@ class Bench {  // one launch on the program's own memory, which is put back
     if (Error error = wait()) return "the application has failed before: " + words(error);
     find();
     size_t bytes = 0;
-    for (auto& one : regions_) bytes += one.bytes;
+    for (auto& region : regions_) bytes += region.bytes;
     const size_t room = host_room();
     auto too_much = [&] {
       return "copies of " + std::to_string(bytes >> 20) +
@@ -101,41 +101,44 @@ class Bench {  // one launch on the program's own memory, which is put back
     };
     if (bytes > room) return too_much();
     make_staging();
-    for (auto& one : regions_) {
-      one.before = (uint8_t*)malloc(one.bytes);
-      if (Error error = read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) {
-            memcpy(one.before + from, chunk, size);
-          }))
-        return one.name + " cannot be read: " + words(error);
+    for (auto& region : regions_) {
+      region.before = (uint8_t*)malloc(region.bytes);
+      if (Error error =
+              read(region, region.at, [&](const uint8_t* chunk, size_t from, size_t size) {
+                memcpy(region.before + from, chunk, size);
+              }))
+        return region.name + " cannot be read: " + words(error);
     }
-    for (auto& one : regions_)
-      if (one.fresh) fill(one);
+    for (auto& region : regions_)
+      if (region.fresh) fill(region);
     const double begun = now();
     if (Error error = run(original_)) {
       fprintf(stderr, "swizzle: the unmodified kernel: %s\n", words(error).c_str());
       _exit(kLost);
     }
     original_seconds = now() - begun;
-    for (auto& one : regions_) {
-      one.written = one.fresh;
-      if (!one.fresh) one.written = compared(one, one.at, one.before, "-").count > 0;
-      if (one.written) bytes += one.bytes;
+    for (auto& region : regions_) {
+      region.written = region.fresh;
+      if (!region.fresh)
+        region.written = difference(region, region.at, region.before, "-").count > 0;
+      if (region.written) bytes += region.bytes;
     }
     if (bytes > room) {
       put_back();
       return too_much();
     }
-    for (auto& one : regions_) {
-      if (!one.written) continue;
-      one.after = (uint8_t*)malloc(one.bytes);
-      read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) {
-        memcpy(one.after + from, chunk, size);
+    for (auto& region : regions_) {
+      if (!region.written) continue;
+      region.after = (uint8_t*)malloc(region.bytes);
+      read(region, region.at, [&](const uint8_t* chunk, size_t from, size_t size) {
+        memcpy(region.after + from, chunk, size);
       });
-      if (one.type != "-")
-        one.least = std::min(1.0, largest(one.after, one.bytes, one.element, one.type));
-      if (one.fresh || one.variable >= 0) continue;
-      if (allocate(&one.kept, one.bytes) || copy(one.kept, one.before, one.bytes))
-        release(one.kept), one.kept = nullptr;
+      if (region.type != "-")
+        region.least =
+            std::min(1.0, largest(region.after, region.bytes, region.element, region.type));
+      if (region.fresh || region.variable >= 0) continue;
+      if (allocate(&region.kept, region.bytes) || copy(region.kept, region.before, region.bytes))
+        release(region.kept), region.kept = nullptr;
     }
     return "";
   }
@@ -144,36 +147,37 @@ class Bench {  // one launch on the program's own memory, which is put back
   std::string compare(const Loaded& kernel) {
     restore(kernel);
     if (Error error = run(kernel)) return "!" + words(error);
-    std::string said;
-    for (auto& one : regions_) {
-      const uint8_t* at = one.variable < 0 ? one.at : (uint8_t*)kernel.variables[one.variable];
-      if (!at && one.written) said = "the patched program has no variable `" + one.name + "`";
+    std::string what;
+    for (auto& region : regions_) {
+      const uint8_t* at =
+          region.variable < 0 ? region.at : (uint8_t*)kernel.variables[region.variable];
+      if (!at && region.written) what = "the patched program has no variable `" + region.name + "`";
       if (!at) continue;
-      const Difference found =
-          compared(one, at, one.written ? one.after : one.before, one.written ? one.type : "-");
+      const Difference found = difference(region, at, region.written ? region.after : region.before,
+                                          region.written ? region.type : "-");
       if (!found.count) continue;
-      if (!one.written) {
-        copy((void*)at, one.before, one.bytes);
-        said = "it writes to `" + one.name + "`, which is an input";
-      } else if (said.empty()) {
-        said = "`" + one.name + "` differs in " + std::to_string(found.count) +
-               (one.type == "-" ? " bytes" : " elements") + ", first at element " +
-               std::to_string(found.first / one.element);
+      if (!region.written) {
+        copy((void*)at, region.before, region.bytes);
+        what = "it writes to `" + region.name + "`, which is an input";
+      } else if (what.empty()) {
+        what = "`" + region.name + "` differs in " + std::to_string(found.count) +
+               (region.type == "-" ? " bytes" : " elements") + ", first at element " +
+               std::to_string(found.first / region.element);
       }
     }
-    return said;
+    return what;
   }
 
   void put_back() {
     wait();
-    for (auto& one : regions_)
-      if (one.written) copy(one.at, one.before, one.bytes);
+    for (auto& region : regions_)
+      if (region.written) copy(region.at, region.before, region.bytes);
     wait();
   }
 
   bool loose() const {
     return std::any_of(regions_.begin(), regions_.end(),
-                       [](auto& one) { return one.type != "-" && one.written; });
+                       [](auto& region) { return region.type != "-" && region.written; });
   }
 
   // Times in ns of one round: memory put back and caches flushed before each launch.
@@ -253,63 +257,64 @@ class Bench {  // one launch on the program's own memory, which is put back
         if (it != found.end()) pointed.push_back({it->first, &task_.parameters[i]});
       }
     for (auto& [at, bytes] : found) {
-      Region one{(uint8_t*)at, bytes, "an allocation"};
+      Region region{(uint8_t*)at, bytes, "an allocation"};
       for (auto& [base, p] : pointed) {
         if (base != at) continue;
-        one.name = one.name == "an allocation" ? p->name : one.name + " and " + p->name;
-        one.element = std::max<size_t>(p->element, 1);
-        one.type = p->type;
-        one.fresh = p->fresh == bytes;
+        region.name = region.name == "an allocation" ? p->name : region.name + " and " + p->name;
+        region.element = std::max<size_t>(p->element, 1);
+        region.type = p->type;
+        region.fresh = p->fresh == bytes;
       }
-      regions_.push_back(one);
+      regions_.push_back(region);
     }
-    for (auto* one : managed_) regions_.push_back({*(uint8_t**)one->host, one->bytes, one->name});
+    for (auto* known : managed_)
+      regions_.push_back({*(uint8_t**)known->host, known->bytes, known->name});
     for (size_t i = 0; i < state().variables.size(); i++) {
       if (!original_.variables[i]) continue;
-      Region one{(uint8_t*)original_.variables[i], state().variables[i].bytes,
-                 state().variables[i].name};
-      one.variable = (int)i;
-      regions_.push_back(one);
+      Region region{(uint8_t*)original_.variables[i], state().variables[i].bytes,
+                    state().variables[i].name};
+      region.variable = (int)i;
+      regions_.push_back(region);
     }
   }
   template <typename Take>
-  Error read(const Region& one, const uint8_t* at, Take take) {
+  Error read(const Region& region, const uint8_t* at, Take take) {
     uint8_t* chunk = staging_ ? staging_ : pageable_.data();
-    for (size_t from = 0; from < one.bytes; from += kChunk) {
-      const size_t size = std::min(kChunk, one.bytes - from);
+    for (size_t from = 0; from < region.bytes; from += kChunk) {
+      const size_t size = std::min(kChunk, region.bytes - from);
       if (Error error = copy(chunk, at + from, size)) return error;
       take(chunk, from, size);
     }
     return 0;
   }
-  Difference compared(const Region& one, const uint8_t* at, const uint8_t* expected,
-                      const std::string& type) {
+  Difference difference(const Region& region, const uint8_t* at, const uint8_t* expected,
+                        const std::string& type) {
     Difference found;
-    Error error = read(one, at, [&](const uint8_t* chunk, size_t from, size_t size) {
+    Error error = read(region, at, [&](const uint8_t* chunk, size_t from, size_t size) {
       if (!memcmp(chunk, expected + from, size)) return;
-      const size_t step = type == "-" ? 1 : one.element;
+      const size_t step = type == "-" ? 1 : region.element;
       for (size_t k = 0; k + step <= size; k += step) {
         if (!memcmp(chunk + k, expected + from + k, step)) continue;
-        if (type != "-" && !beyond(chunk + k, expected + from + k, type, one.least)) continue;
+        if (type != "-" && !beyond(chunk + k, expected + from + k, type, region.least)) continue;
         if (!found.count++) found.first = from + k;
       }
     });
-    if (error && !found.count) found.count = one.bytes;
+    if (error && !found.count) found.count = region.bytes;
     return found;
   }
-  void fill(const Region& one) {
-    RUNTIME(MemsetAsync, void*, int, size_t, Stream)(one.at, kPoison, one.bytes, stream_);
+  void fill(const Region& region) {
+    RUNTIME(MemsetAsync, void*, int, size_t, Stream)(region.at, kPoison, region.bytes, stream_);
   }
   void restore(const Loaded& kernel) {
-    for (auto& one : regions_) {
-      void* at = one.variable < 0 ? one.at : kernel.variables[one.variable];
-      const bool own = one.variable >= 0 && at != one.at;  // a candidate's module has its own
-      if (!at || !(one.written || own)) continue;
-      if (one.fresh)
-        fill(one);
+    for (auto& region : regions_) {
+      void* at = region.variable < 0 ? region.at : kernel.variables[region.variable];
+      const bool own = region.variable >= 0 && at != region.at;  // a candidate's module has its own
+      if (!at || !(region.written || own)) continue;
+      if (region.fresh)
+        fill(region);
       else
         RUNTIME(MemcpyAsync, void*, const void*, size_t, int, Stream)(
-            at, one.kept ? one.kept : one.before, one.bytes, kAnyDirection, stream_);
+            at, region.kept ? region.kept : region.before, region.bytes, kAnyDirection, stream_);
     }
   }
   Error launch(const Loaded& kernel) {

@@ -146,16 +146,16 @@ void read_order() {
     std::istringstream in(line);
     std::string what;
     in >> what;
-    int one, other;
+    int first, second;
     if (what == "race_seconds") in >> race_seconds_;
     if (what == "run_seconds") in >> run_seconds_;
     if (what == "tolerance") in >> tolerance_;
     if (what == "cache_bytes") in >> cache_bytes_;
-    if (what == "checked" && in >> one >> other) checked_.insert({one, other});
-    if (what == "failed" && in >> one) failed_.insert(one);
-    if (what == "raced" && in >> one) raced_.insert(one);
-    if (what == "candidate" && in >> one)
-      for (std::string file; in >> file;) candidates_[one].push_back(file);
+    if (what == "checked" && in >> first >> second) checked_.insert({first, second});
+    if (what == "failed" && in >> first) failed_.insert(first);
+    if (what == "raced" && in >> first) raced_.insert(first);
+    if (what == "candidate" && in >> first)
+      for (std::string file; in >> file;) candidates_[first].push_back(file);
     if (what == "task") {
       Task t;
       in >> t.symbol >> t.plain >> t.grid.x >> t.grid.y >> t.grid.z >> t.block.x >> t.block.y >>
@@ -188,8 +188,8 @@ struct State {  // made before any other constructor may need it
   std::vector<Variable> managed;
 };
 State& state() {
-  static State* one = new State;
-  return *one;
+  static State* state = new State;
+  return *state;
 }
 thread_local bool busy_ = false;
 

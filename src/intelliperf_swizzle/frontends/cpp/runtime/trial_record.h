@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A launch on a GPU, written down for `trial_shim.cpp` as `standin.h` writes those on the stand-in:
-// buffers are told to lie at low addresses, in the order of the arguments, whose pointers lead
+// buffers are recorded at low addresses, in the order of the arguments, whose pointers lead
 // there.
 #pragma once
 #include "trial_calls.h"
@@ -15,7 +15,7 @@ std::string keep_from(const void* at, size_t bytes) {
   return wait() || copy(held.data(), at, bytes) ? "" : keep(folder_, held.data(), bytes);
 }
 
-class Told {  // buffers of a launch
+class BufferMap {  // buffers of a launch
  public:
   // The bytes of an argument as hexadecimal, pointers moved.
   std::string argument(const void* at, size_t bytes, bool kept) {
@@ -35,14 +35,14 @@ class Told {  // buffers of a launch
   void variable(const std::string& name, bool kept, const void* host) {
     auto [at, bytes] = placed_[name];
     void* found = nullptr;
-    for (auto& one : state().variables)
-      if (kept && one.name == name && one.bytes == bytes && same_library(one.host, host))
-        found = symbol(one.host);
+    for (auto& other : state().variables)
+      if (kept && other.name == name && other.bytes == bytes && same_library(other.host, host))
+        found = symbol(other.host);
     add(at, bytes, found ? keep_from(found, bytes) : "");
   }
   std::string buffers() {
-    for (auto& one : places_)
-      add(one.at, one.bytes, one.kept ? keep_from((void*)one.real, one.bytes) : "");
+    for (auto& buffer : places_)
+      add(buffer.at, buffer.bytes, buffer.kept ? keep_from((void*)buffer.real, buffer.bytes) : "");
     return "[" + text_ + "]";
   }
 
@@ -54,7 +54,7 @@ class Told {  // buffers of a launch
   };
   uintptr_t place(const std::pair<const uintptr_t, size_t>& buffer, bool kept) {
     auto it = std::find_if(places_.begin(), places_.end(),
-                           [&](auto& one) { return one.real == buffer.first; });
+                           [&](auto& known) { return known.real == buffer.first; });
     if (it == places_.end()) {
       it = places_.insert(it, {buffer.first, next_, buffer.second, false});
       next_ += (buffer.second + 2 * kGranule - 1) / kGranule * kGranule;
@@ -74,7 +74,7 @@ class Told {  // buffers of a launch
 void record(const Kernel& kernel, const void* host, Dim3 grid, Dim3 block, void** arguments,
             size_t shared) {
   static std::map<std::string, int> seen;
-  Told told;
+  BufferMap map;
   std::ostringstream text;
   auto three = [&](const char* name, Dim3 size) {
     text << ", \"" << name << "\": [" << size.x << ", " << size.y << ", " << size.z << "]";
@@ -84,10 +84,10 @@ void record(const Kernel& kernel, const void* host, Dim3 grid, Dim3 block, void*
   text << ", \"shared\": " << shared << ", \"arguments\": [";
   for (size_t i = 0; i < kernel.parameters.size(); i++)
     text << (i ? ", " : "")
-         << told.argument(arguments[i], kernel.parameters[i], contents_decide(kernel.contents, i));
+         << map.argument(arguments[i], kernel.parameters[i], contents_decide(kernel.contents, i));
   for (auto& [name, _] : placed_)
-    told.variable(name, kernel.contents == "*" || kernel.contents[0] == 'v', host);
-  text << "], \"buffers\": " << told.buffers();
+    map.variable(name, kernel.contents == "*" || kernel.contents[0] == 'v', host);
+  text << "], \"buffers\": " << map.buffers();
   auto [place, fresh] = seen.insert({text.str(), (int)seen.size()});
   const std::string id =
       field("id", quoted(std::to_string(getpid()) + "-" + std::to_string(place->second)));

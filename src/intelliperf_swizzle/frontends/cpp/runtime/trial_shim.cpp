@@ -52,7 +52,7 @@ std::string load(int candidate, const std::string& name, Function original,
   auto get = driver<Error(Function*, Module, const char*)>(
       DRIVER(cuModuleGetFunction, hipModuleGetFunction));
   if (!load_data || !get) return std::string("there is no ") + kLibrary + " that loads modules";
-  std::string said;
+  std::string why;
   for (auto& file : candidates_[candidate]) {
     std::ifstream in(folder_ + "/" + file, std::ios::binary);
     std::stringstream text;
@@ -60,25 +60,25 @@ std::string load(int candidate, const std::string& name, Function original,
     auto* data = new std::string(text.str());  // kept as long as the module
     Module module = nullptr;
     if (Error error = load_data(&module, data->data())) {
-      said = "its device code cannot be loaded (error " + std::to_string(error) + ")";
+      why = "its device code cannot be loaded (error " + std::to_string(error) + ")";
       continue;
     }
-    Loaded one{};
-    if (get(&one.function, module, name.c_str())) continue;
+    Loaded kernel{};
+    if (get(&kernel.function, module, name.c_str())) continue;
     for (auto& variable : state().variables)
-      one.variables.push_back(symbol(module, variable.name, variable.bytes));
+      kernel.variables.push_back(symbol(module, variable.name, variable.bytes));
 #ifndef FOR_HIP
     auto ask = driver<Error(int*, int, Function)>("cuFuncGetAttribute");
     auto set = driver<Error(Function, int, int)>("cuFuncSetAttribute");
     for (int which : {8, 9}) {  // most dynamic shared memory, and its share of the L1
       int value = 0;
-      if (ask && set && !ask(&value, which, original)) set(one.function, which, value);
+      if (ask && set && !ask(&value, which, original)) set(kernel.function, which, value);
     }
 #endif
-    loaded[candidate] = known[key] = one;
+    loaded[candidate] = known[key] = kernel;
     return "";
   }
-  return said.empty() ? "the patched program has no kernel `" + name + "`" : said;
+  return why.empty() ? "the patched program has no kernel `" + name + "`" : why;
 }
 
 void race(int task, Bench& bench, const std::vector<int>& racing, std::map<int, Loaded>& loaded) {
@@ -86,7 +86,8 @@ void race(int task, Bench& bench, const std::vector<int>& racing, std::map<int, 
   working(task, -1, "timing", 10 * seconds + kBuildSeconds);
   std::vector<const Loaded*> kernels{&bench.original()};
   std::vector<int> order{0};
-  for (int one : racing) order.push_back(kernels.size()), kernels.push_back(&loaded[one]);
+  for (int candidate : racing)
+    order.push_back(kernels.size()), kernels.push_back(&loaded[candidate]);
   std::vector<long> ns(kernels.size());
   std::string rows, why;
   double begun = now();
@@ -109,7 +110,7 @@ void race(int task, Bench& bench, const std::vector<int>& racing, std::map<int, 
     _exit(kLost);
   }
   std::string numbers;
-  for (int one : racing) numbers += (numbers.empty() ? "" : ", ") + std::to_string(one);
+  for (int candidate : racing) numbers += (numbers.empty() ? "" : ", ") + std::to_string(candidate);
   tell("raced", number("launch", task) + field("candidates", "[" + numbers + "]") +
                     field("rounds_ns", "[" + rows + "]"));
 }
@@ -117,17 +118,17 @@ void race(int task, Bench& bench, const std::vector<int>& racing, std::map<int, 
 void check(int task, int candidate, Bench& bench, const Loaded& kernel) {
   working(task, candidate, "running",
           std::max(run_seconds_, kTimesOriginal * bench.original_seconds));
-  std::string said = bench.compare(kernel);
-  if (said[0] == '!') {
-    fail(task, candidate, "faulted", said.substr(1));
+  std::string difference = bench.compare(kernel);
+  if (difference[0] == '!') {
+    fail(task, candidate, "faulted", difference.substr(1));
     _exit(kLost);
   }
-  if (!said.empty() && !bench.compare(bench.original()).empty())
-    said += "; but the unmodified kernel does not leave the same bytes twice either";
-  if (!said.empty()) failed_.insert(candidate);
+  if (!difference.empty() && !bench.compare(bench.original()).empty())
+    difference += "; but the unmodified kernel does not leave the same bytes twice either";
+  if (!difference.empty()) failed_.insert(candidate);
   tell("checked", at_work(task, candidate) +
-                      ", \"check\": {\"same\": " + (said.empty() ? "true" : "false") +
-                      field("difference", said.empty() ? "null" : quoted(said)) +
+                      ", \"check\": {\"same\": " + (difference.empty() ? "true" : "false") +
+                      field("difference", difference.empty() ? "null" : quoted(difference)) +
                       field("loose", bench.loose() ? "true" : "false") + "}");
 }
 
@@ -142,8 +143,8 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   if (!function || function(&original, host))
     why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
   Bench bench(task, original, host, arguments, stream);
-  for (auto* one : bench.managed())
-    why = "the program has a __managed__ variable (`" + one->name + "`)";
+  for (auto* variable : bench.managed())
+    why = "the program has a __managed__ variable (`" + variable->name + "`)";
   if (why.empty()) why = bench.prepare();
   for (auto& [candidate, _] : candidates_) {
     if (failed_.count(candidate)) continue;
@@ -175,9 +176,9 @@ bool is_kernel(const One& recorded, const std::string& name) {
   const std::string part = std::to_string(recorded.plain.size()) + recorded.plain;
   if (name.find(part) == std::string::npos) return false;
   int alike = 0;
-  for (auto& [_, one] : state().kernels) {
-    if (one == recorded.symbol) return false;
-    alike += one.find(part) != std::string::npos;
+  for (auto& [_, symbol] : state().kernels) {
+    if (symbol == recorded.symbol) return false;
+    alike += symbol.find(part) != std::string::npos;
   }
   return alike == 1;
 }
@@ -208,9 +209,9 @@ void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, s
   if (known == state().kernels.end() ||
       RUNTIME(StreamIsCapturing, Stream, int*)(stream, &capturing) || capturing)
     return;
-  for (auto& one : recorded_)
-    if (one.plain != "-" && is_kernel(one, known->second))
-      record(one, host, grid, block, arguments, shared);
+  for (auto& kernel : recorded_)
+    if (kernel.plain != "-" && is_kernel(kernel, known->second))
+      record(kernel, host, grid, block, arguments, shared);
   std::ostringstream form;
   form << known->second << ' ' << grid.x << ' ' << grid.y << ' ' << grid.z << ' ' << block.x << ' '
        << block.y << ' ' << block.z << ' ' << shared;

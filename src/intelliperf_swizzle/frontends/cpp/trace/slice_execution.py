@@ -147,7 +147,7 @@ class SliceExecution:
         symbol = kernel.code.symbol
         sliced = llvm.parse(kernel.slice.text)
         function = sliced.get_function(symbol)
-        text = native.positioned(str(sliced), [function])
+        text = native.mark_positions(str(sliced), [function])
         host, foreign = native.host_text(text, {symbol: native.parameters_of(function)})
         if foreign:
             what = kernel.slice.executed or "its accesses are decided"

@@ -11,7 +11,6 @@ from typing import cast
 
 import numpy as np
 
-from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.trace import decoding, terms
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
@@ -21,8 +20,8 @@ from intelliperf_swizzle.trace.observer import BlockAccess, Observer, Update
 
 _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
-_MOST_STEPS = 4_000_000
-"""Instructions of a batch, some minutes."""
+_MOST_STEPS = 1_000_000
+"""Instructions of a batch, a minute."""
 
 
 class CurrentUpdate:
@@ -73,8 +72,9 @@ class Interpreter:
         """Runs these workgroups and reports their accesses to the recorder; returns how many.
 
         Raises:
-            UnknownStepError: an instruction is not interpreted, or, as a WaitsError, waits.
-            TraceError: contents are missing, or the kernel does not end.
+            UnknownStepError: an instruction is not interpreted, or, as a WaitsError, waits, or does
+                not end.
+            TraceError: contents are missing.
         """
         gx, gy, _ = self.grid
         self._recorder = recorder
@@ -100,7 +100,8 @@ class Interpreter:
             steps = self.program.steps[block]
             left -= len(steps)
             if left < 0:
-                raise TraceError(f"it takes more than {most_steps:,} steps, or does not end")
+                endless = f"it takes more than {most_steps:,} steps, or does not end"
+                raise decoding.WaitsError(endless, steps[-1].text)
             for step in steps:
                 if step.opcode != "phi":
                     self._execute(step, block, mask)
@@ -163,7 +164,7 @@ class Interpreter:
                 break
             operand = step.incoming[source]
             value = self._env.get(operand, Sum(0)) if isinstance(operand, int) else operand
-            phis[step.id] = _joined(value, phis[step.id], mask) if step.id in phis else value
+            phis[step.id] = _merge(value, phis[step.id], mask) if step.id in phis else value
         masks.append(mask)
         if len(masks) > _MOST_PENDING:
             masks[:] = [terms.union(masks)]
@@ -314,12 +315,12 @@ def _regroup(step: decoding.Step, parts: tuple[Sum, ...]) -> decoding.Number:
     return tuple(terms.wrap(terms.bitwise("lshr", whole, by, 64), step.bits) for by in shifts)
 
 
-def _joined(value: decoding.Number, before: decoding.Number, mask: Mask) -> decoding.Number:
+def _merge(value: decoding.Number, before: decoding.Number, mask: Mask) -> decoding.Number:
     """The value where the mask holds, else what came another way."""
     if value is before:
         return value
     if isinstance(value, tuple) and isinstance(before, tuple):
-        return tuple(_scalar_of(_joined(a, b, mask)) for a, b in zip(value, before, strict=True))
+        return tuple(_scalar_of(_merge(a, b, mask)) for a, b in zip(value, before, strict=True))
     value, before = _scalar_of(value), _scalar_of(before)
     if not value.terms and not before.terms and value.c == before.c:
         return value

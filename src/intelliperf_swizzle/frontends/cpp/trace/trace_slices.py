@@ -104,7 +104,7 @@ class _Tracing:
         )
         self._runner: slice_interpreter.Interpreter | SliceExecution
         if executed:
-            passed = _passed(self._values, by_reference)
+            passed = _pass(self._values, by_reference)
             self._runner = SliceExecution(kernel, launch, passed, buffers, self._update)
         else:
             self._runner = self._interpreter(kernel.slice.text)
@@ -302,7 +302,7 @@ def _values(launch: records.Launch, types: Sequence[str]) -> tuple[list[int], di
     return values, by_reference
 
 
-def _passed(values: Sequence[int], by_reference: Mapping[int, bytes]) -> list[bytes]:
+def _pass(values: Sequence[int], by_reference: Mapping[int, bytes]) -> list[bytes]:
     words = ((value % (1 << 64)).to_bytes(8, "little") for value in values)
     return [by_reference.get(number, word) for number, word in enumerate(words)]
 
@@ -313,7 +313,7 @@ def _with_storages(kernel: DeviceKernel, launch: records.Launch) -> DeviceKernel
     buffers = _buffers(launch, kernel)
     variables = {buffer.begin for buffer in buffers if kernel.variable_at(buffer.begin)}
     own: dict[int | None, set[int]] = {VARIABLES: variables}
-    for number, raw in enumerate(_passed(*_values(launch, kernel.types))):
+    for number, raw in enumerate(_pass(*_values(launch, kernel.types))):
         words = struct.unpack_from(f"<{len(raw) // 8}Q", raw)
         own[number] = {b.begin for b in buffers
                        if any(b.begin <= w < b.begin + max(1, b.bytes) for w in words)}  # fmt: skip

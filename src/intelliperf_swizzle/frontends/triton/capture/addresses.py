@@ -67,7 +67,7 @@ def span_of(tensor: torch.Tensor) -> Span:
     return Span(begin, begin + storage.nbytes(), integers, storage.device, storage)
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """The spans in the order of their addresses, those that overlap as one."""
     found: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.begin, -span.end)):
@@ -86,7 +86,7 @@ def live_spans(given: Iterable[Span]) -> list[Span]:
     given = list(given)
     devices = {span.device for span in given}
     alive = (span for span in map(span_of, _tensors()) if span.device in devices)
-    return merged([*given, *alive])
+    return merge_spans([*given, *alive])
 
 
 def _tensors() -> Iterator[torch.Tensor]:
@@ -128,8 +128,7 @@ def pointed_into(numbers: npt.NDArray[Any], spans: list[Span]) -> list[Span]:
     begins, ends = (np.array([getattr(span, at) for span in spans]) for at in ("begin", "end"))
     numbers = numbers[numbers >= lowest_address()]
     at = np.searchsorted(begins, numbers, side="right") - 1
-    inside = (at >= 0) & (numbers < ends[at])
-    return [spans[place] for place in dict.fromkeys(at[inside].tolist())]
+    return [spans[place] for place in dict.fromkeys(at[(at >= 0) & (numbers < ends[at])].tolist())]
 
 
 def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:

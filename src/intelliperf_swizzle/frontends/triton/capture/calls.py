@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Inside the application: code of ours in front of each kernel launch, with a GPU or without.
+"""Inside the application: our code in front of each kernel launch, with a GPU or without.
 
 `around_each_launch` sees what Triton launches, compiled and bound, whoever calls it: also what
 Inductor generates.
@@ -144,5 +144,4 @@ class WatchedLauncher:
             if kind != "constexpr":
                 yield next(rest)
                 continue
-            given = next(rest) if complete else None
-            yield constants.get((place,), given)
+            yield constants.get((place,), next(rest) if complete else None)

@@ -74,7 +74,7 @@ def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     signature = inspect.signature(kernel.fn)
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
-    values = {name: unwrapped(value) for name, value in bound.arguments.items()}
+    values = {name: unwrap(value) for name, value in bound.arguments.items()}
     passed = tuple((n, value) for n, value in values.items() if sources.is_jit_function(value))
     source, keys = _read_once(kernel, passed)
     memory = _Memory(values.values())
@@ -120,9 +120,9 @@ class _Memory:
     def __init__(self, values: Iterable[Any]) -> None:
         self.tensors = list(tensors_in(values))
         spans = [addresses.span_of(tensor) for tensor in self.tensors]
-        joined = addresses.merged(spans)
+        joined = addresses.merge_spans(spans)
         foreign = [span for span in spans if span.storage and not span.storage.resizable()]
-        if len(foreign) > 1 and addresses.mapped_twice(addresses.merged(foreign)):
+        if len(foreign) > 1 and addresses.mapped_twice(addresses.merge_spans(foreign)):
             raise sources.UnreadableKernelError("two of its tensors show the same bytes of a file")
         self._live: list[addresses.Span] = []
         self.spans: list[addresses.Span] = []
@@ -174,7 +174,7 @@ def _is_descriptor(value: object) -> bool:
 
 def _leaves(values: Iterable[Any]) -> Iterator[Any]:
     """Values, and for tuples and descriptors what is in them."""
-    for value in map(unwrapped, values):
+    for value in map(unwrap, values):
         if _is_descriptor(value):
             yield value.base
         elif isinstance(value, (tuple, list)):
@@ -189,7 +189,7 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
         names = getattr(value, "_fields", ())
         yield from [(name, names)] if names else []
         for part, item in zip(names or range(len(value)), value, strict=True):
-            yield from _fields(f"{name}.{part}", unwrapped(item))
+            yield from _fields(f"{name}.{part}", unwrap(item))
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
@@ -221,7 +221,7 @@ class _Converter:
     memory: _Memory
 
     def convert(self, name: str, value: Any) -> records.Argument:
-        value = unwrapped(value)
+        value = unwrap(value)
         if _is_descriptor(value):
             return records.DescriptorArgument(
                 base=self._tensor(value.base),
@@ -268,7 +268,7 @@ def _triton_name(dtype: object) -> str:
     return {"i": f"int{bits}", "u": f"uint{bits}"}.get(short[0], short)
 
 
-def unwrapped(value: object) -> Any:
+def unwrap(value: object) -> Any:
     """The value of a `tl.constexpr`; anything else unchanged."""
     import triton.language as tl
 
@@ -276,7 +276,7 @@ def unwrapped(value: object) -> Any:
 
 
 def _integers(extents: Iterable[object]) -> tuple[int, ...]:
-    return tuple(int(unwrapped(extent)) for extent in extents)
+    return tuple(int(unwrap(extent)) for extent in extents)
 
 
 def _is_constexpr(parameter: inspect.Parameter) -> bool:

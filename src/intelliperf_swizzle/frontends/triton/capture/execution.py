@@ -85,16 +85,16 @@ def written(ttir: str | None, live: DescribedLaunch, *, locks: bool = True) -> s
     """The storages that a launch may write, those of locks or not; all, if its kernel is not
     understood."""
     of = flow.accessed_by
-    return _reached(ttir, live, lambda k: of(k).changed if locks else of(k).numbered)
+    return _reach(ttir, live, lambda k: of(k).changed if locks else of(k).numbered)
 
 
 def deciding(ttir: str | None, live: DescribedLaunch) -> list[int]:
     """The storages whose contents distinguish launches: of integers, and of floats that decide."""
-    floats = _reached(ttir, live, flow.deciding_floats) if ttir else ()
+    floats = _reach(ttir, live, flow.deciding_floats) if ttir else ()
     return sorted({*live.integers, *floats})
 
 
-def _reached(
+def _reach(
     ttir: str | None, live: DescribedLaunch, asked: Callable[[Kernel], frozenset[str] | None]
 ) -> set[int]:
     try:

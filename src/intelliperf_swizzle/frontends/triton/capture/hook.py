@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Inside the application: what happens once it has imported torch or Triton.
 
-`sitecustomize` calls `imported`. On a machine without a GPU the whole environment is made to look
-as if there were one; where there is one, only the agent of the settings is installed: `recorder`,
-or what tries swizzles out.
+`sitecustomize` calls `after_import`. On a machine without a GPU the whole environment is made to
+look as if there were one; where there is one, only the agent of the settings is installed:
+`recorder`, or what tries swizzles out.
 """
 
 import importlib
@@ -20,7 +20,7 @@ _imported: set[str] = set()
 _noted: set[object] = set()
 
 
-def imported(module: str) -> None:
+def after_import(module: str) -> None:
     """React to the end of the first import of `torch` or `triton`, which may import each other."""
     folder = Path(os.environ[FOLDER_VARIABLE])
     if module == "triton":

@@ -28,7 +28,7 @@ from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import Grid, Launch, UInt8Array, save_launch
 
 KEPT_FLOAT_BYTES = 16 << 20
-"""Contents of float storages are kept up to this many bytes a launch, the smallest first."""
+"""Contents of float storages are kept up to this many bytes per launch, the smallest first."""
 MOST_LAUNCHES = 1024
 """Launches of one kernel on one grid that are kept at all: a seed is another with each. Of all
 further ones it is recorded in which arguments they differ."""
@@ -197,7 +197,7 @@ class LaunchKind:
         integers: whether they have some.
         unseen: the record of those that were not read.
         copies: what their integers held at the last look, to be compared on the GPU from then on.
-        changed: whether they have held something else since; a tensor, which nobody waits for.
+        changed: whether they have held something else since; a tensor, as no wait is needed.
         refused: whether they cannot be recorded.
     """
 
@@ -235,8 +235,7 @@ class Ledger:
 
     def kind(self, bound: BoundCall) -> LaunchKind:
         """The kind of a launch."""
-        key = bound.name, identity(bound.call)
-        return self._kinds.setdefault(key, LaunchKind())
+        return self._kinds.setdefault((bound.name, identity(bound.call)), LaunchKind())
 
     def count(self, record: RecordedLaunch, again: Callable[[], object] | None) -> None:
         """One launch more; a replay of the graph that it goes into makes it `again`."""
@@ -281,7 +280,7 @@ class Ledger:
             kind.changed = differs if kind.changed is None else kind.changed | differs
         return kind.unseen
 
-    def tell_same(self) -> None:
+    def record_same(self) -> None:
         """Reports which launches whose integers were not read turned out to be the same."""
         for kind in self._kinds.values():
             if kind.unseen and kind.changed is not None and kind.copies and not kind.changed:
@@ -329,10 +328,10 @@ def identity(call: Call) -> Hashable:
         storage = tensor.untyped_storage()
         storages.append((storage.data_ptr(), storage.nbytes()))
         seen += (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
-    return call.kernel.fn, call.grid, *call.kwargs, values, *seen, *_shared(storages)
+    return call.kernel.fn, call.grid, *call.kwargs, values, *seen, *_overlaps(storages)
 
 
-def _shared(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+def _overlaps(storages: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     """Of each storage its bytes, the first that it overlaps with, and how far their begin is."""
     pieces: dict[int, int] = {}
     piece = end = 0

@@ -59,7 +59,7 @@ class Recorder:
         self._budget = Budget(folder, settings) if settings.gpu else None
         self._renew_lock()
         if settings.gpu is None:
-            atexit.register(self._ledger.tell_same)
+            atexit.register(self._ledger.record_same)
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:
@@ -180,8 +180,8 @@ class Budget:
         except LaunchEndedError:
             self._stopped[place] += 1
         except Exception as error:  # what cannot be interpreted must not end the recording
-            told = f"`{bound.call.kernel.fn.__name__}` cannot be executed without a GPU: {error}"
-            journal.write(self._folder, "note", text=told)
+            note = f"`{bound.call.kernel.fn.__name__}` cannot be executed without a GPU: {error}"
+            journal.write(self._folder, "note", text=note)
         finally:
             self._seconds_left -= stopwatch.seconds
         return Execution(computed, stopwatch.seconds if computed else stopwatch.estimate)

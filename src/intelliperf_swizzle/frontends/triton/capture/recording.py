@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Start the user's command with a hook of ours in its Pythons, watch it, and read the launches."""
+"""Start the user's command with our hook in its Pythons, watch it, and read the launches."""
 
 import math
 import os
@@ -74,12 +74,12 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
         raise CaptureError(f"no Triton kernel can be recorded: {triton.gap}", hint=triton.command)
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
-    gpu = None if request.device else shared.gpu_told(request.target)
+    gpu = None if request.device else shared.gpu_of(request.target)
     settings = shared.Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline)
-    place = _prepared(Path(request.folder), settings)
+    place = _prepare(Path(request.folder), settings)
     application = start(request.command, place, request.cwd, request.variables, on_gpu=gpu is None)
     ending = watch_to_end(application, request, place, deadline)
-    log = _Log(Journal(place).unread())
+    log = _Log(Journal(place).read_new())
     launches = _launches(place, log, whole=ending.exit_code == 0)
     if not launches:
         raise _no_launch(log, ending)
@@ -107,7 +107,7 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
     )
 
 
-def _prepared(folder: Path, settings: shared.Settings) -> Path:
+def _prepare(folder: Path, settings: shared.Settings) -> Path:
     """The folder, with the settings and with nothing of an earlier capture."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -66,7 +66,7 @@ class Gpu:
         return int(self.arch[3:-2]), int(self.arch[-2], 16)
 
 
-def gpu_told(target: Target | None) -> Gpu:
+def gpu_of(target: Target | None) -> Gpu:
     """The target GPU, if it runs without one."""
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target

@@ -146,15 +146,15 @@ def _patch_constructors() -> None:
             if isinstance(function, types.BuiltinFunctionType | types.FunctionType) and (
                 function in constructors
             ):
-                setattr(module, name, _placed(function))
+                setattr(module, name, _place(function))
     for owner, names in ((torch, _LIKE), (torch.Tensor, _NEW)):
         for name in names:
-            setattr(owner, name, _placed(getattr(owner, name), like=True))
+            setattr(owner, name, _place(getattr(owner, name), like=True))
     for owner, name in (
         *((torch, name) for name in ("empty", "empty_like", "empty_strided")),
         *((torch.Tensor, name) for name in ("new_empty", "new_empty_strided")),
     ):
-        setattr(owner, name, _cleared(getattr(owner, name)))
+        setattr(owner, name, _clear(getattr(owner, name)))
     zeros = torch.zeros
     torch.zeros = lambda *arguments, **options: (  # whose pages take no memory until written
         zeros if "out" in options or "zeros" in standin_operators.overridden else torch.empty
@@ -163,8 +163,8 @@ def _patch_constructors() -> None:
     torch.from_numpy = lambda array: _on_host(from_numpy(array))
 
 
-def _placed(construct: _Constructor, *, like: bool = False) -> _Constructor:
-    """A constructor that takes `device="cuda"`; where none is given, the default one decides.
+def _place(construct: _Constructor, *, like: bool = False) -> _Constructor:
+    """A constructor that takes `device="cuda"`; if none is given, the default one decides.
 
     Args:
         construct: of torch.
@@ -186,7 +186,7 @@ def _placed(construct: _Constructor, *, like: bool = False) -> _Constructor:
     return placed
 
 
-def _cleared(construct: _Constructor) -> _Constructor:
+def _clear(construct: _Constructor) -> _Constructor:
     """`empty` without chance: what was in the memory before must not differ from run to run."""
 
     @functools.wraps(construct)
@@ -226,7 +226,7 @@ def _patch_devices() -> None:
 
 def _patch_compile(on_skip: Callable[[str, str], None]) -> None:
     """Memory for what is compiled. Tensors that require gradients need a device that torch was
-    built for; what takes them runs uncompiled, also where all of a model had to be compiled."""
+    built for; what takes them runs uncompiled, also if all of a model had to be compiled."""
     torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
         shape, strides, dtype=dtype, device=CUDA
     )
@@ -251,7 +251,7 @@ def _patch_products(on_skip: Callable[[str, str], None] | None) -> None:
 
     Those in float16 are computed in float32, as a GPU accumulates them: torch's own take a minute
     for 2048³, and more than a thousand times less in float32. Large ones are not known where
-    `on_skip` is given: they are an application's own reference, and nobody waits for it.
+    `on_skip` is given: they are an application's own reference, and nothing else reads it.
     """
     sentence = "large matrix products of torch were not computed"
     library = torch.library.Library("aten", "IMPL")

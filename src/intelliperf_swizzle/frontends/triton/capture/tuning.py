@@ -117,11 +117,11 @@ def choices(call: Call, tensors: tuple[str, ...] = ()) -> dict[str, Any]:
     if any(config.pre_hook not in (None, chosen.pre_hook) for config in alike):
         found["varying"] = tensors
     with suppress(Exception):  # code of the application's
-        found["tuned"] = tuple(_tuned(tuner, call.kernel, {**tuner.nargs, **call.given}))
+        found["tuned"] = tuple(_choices(tuner, call.kernel, {**tuner.nargs, **call.given}))
     return found
 
 
-def _tuned(tuner: Any, kernel: object, given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _choices(tuner: Any, kernel: object, given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     chosen = {*tuner.nargs}.union(*(config.all_kwargs() for config in tuner.configs))
     for config in tuner.prune_configs({n: given[n] for n in given.keys() - chosen}):
         values, inner = config.all_kwargs(), tuner.fn

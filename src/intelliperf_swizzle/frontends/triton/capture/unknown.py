@@ -147,13 +147,13 @@ def watch_torch() -> None:
 
     threading.Thread._bootstrap_inner = watched  # type: ignore[attr-defined]
     for name in ("tolist", "numpy"):
-        setattr(torch.Tensor, name, _noted(getattr(torch.Tensor, name)))
+        setattr(torch.Tensor, name, _note(getattr(torch.Tensor, name)))
 
 
 _OWN = str(Path(__file__).parents[3])
 
 
-def _noted(read: Callable[..., object]) -> Callable[..., object]:
+def _note(read: Callable[..., object]) -> Callable[..., object]:
     def noted(self: torch.Tensor, *given: Any, **options: Any) -> object:
         if not sys._getframe(1).f_code.co_filename.startswith(_OWN):
             _note_read(self)
@@ -248,7 +248,7 @@ def _is_set(node: ast.AST) -> bool:
 
 REGISTERS = 64
 SHARED_BYTES = 8192
-"""Of a kernel that nobody compiled: assumed, in the middle of what kernels use."""
+"""Of a kernel that was not compiled: assumed, in the middle of what kernels use."""
 
 
 class RefusedKernel:

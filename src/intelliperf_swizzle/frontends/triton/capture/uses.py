@@ -135,11 +135,11 @@ def _functions_in(value: object, depth: int = 0) -> Iterator[types.FunctionType]
     if (function := _jit(value)) is not None:
         yield function
     elif depth < MOST_NESTING:
-        for inner in _held(value):
+        for inner in _holds(value):
             yield from _functions_in(inner, depth + 1)
 
 
-def _held(value: object) -> Iterable[object]:
+def _holds(value: object) -> Iterable[object]:
     if isinstance(value, (tuple, list, set, frozenset)):
         return value
     if isinstance(value, Mapping):

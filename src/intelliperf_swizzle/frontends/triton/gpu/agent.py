@@ -34,15 +34,15 @@ LOST_PROCESS = 70
 """Exit status where a candidate has ruined the process."""
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Its type and first line."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]
 
 
 def install(folder: Path, settings: Settings) -> None:
-    """Tries out what the folder's order says; the application waits for it, and until nobody else
-    counts there, before it starts the GPU, and for the order before its first launch."""
+    """Tries out what the folder's order says; the application waits for it, and until no other
+    process counts there, before it starts the GPU, and for the order before its first launch."""
     on_gpu, start_gpu = settings.gpu is None, torch.cuda._lazy_init
     agent = cache(lambda: Agent(folder, load_order(folder), on_gpu=on_gpu))
     take = cache(partial(take_gpu, folder, alone=False))
@@ -84,7 +84,7 @@ class Agent:
         """What is begun, and how long it may take."""
         self._tell("working", number, candidate=candidate, what=what, limit_seconds=seconds)
 
-    def _checked(self, number: int, candidate: int, check: Check) -> None:
+    def _judge(self, number: int, candidate: int, check: Check) -> None:
         """What came of a comparison."""
         if not check.same:
             self._failed.add(candidate)
@@ -93,7 +93,7 @@ class Agent:
     def _fail(self, number: int, candidate: int, kind: FailureKind, error: BaseException) -> None:
         """Why there is no comparison."""
         self._failed.add(candidate)
-        failure = encode(Failure(kind, in_words(error)))
+        failure = encode(Failure(kind, describe_error(error)))
         self._tell("failed", number, candidate=candidate, failure=failure)
 
     def launch(self, bound: calls.BoundCall, execute: calls.Execute) -> None:
@@ -132,7 +132,7 @@ class Agent:
 
         task = self._order.tasks[number]
         original = runner(call.kernel)
-        candidates = {c: runner(kernel) for c, kernel in self._built(number, task, call)}
+        candidates = {c: runner(kernel) for c, kernel in self._build(number, task, call)}
         arguments = call.args, call.kwargs
         self._compare(number, task, live, original, candidates, arguments)
         racing = [c for c in candidates if c not in self._failed]
@@ -140,7 +140,7 @@ class Agent:
             kernels = [original, *(candidates[c] for c in racing)]
             self._race(number, live, kernels, racing, arguments)
 
-    def _built(
+    def _build(
         self, number: int, task: Task, call: calls.Call
     ) -> Iterator[tuple[int, calls.JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
@@ -189,7 +189,7 @@ class Agent:
         for candidate in todo:
             self._working(number, candidate, "running", limit)
             with self._ruin(number, candidate):
-                self._checked(number, candidate, bench.compare(candidates[candidate]))
+                self._judge(number, candidate, bench.compare(candidates[candidate]))
 
     @contextmanager
     def _refusing(self, number: int) -> Iterator[None]:
@@ -207,7 +207,7 @@ class Agent:
         try:
             yield
         except benches.InputChangedError as error:
-            self._checked(number, candidate, error.args[0])
+            self._judge(number, candidate, error.args[0])
             os._exit(LOST_PROCESS)
         except torch.cuda.OutOfMemoryError as error:
             self._fail(number, candidate, "not validated", error)
@@ -244,7 +244,7 @@ class Agent:
                 advanced=task.read & task.written,
             )
         except Exception as error:
-            self._tell("not raced", number, text=in_words(error))
+            self._tell("not raced", number, text=describe_error(error))
             self._leave_if_lost()
             return
         self._tell("raced", number, candidates=candidates, rounds_ns=rounds)

@@ -218,7 +218,7 @@ def race(
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
     count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes)
-    sets = [_copied(arguments, memory, advanced) for _ in range(count)]
+    sets = [_copy(arguments, memory, advanced) for _ in range(count)]
     turns = itertools.cycle(sets)
     copies = len(sets[0][1])
 
@@ -252,7 +252,7 @@ def _sets(bytes_: int, cache_bytes: int) -> int:
     return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
 
 
-def _copied(
+def _copy(
     arguments: Arguments, memory: Mapping[int, torch.Tensor], advanced: frozenset[int]
 ) -> tuple[Arguments, _Put]:
     """One set, with what the launch both reads and writes of it, beside what that held."""

@@ -64,7 +64,7 @@ def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments
     def move(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             met.add(value.untyped_storage().data_ptr())
-            return _redirected(value, memory, met)
+            return _redirect(value, memory, met)
         if type(value).__name__ == "TensorWrapper":
             return type(value)(move(value.base), value.dtype)
         if hasattr(value, "block_shape") and hasattr(value, "base"):  # a tensor descriptor
@@ -82,7 +82,7 @@ def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments
     return replaced
 
 
-def _redirected(
+def _redirect(
     tensor: torch.Tensor, memory: Mapping[int, torch.Tensor], met: set[int]
 ) -> torch.Tensor:
     """A tensor's view of other memory; if it is a table of addresses, with those of other memory.
@@ -131,7 +131,7 @@ def add_digest(memory: torch.Tensor, found: torch.Tensor) -> None:
         found: int64[], on the GPU.
     """
     for place, part in _parts(memory):
-        found += _mixed(part.long(), place).sum()
+        found += _mix(part.long(), place).sum()
 
 
 def add_differing(memory: torch.Tensor, other: torch.Tensor, found: torch.Tensor) -> None:
@@ -149,7 +149,7 @@ def add_differing(memory: torch.Tensor, other: torch.Tensor, found: torch.Tensor
 def poison(memory: torch.Tensor) -> None:
     """Fills memory with the same odd bytes each time, which no program would leave there."""
     for place, part in _parts(memory):
-        part.copy_(_mixed(torch.zeros_like(part, dtype=torch.int64), place + 1))
+        part.copy_(_mix(torch.zeros_like(part, dtype=torch.int64), place + 1))
 
 
 def _parts(memory: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
@@ -160,17 +160,16 @@ def _parts(memory: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
     yield whole, memory[whole:]
 
 
-def _mixed(words: torch.Tensor, place: int) -> torch.Tensor:
+def _mix(words: torch.Tensor, place: int) -> torch.Tensor:
     """A bijection of 64-bit words (the finaliser of MurmurHash3), another one at each place."""
-    places = torch.arange(place, place + len(words), device=words.device)
-    words = words ^ (places * _PLACE)
+    words = words ^ (torch.arange(place, place + len(words), device=words.device) * _PLACE)
     for factor in _FACTORS:
         words = (words ^ (words >> 33 & (1 << 31) - 1)) * factor
     return words ^ (words >> 33 & (1 << 31) - 1)
 
 
 def first_difference(memory: torch.Tensor, expected: torch.Tensor) -> tuple[int, int]:
-    """Place of the first byte that differs (the end where none does), and how many do."""
+    """Place of the first byte that differs (the end if none does), and how many do."""
     first, count = len(memory), 0
     for start in range(0, len(memory), _CHUNK_BYTES):
         part, other = memory[start : start + _CHUNK_BYTES], expected[start : start + _CHUNK_BYTES]

@@ -77,7 +77,7 @@ class Order:
         held = {n: addresses.canonical(live.launch, live.contents(n)) for n in live.integers}
         for number in alike:
             recorded = self.tasks[number].launch
-            if all(_held(recorded, n, content) for n, content in held.items()):
+            if all(_holds(recorded, n, content) for n, content in held.items()):
                 return number
         return None
 
@@ -114,7 +114,7 @@ def form(launch: Launch) -> Any:
     return *where, addresses.arguments_without_addresses(launch), dict(launch.options), sizes
 
 
-def _held(launch: Launch, number: int, contents: UInt8Array) -> bool:
+def _holds(launch: Launch, number: int, contents: UInt8Array) -> bool:
     """Whether that is what a storage of a recorded launch held."""
     recorded = launch.storages[number].contents
     return recorded is not None and np.array_equal(

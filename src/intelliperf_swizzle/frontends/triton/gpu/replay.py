@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A process of ours that makes recorded launches again: `python -m … FOLDER`, of an order.
+"""A separate process that makes recorded launches again: `python -m … FOLDER`, of an order.
 
 Integers hold what was recorded, and so do small floats; large ones are drawn, so that a mapping
 that holds here is still to be confirmed in the application. If the order has `repeats`, each launch

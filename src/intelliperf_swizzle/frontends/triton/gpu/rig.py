@@ -99,7 +99,7 @@ class Rig:
 
     def replay(self, tasks: Sequence[Task], repeats: int) -> Replay:
         """A process that makes each launch so often, unmodified and then with each edit, and is
-        watched by nobody of ours."""
+        not watched by this package."""
         folder = processes.fresh_folder(self.folder)
         cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
 

@@ -57,7 +57,7 @@ def ttir_of(
         functions = _live_functions(launch.source, folder, edits)
         kernel = functions[launch.source.kernel]
         text = edits.get(launch.source.kernel, launch.source.entry.text)
-        kernel.parse = partial(_marked, kernel.parse, marks, _lines_ahead(text))
+        kernel.parse = partial(_mark, kernel.parse, marks, _lines_ahead(text))
         try:
             return _compile(functions, launch, general, raw, inline, marks)
         finally:
@@ -78,7 +78,7 @@ def _live_functions(
     return functions
 
 
-def _marked(
+def _mark(
     parse: Callable[[], ast.Module], marks: Mapping[int, Sequence[str]], ahead: int
 ) -> ast.Module:
     """The syntax tree of a kernel with prints in it."""

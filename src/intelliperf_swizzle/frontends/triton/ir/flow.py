@@ -76,7 +76,7 @@ class Sources:
         """The values that a value is computed from, one step back; not what decides branches."""
         op = self.kernel.defs.get(value)
         if op is None:
-            return self._handed_over(value)
+            return self._passes(value)
         place = op.results.index(value)
         if op.name == "scf.for":
             return [op.inits[place], op.last().operands[place]]
@@ -89,7 +89,7 @@ class Sources:
             return [end.operands[place] for end in ends if end.name == "tt.return"]
         return [operand for inner in op.walk() for operand in inner.operands]
 
-    def _handed_over(self, value: str) -> list[str]:
+    def _passes(self, value: str) -> list[str]:
         """What an argument of a basic block is given."""
         op, place = self.kernel.owner[value]
         if op.name == "scf.for":
@@ -154,8 +154,7 @@ class Slice:
 def everything(kernel: Kernel) -> Slice:
     """The whole kernel."""
     ops = {*kernel.every()}
-    values = {value for op in ops for value in op.results}
-    return Slice(ops, values | set(kernel.owner))
+    return Slice(ops, {value for op in ops for value in op.results} | set(kernel.owner))
 
 
 def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
@@ -204,7 +203,7 @@ def placed_by_contents(kernel: Kernel) -> frozenset[str] | None:
         made = kernel.made(node for node in leading if isinstance(node, str))
         if any(leaf.name in ACCESSES for leaf in made):
             roots |= _roots(sources, op.operands[0])
-    return _known(kernel, roots)
+    return _names(kernel, roots)
 
 
 def _where(op: Op) -> list[str]:
@@ -272,7 +271,7 @@ def accessed_by(kernel: Kernel, meeting: Meeting = frozenset()) -> Accessed:
         kinds = dict.fromkeys(plain or [""], set().union(*kinds.values()))
     ordered = any(len(kind) > 1 or "exch" in kind for kind in kinds.values())
     return Accessed(
-        _known(kernel, loaded | answered), _known(kernel, changed), _known(kernel, numbered),
+        _names(kernel, loaded | answered), _names(kernel, changed), _names(kernel, numbered),
         bool(answered), hands_over=bool(answered) or ordered or not plain.isdisjoint(kinds),
     )  # fmt: skip
 
@@ -402,10 +401,10 @@ def deciding_floats(kernel: Kernel) -> frozenset[str] | None:
     decides, sources = address_slice(kernel), Sources(kernel)
     loads = (op for op in decides.ops if op.name in ACCESSES and re.search(r"ptr<b?f", op.types))
     used = [op for op in loads if not decides.values.isdisjoint(op.results)]
-    return _known(kernel, {root for op in used for root in _roots(sources, op.operands[0])})
+    return _names(kernel, {root for op in used for root in _roots(sources, op.operands[0])})
 
 
-def _known(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
+def _names(kernel: Kernel, roots: set[str]) -> frozenset[str] | None:
     return frozenset(roots) if roots <= set(kernel.args) else None
 
 

@@ -101,9 +101,9 @@ class _Judge:
         self._inside = {*results, *(arg for block in blocks for arg in block.args)}
         self._body = op.regions[-1][0]
         self._end = op.last(len(op.regions) - 1)
-        self._slots = list(self._carried())
+        self._slots = list(self._carries())
 
-    def _carried(self) -> Iterator[_Slot]:
+    def _carries(self) -> Iterator[_Slot]:
         op = self._op
         if op.name == "scf.for":
             ends = self._end.operands if op.results else []
@@ -142,7 +142,7 @@ class _Judge:
 
     # --- how it counts --------------------------------------------------------------------------
 
-    def _fixed(self, value: str) -> bool:
+    def _is_fixed(self, value: str) -> bool:
         """Whether a value is the same for all programs and turns."""
         return value not in self._inside and value not in self._own
 
@@ -152,7 +152,7 @@ class _Judge:
         judged.stop = op.stop
         if op.start in self._own:
             judged.number, judged.ends = op.induction, tuple(self._bounds(op.stop))
-            if not self._fixed(op.step):
+            if not self._is_fixed(op.step):
                 judged.reasons.append("its step depends on the program id")
             return True
         if self._kernel.constant(op.start) != 0 or self._kernel.constant(op.step) != 1:
@@ -178,7 +178,7 @@ class _Judge:
         rest = self._linear(trips.operands[0])  # bound - first + step - 1
         rest = _plus(_plus(rest, terms), {"": 1 - step})
         [bound] = rest if len(rest) == 1 else [""]
-        return (bound,) if bound and rest[bound] == 1 and self._fixed(bound) else ()
+        return (bound,) if bound and rest[bound] == 1 and self._is_fixed(bound) else ()
 
     def _count_while(self, judged: JudgedLoop) -> bool:
         condition = self._kernel.defs.get(self._op.last(0).operands[0])
@@ -211,7 +211,7 @@ class _Judge:
         if op is None or op.name != "arith.addi" or slot.arg not in op.operands:
             return None
         [step] = [value for value in op.operands if value != slot.arg] or [slot.arg]
-        return step if self._fixed(step) else None
+        return step if self._is_fixed(step) else None
 
     def _tests(self, condition: Op) -> list[Op]:
         """The comparisons of which a condition is the conjunction."""
@@ -246,7 +246,7 @@ class _Judge:
 
     def _bounds(self, stop: str) -> Iterator[str]:
         """Values that are the same for all programs, which the stop does not exceed."""
-        if self._fixed(stop):
+        if self._is_fixed(stop):
             yield stop
         op = self._kernel.defs.get(stop)
         if op is not None and op.name == "arith.minsi":

@@ -214,7 +214,7 @@ class Kernel:
         return next(users, next(iter(self.places(op)), None))
 
     def line(self, op: Op) -> str:
-        """The same as `file.py:12`, for people; `?` where it is not known."""
+        """The same as `file.py:12`, for people; `?` if it is not known."""
         place = self.place(op)
         return f"{place[0].rsplit('/', 1)[-1]}:{place[1]}" if place else "?"
 
@@ -275,7 +275,7 @@ class _Reader:
         label = re.match(r"\^\w+", line)
         assert label
         rest = line[label.end() :]
-        names, types = _typed(_bracket(rest)) if rest.startswith("(") else ([], [])
+        names, types = _types(_bracket(rest)) if rest.startswith("(") else ([], [])
         made = Block(label[0], [self._define(name) for name in names], types)
         region = self._stack[-1].regions[-1]
         first = region[0]
@@ -352,7 +352,7 @@ def _read_function(op: Op) -> None:
     """`public @kernel(%x: !tt.ptr<f32> {…} loc(…), …) attributes {…}`."""
     head = without_strings(op.text).index("(")
     inside = _bracket(op.text[head:])
-    op.regions.append([Block("", *_typed(inside))])
+    op.regions.append([Block("", *_types(inside))])
     op.text = op.text[:head] + op.text[head + len(inside) + 2 :]
 
 
@@ -375,8 +375,7 @@ def _read_while(op: Op) -> None:
     names, op.inits = _pairs(op.text)
     _, op.types = _cut_types(op.text)
     op.operands, op.text = list(op.inits), ""
-    before = split_commas(_unwrap(op.types.partition(" -> ")[0]))
-    op.regions.append([Block("", names, before)])
+    op.regions.append([Block("", names, split_commas(_unwrap(op.types.partition(" -> ")[0])))])
 
 
 def _read_if(op: Op) -> None:
@@ -437,8 +436,7 @@ def _cut_types(text: str) -> tuple[str, str]:
 def split_commas(text: str) -> list[str]:
     """Cuts at commas outside of brackets."""
     cuts = [-1, *(place for place, char, depth in _depths(text) if char == "," and not depth)]
-    ends = [*cuts[1:], len(text)]
-    items = [text[a + 1 : b].strip() for a, b in zip(cuts, ends, strict=True)]
+    items = [text[a + 1 : b].strip() for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
     return items if text.strip() else []
 
 
@@ -448,7 +446,7 @@ def _pairs(text: str) -> tuple[list[str], list[str]]:
     return [name for name, _ in found], [value for _, value in found]
 
 
-def _typed(text: str) -> tuple[list[str], list[str]]:
+def _types(text: str) -> tuple[list[str], list[str]]:
     """`%a: i32 {…} loc(…), %b: f32`: names, types."""
     names, types = [], []
     for item in split_commas(text):

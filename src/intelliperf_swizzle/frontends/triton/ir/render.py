@@ -116,7 +116,7 @@ def _make(
 
     scopes: dict[str, dict[str, Any]] = {}
     for number, (key, function) in enumerate(source.functions.items()):
-        file, text = package / f"f{number}.py", "\n".join(_undecorated(texts[key]))
+        file, text = package / f"f{number}.py", "\n".join(_undecorate(texts[key]))
         file.write_text(text, encoding="utf-8")
         scope = {"__name__": f"{package.name}.f{number}", "_triton": triton, "_tl": tl}
         scopes[key] = bind(scope, function.names)
@@ -169,7 +169,7 @@ def live_arguments(
     return {name: live(name, argument) for name, argument in launch.arguments.items()}
 
 
-def _undecorated(text: str) -> list[str]:
+def _undecorate(text: str) -> list[str]:
     """The lines of a function with its decorators replaced by `@triton.jit`."""
     definitions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     if len(definitions) != 1:

@@ -48,7 +48,7 @@ def recorded_configs(
     decisive |= _chosen_by_heuristics(first) | {*first.fixed, *dict(computed)} - by_digest
     decisive -= passed if digested else set()
     decisive = {part for name in decisive for part in _parts(first, name)}
-    known = [_named_values(launch) for launch in launches]
+    known = [_values(launch) for launch in launches]
     for name in sorted(decisive):
         values = [held.get(name, ...) for held in known]
         value = next((item for item in values if isinstance(item, list)), values[0])
@@ -66,17 +66,17 @@ def conditions(launches: Sequence[Launch]) -> tuple[str, str]:
     Raises:
         SpliceError: as there, or launches differ in both.
     """
-    said, entry, values = [], launches[0].source.entry, recorded_configs(launches)
+    both, entry, values = [], launches[0].source.entry, recorded_configs(launches)
     leaves = (n for n, leaf in launches[0].leaves()
               if isinstance(leaf, float) or ("." in n and isinstance(leaf, int)))  # fmt: skip
-    numbers = {*map(_named, leaves)}
+    numbers = {*map(_name, leaves)}
     for own in (False, True):
         rows = _distinct([{n: v for n, v in a.items() if (n in numbers) is own} for a in values])
         tests = [" and ".join(_test(*kv, language_name(entry)) for kv in a.items()) for a in rows]
-        said.append(" or ".join(f"({test})" if len(tests) > 1 else test for test in tests))
-    if all(" or " in text for text in said):
+        both.append(" or ".join(f"({test})" if len(tests) > 1 else test for test in tests))
+    if all(" or " in text for text in both):
         raise SpliceError(f"{where(entry, 1)}: launches differ in numbers and in constexprs")
-    return said[0], said[1]
+    return both[0], both[1]
 
 
 def _distinct(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -92,16 +92,16 @@ def _test(name: str, value: object, language: str | None) -> str:
     return f"{name} {'is' if value is None else '=='} {value!r}"
 
 
-def _named(leaf: str) -> str:
+def _name(leaf: str) -> str:
     """What the kernel calls a part of an argument."""
     return re.sub(r"\.(\d+)", r"[\1]", leaf)
 
 
-def _named_values(launch: Launch) -> dict[str, Any]:
+def _values(launch: Launch) -> dict[str, Any]:
     """What a launch was made with, by the names that the kernel has for it."""
     types = {f"{n}.dtype.element_ty": DtypeArgument(tensor.dtype) for n, tensor in launch.tensors()}
     every = launch.leaves(compiled_in=True)
-    leaves = {_named(name): value for name, value in every} | {**launch.arguments}
+    leaves = {_name(name): value for name, value in every} | {**launch.arguments}
     tensors = {n: value for n, value in leaves.items() if isinstance(value, TensorArgument)}
     pointers = {n: DtypeArgument(f"{_POINTER}{tensor.dtype}>") for n, tensor in tensors.items()}
     return {**launch.source.computed, **types, **leaves, **pointers}
@@ -110,7 +110,7 @@ def _named_values(launch: Launch) -> dict[str, Any]:
 def _parts(launch: Launch, name: str) -> list[str]:
     """What is tested of an argument; of a tuple, each of its items, and of these what is asked."""
     leaves = (leaf for leaf, _ in launch.leaves(compiled_in=True) if leaf.startswith(f"{name}."))
-    parts = [*map(_named, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
+    parts = [*map(_name, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
     types = (f"{part}.dtype.element_ty" for part in parts)
     return [*parts, *(asked for asked in types if asked in launch.source.entry.text)] or [name]
 

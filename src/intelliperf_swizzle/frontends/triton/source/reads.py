@@ -280,13 +280,13 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     nothing is known of what another value does. What is no number counts always if it is compared;
     a constexpr counts if it is a tuple or function, or a float or type where integers are made.
     """
-    compared, plain = _compared(launch), str | records.DtypeArgument | None
+    compared, plain = _comparisons(launch), str | records.DtypeArgument | None
     words = (n for n, v in launch.arguments.items() if isinstance(v, plain) and n in compared)
     text = "".join(function.text for function in launch.source.functions.values())
     kinds = tuple | records.FunctionArgument | (float if _CUT.search(text) else tuple)
     held = [(n, launch.arguments.get(n)) for n in launch.constexprs]
     exact = (n for n, v in held if isinstance(v, kinds) or ("int" in str(v) and f"to({n})" in text))
-    types = (_told(launch, name) for name, _ in launch.tensors() if name in compared)
+    types = (_test(launch, name) for name, _ in launch.tensors() if name in compared)
     always = [*words, *(t for t in types if "." in t), *exact]
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in always}
     for key, function in launch.source.functions.items():
@@ -301,13 +301,13 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
                 read = {*re.findall(r"\w+", test)}
                 known = key == launch.source.kernel and read.isdisjoint(assigned)
                 names = read & launch.arguments.keys() if known else launch.arguments
-                decide = [_told(launch, name) for name in names if _is_compiled_in(launch, name)]
+                decide = [_test(launch, name) for name in names if _is_compiled_in(launch, name)]
                 found[where(function, lines.start)] = tested = (*decide, *_ELSEWHERE.findall(test))
                 there.update(lines if tested else ())  # what is in it goes with it
     return found
 
 
-def _compared(launch: Launch) -> set[str]:
+def _comparisons(launch: Launch) -> set[str]:
     """The names that conditions and comparisons read, or that functions are given which may."""
     read: list[ast.AST] = []
     helpers = {function.name for function in launch.source.functions.values()}
@@ -321,7 +321,7 @@ def _compared(launch: Launch) -> set[str]:
     return {node.id for part in read for node in names_in(part)}
 
 
-def _told(launch: Launch, name: str) -> str:
+def _test(launch: Launch, name: str) -> str:
     """What a patch can test of an argument; of a tensor, its type, if that is asked for."""
     asked = f"{name}.dtype.element_ty"
     tensor = isinstance(launch.arguments.get(name), records.TensorArgument)

@@ -143,7 +143,7 @@ def splice(
             _check_users(source, key, before)
             _check_scope(source, key, request)
             changes[key] = _change(source.functions[key], own, request)
-    after, functions = _rewritten(source, changes, before)
+    after, functions = _rewrite(source, changes, before)
     diff = edits.unified_diff({str(path): before}, {str(path): after}, root)
     return edits.Edit(
         functions=functions, files={str(path): after}, before={str(path): before}, diff=diff
@@ -255,7 +255,7 @@ def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Spl
         tl=language,
         **request.target.inputs,
     )
-    outputs, naming = _named(code.outputs, prefix)
+    outputs, naming = _name(code.outputs, prefix)
     before_line = _first_line(function, tree, reads, request.swizzle)
     named = {read.axis: read.named for read in reads if read.named}
     if any(read.named != named.get(read.axis, "") for read in reads):
@@ -264,7 +264,7 @@ def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Spl
             hint="name it by a literal",
         )
     plain = {o: f"{language}.program_id({named.get(axis, axis)})" for axis, o in outputs.items()}
-    lines = [*code.lines, *naming, *_kept(plain, request, language)]
+    lines = [*code.lines, *naming, *_keep(plain, request, language)]
     block = (
         f"# {edits.headline(request.name, request.target.name)}",
         *under(request.condition, lines, plain),
@@ -277,7 +277,7 @@ def _change(function: SourceFunction, reads: Sequence[texts.Read], request: _Spl
     )
 
 
-def _kept(plain: Mapping[str, str], request: _Splice, language: str) -> list[str]:
+def _keep(plain: Mapping[str, str], request: _Splice, language: str) -> list[str]:
     """Statements by which results are what they were where numbers are not the recorded ones."""
     where_ = f"{language}.where({request.numbers}, "
     return [f"{o} = {where_}{o}, {old})" for o, old in plain.items() if request.numbers]
@@ -319,10 +319,10 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             tl=language,
             **request.target.inputs,
         )
-        outputs, naming = _named(code.outputs, prefix)
+        outputs, naming = _name(code.outputs, prefix)
         output = end[-1].partition(" ")[0] if end else outputs[0]
         lines = [*begin, *code.lines, *naming, *(line.format(outputs[0]) for line in end)]
-        lines += _kept({output: counter.name}, request, language)
+        lines += _keep({output: counter.name}, request, language)
         insertions[counter.line] = (
             f"# {edits.headline(request.name, request.target.name)}",
             *under(request.condition, lines, {output: counter.name}),
@@ -380,7 +380,7 @@ def _program(language: str, axes: int) -> dict[str, str]:
     return {"program": program, "num_programs": programs}
 
 
-def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:
+def _name(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:
     """A name for each output, and the statements that give one to those that have none."""
     plain = {axis: e for axis, e in outputs.items() if e.isidentifier() and e.startswith(prefix)}
     if len(set(plain.values())) < len(plain):
@@ -422,7 +422,7 @@ def _first_line(
 # --- the user's file ------------------------------------------------------------------------------
 
 
-def _rewritten(
+def _rewrite(
     source: KernelSource, changes: dict[str, _Change], before: str
 ) -> tuple[str, dict[str, str]]:
     """The whole file with all changes, and the changed functions as they stand in it."""

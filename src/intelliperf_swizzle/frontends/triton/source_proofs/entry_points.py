@@ -70,7 +70,7 @@ def _prove(
 
 
 def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) -> SizesTried:
-    """The verdicts on a launch at other sizes; as `not_tried` says, where there are none."""
+    """The verdicts on a launch at other sizes; as `not_tried` says, if there are none."""
     if isinstance(seen, str) or seen.places_loaded:
         return SizesTried(not_tried="what a program does depends on the contents of its tensors")
     made = [

@@ -259,21 +259,20 @@ class Watcher(Observer):
         op = self._live.now.op
         assert op is not None
         hash_ = self._work[self._programs]
-        hashed = hash_ * _ODD[0] + _mixed(
+        hashed = hash_ * _ODD[0] + _mix(
             _lanes_hash(block) + np.uint64(int(block.kind) << 8 | block.item_bytes)
         )
         # a value of a branch that no program takes is none
         for value in filter(None, map(self._live.now.values.get, self._numbers[op])):
-            hashed = _mixed(hashed) * _ODD[1] + _value_hash(value)
-        self._work[self._programs] = np.where(block.active, _mixed(hashed), hash_)
+            hashed = _mix(hashed) * _ODD[1] + _value_hash(value)
+        self._work[self._programs] = np.where(block.active, _mix(hashed), hash_)
         if op not in self._decides:
             decisive = (op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
             leaves = set[Op]().union(*map(self._sources.leaves, decisive))
             self._decides[op] = {"tt.load" if x.name in ACCESSES else x.name for x in leaves}
         if block.kind == Access.READ:
             decides = self._decides[op] & {"tt.load", "tt.get_program_id"}
-            numbered = decides == {"tt.get_program_id"}
-            self._loaded.load(block, self._programs, numbered=numbered)
+            self._loaded.load(block, self._programs, numbered=decides == {"tt.get_program_id"})
         else:
             line = self._live.plan.kernel.line(op)
             self._writes[self._programs] |= self._written.write(block, self._programs, line)
@@ -311,9 +310,9 @@ def _lanes_hash(block: BlockAccess) -> npt.NDArray[np.uint64]:
     """
     hashed = np.zeros(1, np.uint64)
     for term in block.addresses:
-        hashed = hashed + _weighted(term.view(np.uint64), block.extents)
+        hashed = hashed + _weigh(term.view(np.uint64), block.extents)
     for bits in block.mask:
-        hashed = hashed + _mixed(_weighted(bits.astype(np.uint64), block.extents))
+        hashed = hashed + _mix(_weigh(bits.astype(np.uint64), block.extents))
     return hashed
 
 
@@ -323,10 +322,10 @@ def _value_hash(block: Block) -> npt.NDArray[np.uint64]:
         return np.zeros(1, np.uint64)
     data = block.data
     bits = data if data.dtype == np.bool_ else data.view(f"u{data.dtype.itemsize}")
-    return _weighted(bits.astype(np.uint64), block.shape)
+    return _weigh(bits.astype(np.uint64), block.shape)
 
 
-def _weighted(term: npt.NDArray[np.uint64], extents: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+def _weigh(term: npt.NDArray[np.uint64], extents: tuple[int, ...]) -> npt.NDArray[np.uint64]:
     """The sum over all lanes of value times weight."""
     summed: npt.NDArray[Any] = align(term, len(extents))
     for axis in reversed(range(len(extents))):
@@ -336,7 +335,7 @@ def _weighted(term: npt.NDArray[np.uint64], extents: tuple[int, ...]) -> npt.NDA
     return summed
 
 
-def _mixed(number: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _mix(number: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """The finaliser of splitmix64, a bijection."""
     number = (number ^ number >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ number >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)

@@ -83,8 +83,8 @@ def find_names(
             *(_Print(counter.line, counter.name, counter) for counter in candidate.counters),
         ],
     )
-    general = _marked(launch, candidate, prints, general=True)
-    special = _marked(launch, candidate, prints, general=False)
+    general = _mark(launch, candidate, prints, general=True)
+    special = _mark(launch, candidate, prints, general=False)
     if general is None or special is None:
         return "it has another form at other sizes"
     if general.judged.reasons:
@@ -119,8 +119,7 @@ def _counters(
 ) -> list[Counter]:
     """The variables that are renumbered: one for each value that is the number."""
     judged, held = marked.judged, marked.held
-    plain = [counter for counter in named if held[counter] == judged.number]
-    first = (plain or named)[0]
+    first = ([counter for counter in named if held[counter] == judged.number] or named)[0]
     if held[first] != judged.number:
         return [first]
     others = [next((c for c in numbers if held[c] == value), None) for value in judged.same]
@@ -152,17 +151,17 @@ def _printable(launch: Launch, prints: Sequence[_Print]) -> list[_Print]:
             return []
         half = len(prints) // 2
         return _printable(launch, prints[:half]) + _printable(launch, prints[half:])
-    found = sorted(_printed(kernel).items())
+    found = sorted(_prints(kernel).items())
     return [prints[number] for number, value in found if kernel.types[value][0] == "i"]
 
 
-def _printed(kernel: Kernel) -> dict[int, str]:
+def _prints(kernel: Kernel) -> dict[int, str]:
     """Number of a print -> its value."""
     prints = (op.operands for op in kernel.ops() if op.name == "tt.print" and MARK in op.text)
     return {int(kernel.constant(number) or 0): value for number, value in prints}
 
 
-def _marked(
+def _mark(
     launch: Launch, candidate: CandidateLoop, prints: Sequence[_Print], *, general: bool
 ) -> _Marked | None:
     """The kernel with prints; None if it cannot be compiled so."""
@@ -174,7 +173,7 @@ def _marked(
     judged = next((loop for loop in every if line_in_text(launch, kernel, loop.op) == line), None)
     if judged is None:
         return None
-    found = [(prints[number], value) for number, value in sorted(_printed(kernel).items())]
+    found = [(prints[number], value) for number, value in sorted(_prints(kernel).items())]
     held = {printed.counter: value for printed, value in found if printed.counter}
     values = {printed.text: value for printed, value in found if not printed.counter}
     return _Marked(kernel, judged, held, values)
@@ -234,8 +233,7 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
         return None
     program = np.repeat(programs, turns)
     turn = np.arange(len(program)) - np.repeat(np.cumsum(turns) - turns, turns)
-    counter = begin[program] + turn * step[program]
-    number = value(judged.number, {judged.counter: counter}, program)
+    number = value(judged.number, {judged.counter: begin[program] + turn * step[program]}, program)
     return Taken(number, program, turn, runs or ((0, len(number)),))
 
 

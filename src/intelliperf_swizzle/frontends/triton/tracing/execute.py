@@ -69,7 +69,7 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
     """Trace made-up launches one after the other as `trace_here` does; None if it raises, or
-    reaches outside of every tensor, as nobody's would."""
+    reaches outside of every tensor, as no application's would."""
     for launch in launches:
         try:
             yield trace_here(launch, folder, inside=True)

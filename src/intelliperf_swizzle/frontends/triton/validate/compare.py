@@ -184,11 +184,11 @@ def _execute(requests: Sequence[Request], budget_seconds: float) -> list[Answer]
         request = requests[int(number or 0)]
         if error.too_late and not any(r.must_execute for r in requests):
             return answers
-        return [*answers, _failed(request, stage, limit, error)]
+        return [*answers, _failure(request, stage, limit, error)]
     return answers
 
 
-def _failed(request: Request, stage: str, limit: float, error: CallError) -> Answer:
+def _failure(request: Request, stage: str, limit: float, error: CallError) -> Answer:
     kernel = request.launch.kernel
     if error.too_late and stage == EDITED:
         return Answer(None, 0, f"the swizzled kernel did not end within {limit:.0f} s")

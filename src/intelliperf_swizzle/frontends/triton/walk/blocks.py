@@ -201,7 +201,7 @@ def terms_of(block: Block, rank: int) -> list[Array]:
     return [align(term, rank) for term in block.terms]
 
 
-def picked(block: Block, programs: Any, rank: int, *, ends: bool) -> Array:
+def pick(block: Block, programs: Any, rank: int, *, ends: bool) -> Array:
     """The value for some programs: at the ends of each extent, of which no sum is made, or all."""
     terms = terms_of(block, rank) if ends else [align(block.data, rank)]
     terms = [term[programs] if len(term) > 1 else term for term in terms]
@@ -246,13 +246,13 @@ def choose(mask: Array, first: Block, second: Block) -> Block:
     if not (first.known and second.known):
         return unknown(first.element, first.shape, first.why | second.why)
     rank = len(first.shape)
-    pick = mask.reshape(-1, *(1,) * rank)
+    taken = mask.reshape(-1, *(1,) * rank)
     if len(first.terms) == len(second.terms) == 1:
-        data = np.where(pick, align(first.data, rank), align(second.data, rank))
+        data = np.where(taken, align(first.data, rank), align(second.data, rank))
         return Block((data,), first.element, first.shape)
     nothing = first.bits  # of a conjunction True, of a sum 0
-    terms = [np.where(pick, term, term.dtype.type(nothing)) for term in terms_of(first, rank)]
-    terms += [np.where(pick, term.dtype.type(nothing), term) for term in terms_of(second, rank)]
+    terms = [np.where(taken, term, term.dtype.type(nothing)) for term in terms_of(first, rank)]
+    terms += [np.where(taken, term.dtype.type(nothing), term) for term in terms_of(second, rank)]
     return Block(merge(terms, bits=first.bits), first.element, first.shape)
 
 
@@ -273,7 +273,7 @@ class TooWideError(Exception):
     """The batch is cut into pieces."""
 
 
-class EnoughError(Exception):
+class NotWantedError(Exception):
     """What comes after this is not wanted of any program of the batch."""
 
 

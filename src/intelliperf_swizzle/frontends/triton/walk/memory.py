@@ -144,8 +144,7 @@ class Memory:
     def place(self, addresses: Int64Array) -> Int64Array:
         """The place in `numbers` of the storage that each address lies in; -1 for none."""
         places = np.searchsorted(self.begin, addresses, side="right") - 1
-        outside = (places < 0) | (addresses >= self.end[places])
-        return np.where(outside, -1, places)
+        return np.where((places < 0) | (addresses >= self.end[places]), -1, places)
 
     def translate(self, addresses: Int64Array) -> Int64Array:
         """The synthetic addresses of the application's; those in no storage become 0 or less."""
@@ -156,7 +155,7 @@ class Memory:
         return found
 
     def original(self, addresses: Int64Array) -> Int64Array:
-        """The application's addresses of synthetic ones, where they are known."""
+        """The application's addresses of synthetic ones, if they are known."""
         places = self.place(addresses)
         found = addresses.copy()
         for place in np.unique(places[places >= 0]):
@@ -260,8 +259,7 @@ def _layout(
 ) -> dict[int, int]:
     base, address = {}, _FIRST_ADDRESS
     for number in names:
-        large = storages[number].bytes >= _LARGE_BYTES
-        alignment = _LARGE_ALIGNMENT if large else _SMALL_ALIGNMENT
+        alignment = _LARGE_ALIGNMENT if storages[number].bytes >= _LARGE_BYTES else _SMALL_ALIGNMENT
         address = -(-address // alignment) * alignment
         base[number] = address
         address += storages[number].bytes + apart
@@ -277,7 +275,7 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
         TraceError: an argument of the kernel is none of the launch.
     """
     bound: dict[str, blocks.Block] = {}
-    for name, _, value in paired(kernel, launch):
+    for name, _, value in pairs_of(kernel, launch):
         if "tensordesc" in kernel.types[name]:
             continue  # passes make a pointer of it, and numbers that are separate arguments
         element = blocks.element_of(kernel.types[name])
@@ -297,7 +295,7 @@ def scalar_values(kernel: Kernel, launch: Launch) -> dict[str, str]:
     """The scalar arguments of a launch that are values of its kernel: argument -> value."""
     return {
         name: value
-        for value, name, argument in paired(kernel, launch)
+        for value, name, argument in pairs_of(kernel, launch)
         if isinstance(launch.arguments.get(name), int | float) and argument is not None
     }
 
@@ -306,7 +304,7 @@ _SIMPLE = (TensorArgument, int, float, bool, type(None))
 """What is an argument of the kernel unless it is None or an integer 1, which are compiled in."""
 
 
-def paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
+def pairs_of(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
     """Value, name and argument of each."""
     leaves = [*launch.leaves()]
     present = [(n, v) for n, v in leaves if v is not None and (type(v), v) != (int, 1)]

@@ -65,7 +65,7 @@ def _number(text: str, element: Element) -> float | int | bool:
 # --- functions of lanes -------------------------------------------------------------------------
 
 
-def _unsigned(array: Array) -> Array:
+def _to_unsigned(array: Array) -> Array:
     return array if array.dtype == np.bool_ else array.view(f"u{array.dtype.itemsize}")
 
 
@@ -73,7 +73,7 @@ def as_unsigned(function: Function) -> Function:
     """The function on the same bits without a sign."""
 
     def on_bits(left: Array, right: Array) -> Array:
-        found = function(_unsigned(left), _unsigned(right))
+        found = function(_to_unsigned(left), _to_unsigned(right))
         return found if found.dtype == np.bool_ else np.asarray(found.view(left.dtype))
 
     return on_bits
@@ -93,7 +93,7 @@ def _shift(function: Function) -> Function:
         if left.dtype == np.bool_:
             return left & ~right
         width = left.dtype.itemsize * 8
-        return np.where(_unsigned(right) < width, function(left, right), left.dtype.type(0))
+        return np.where(_to_unsigned(right) < width, function(left, right), left.dtype.type(0))
 
     return shift
 
@@ -101,7 +101,7 @@ def _shift(function: Function) -> Function:
 def _high_bits(left: Array, right: Array) -> Array:
     """The upper half of an unsigned product."""
     wide = np.uint64 if left.dtype.itemsize <= 4 else np.dtype(object)
-    product = _unsigned(left).astype(wide) * _unsigned(right).astype(wide)
+    product = _to_unsigned(left).astype(wide) * _to_unsigned(right).astype(wide)
     bits = left.dtype.itemsize * 8
     high = product >> wide(bits) if wide is np.uint64 else product >> bits
     return np.asarray(high).astype(f"u{left.dtype.itemsize}").view(left.dtype)
@@ -228,7 +228,7 @@ def _extend(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     [block], element, signed = b, kind[0], op.name not in ("arith.extui", "arith.index_castui")
     if len(block.terms) > 1 and not block.bits and signed and sum_is_exact(block.terms):
         return Block([term.astype(element.array) for term in block.terms], element, block.shape)
-    data = block.data if signed else _unsigned(block.data)
+    data = block.data if signed else _to_unsigned(block.data)
     if block.bits and signed:
         data = -data.astype(element.array)
     elif element.bits == 1:
@@ -241,10 +241,9 @@ def _convert(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     [block], element = b, kind[0]
     data = block.data
     if op.name == "arith.uitofp":
-        data = _unsigned(data).astype(np.float64)
+        data = _to_unsigned(data).astype(np.float64)
     elif op.name == "arith.fptoui":
-        unsigned = data.astype(np.float64).astype(f"u{element.array.itemsize}")
-        data = unsigned.view(element.array)
+        data = data.astype(np.float64).astype(f"u{element.array.itemsize}").view(element.array)
     elif op.name == "arith.sitofp":
         data = (-data.astype(np.int8) if block.bits else data).astype(np.float64)
     return Block((rounded(data, element),), element, block.shape)
@@ -266,8 +265,7 @@ def _add_offset(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     offsets = terms_of(offset, rank)
     if not sum_is_exact(offsets):
         offsets = [align(offset.data, rank)]
-    item_bytes = pointer.element.target.bytes
-    terms = [term.astype(np.int64) * item_bytes for term in offsets]
+    terms = [term.astype(np.int64) * pointer.element.target.bytes for term in offsets]
     return Block(merge([*terms, *pointer.terms]), pointer.element, pointer.shape)
 
 

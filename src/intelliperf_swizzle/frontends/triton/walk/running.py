@@ -19,8 +19,8 @@ from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     MOST_NUMBERS,
     Block,
-    EnoughError,
     NotKnownError,
+    NotWantedError,
     Programs,
     TooWideError,
 )
@@ -28,7 +28,7 @@ from intelliperf_swizzle.frontends.triton.walk.memory import (
     Fill,
     Memory,
     bind_arguments,
-    paired,
+    pairs_of,
     scalar_values,
 )
 from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
@@ -96,7 +96,7 @@ class Live:
     def deciding_numbers(self, launch: Launch) -> list[str]:
         """Floats, and numbers in tuples, of which what decides is made, as the kernel names them;
         1 is compiled in."""
-        values = {name: value for value, name, _ in paired(self.plan.kernel, launch)}
+        values = {name: value for value, name, _ in pairs_of(self.plan.kernel, launch)}
         decisive = self.plan.executed.values
         return [
             re.sub(r"\.(\d+)", r"[\1]", name)
@@ -130,7 +130,7 @@ def make_live(
     tiles = _find_tiles(kernel, launch)
     numbers = (tiles[1],) if tiles else ()
     slice_ = flow.everything(kernel) if whole else flow.address_slice(kernel, [*wanted, *numbers])
-    given = [(value, own) for value, _, own in paired(kernel, launch)]
+    given = [(value, own) for value, _, own in pairs_of(kernel, launch)]
     views = [(value, own) for value, own in given if isinstance(own, TensorArgument)]
     pairs = itertools.permutations(views, 2)
     meeting = frozenset((one, other) for (one, a), (other, b) in pairs if a.meets(b))
@@ -190,7 +190,7 @@ def run_together(
             recorder.begin(piece)
             accesses = Accesses(live.memory, recorder, noticed, batch, live.now, compute=compute)
             try:
-                with suppress(EnoughError):
+                with suppress(NotWantedError):
                     Walker(live.plan, batch, accesses, live.arguments).run()
             except TooWideError:
                 if len(piece) == 1:
@@ -244,7 +244,7 @@ class Scheduler:
         """Run every program to its end.
 
         Raises:
-            DeadlockError: all programs that are left wait, and nobody changes memory.
+            DeadlockError: all remaining programs wait, and none changes memory.
         """
         self._work()
         self._done.wait()
@@ -252,7 +252,7 @@ class Scheduler:
             raise self._failure
 
     def memory_changed(self) -> None:
-        """Note that a store or a successful atomic may end somebody's waiting."""
+        """Note that a store or a successful atomic may end another program's waiting."""
         self._vain_waits = 0
 
     def wait(self) -> None:
@@ -314,7 +314,7 @@ class OneByOne(Accesses):
         if not pointer.single:
             self._report(Access.READ, pointer, mask)
             return self._read(pointer, mask, other, 0)
-        return self._polled(
+        return self._poll_word(
             Access.READ, pointer, mask, (), lambda: self._read(pointer, mask, other, 0)
         )
 
@@ -356,9 +356,9 @@ class OneByOne(Accesses):
             self._report(Access.ATOMIC, pointer, mask)
             return change()
         state = (operation, *(value.data.tobytes() for value in given))
-        return self._polled(Access.ATOMIC, pointer, mask, state, change)
+        return self._poll_word(Access.ATOMIC, pointer, mask, state, change)
 
-    def _polled(
+    def _poll_word(
         self,
         kind: Access,
         pointer: Block,

@@ -86,14 +86,14 @@ class _Frame:
             if wanted in self._known:
                 todo.pop()
             elif op is None:
-                self._known[wanted] = self._handed(wanted)
+                self._known[wanted] = self._passes(wanted)
             elif missing := [v for v in op.operands if v not in self._known]:
                 todo += missing
             else:
                 self._compute(op)
         return self._known[name]
 
-    def _handed(self, name: str) -> Block:
+    def _passes(self, name: str) -> Block:
         """What branches hand to a basic block, by the way that each program takes."""
         function, place = self._kernel.owner.get(name, (None, 0))
         if function is None or function.name != "tt.func":
@@ -109,12 +109,12 @@ class _Frame:
             branch = block.ops[-1]
             for way, (label, values) in enumerate(branch.successors):
                 if label == blocks[number].label:
-                    taken = self._reached(blocks, source)
+                    taken = self._reach(blocks, source)
                     if branch.name == "cf.cond_br":
                         taken = taken & (self.value(branch.operands[0]).data ^ bool(way))
                     yield taken, values
 
-    def _reached(self, blocks: Sequence[BasicBlock], number: int) -> Array:
+    def _reach(self, blocks: Sequence[BasicBlock], number: int) -> Array:
         """Which programs come to a basic block."""
         ways = (taken for taken, _ in self._ways(blocks, number))
         return functools.reduce(np.logical_or, ways, np.full(1, number == 0))
@@ -155,7 +155,7 @@ class _Frame:
         known = dict(zip(blocks[0].args, operands, strict=True))
         frame = _Frame(self._scalars, self._programs, known)
         ends = {n: b.ops[-1] for n, b in enumerate(blocks) if b.ops[-1].name == "tt.return"}
-        ways = [(frame._reached(blocks, n), end.operands) for n, end in ends.items()]
+        ways = [(frame._reach(blocks, n), end.operands) for n, end in ends.items()]
         return [
             _chosen([(came, frame.value(v[place])) for came, v in ways if came.any()], name)
             for place, name in enumerate(op.results)

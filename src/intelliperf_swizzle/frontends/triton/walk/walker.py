@@ -21,12 +21,12 @@ from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Active,
     Block,
-    EnoughError,
     NotKnownError,
+    NotWantedError,
     Programs,
     TooWideError,
     choose,
-    picked,
+    pick,
     tensor_of,
     unknown,
 )
@@ -331,7 +331,7 @@ class Walker:
             values = self._decide(op, self.plan.tiles[1], "a tile's number").data
             numbers, active = values.reshape(-1).astype(np.int64), self.programs.active
             if self.accesses.recorder.number(numbers, active) is False:
-                raise EnoughError
+                raise NotWantedError
 
     def _end_tiles(self, loop: Op) -> None:
         if self.plan.tiles is not None and self.plan.tiles[0] is loop:
@@ -365,7 +365,7 @@ class Walker:
         ends = np.flatnonzero(active)[:: max(active.sum() - 1, 1)]
         everywhere = ... if active.all() else active
         for programs in (ends, everywhere):
-            *given, made = (picked(b, programs, rank, ends=programs is ends) for b in blocks)
+            *given, made = (pick(b, programs, rank, ends=programs is ends) for b in blocks)
             if op.name == "tt.addptr":  # an address is in bytes, its multiple in elements
                 given[0] = given[0] // self.plan.types[op.results[0]][0].target.bytes
             for side, found in enumerate(outcomes(name, given, made, sides)):

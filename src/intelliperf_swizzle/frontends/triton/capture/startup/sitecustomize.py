@@ -43,14 +43,14 @@ class _Waiting:
 
         def execute_and_tell(module: ModuleType) -> None:
             execute(module)
-            if _swizzles and name == "triton":  # a file by itself: it needs nothing of ours
+            if _swizzles and name == "triton":  # a file by itself: it needs no other module
                 place = os.path.join(_FOLDERS[1], "overlay", "runtime.py")
                 _load("swizzle_overlay", spec_from_file_location("swizzle_overlay", place))
             if _folder:
                 _load_package()
                 from intelliperf_swizzle.frontends.triton.capture import hook
 
-                hook.imported(name)
+                hook.after_import(name)
 
         spec.loader.exec_module = execute_and_tell  # type: ignore[method-assign]
         return spec

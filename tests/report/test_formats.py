@@ -24,10 +24,10 @@ from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import REPORT_FORMATS, result
 from intelliperf_swizzle.report.sentences import outcome
 
-ALL = {**REPORT_FORMATS, "json": lambda run: said(run)}
+ALL = {**REPORT_FORMATS, "json": lambda run: output(run)}
 
 
-def said(run: Run) -> str:
+def output(run: Run) -> str:
     message: str = result(run, initial="", optimized="")["report_message"]
     return message
 
@@ -92,7 +92,7 @@ def test_the_verdict_is_four_lines_and_begins_with_what_to_do_and_its_time(run: 
 
 
 @pytest.mark.parametrize("known", [replace(TELLS, pairs_in_order=60), None])
-def test_no_time_is_claimed_where_the_model_was_not_seen_to_order_times(
+def test_no_time_is_claimed_if_the_models_record_orders_no_times(
     run: Run, known: Accuracy | None
 ) -> None:
     """60 of 100 pairs are within two standard deviations of chance."""
@@ -132,27 +132,27 @@ def test_a_cheaper_alternative_is_recommended_before_the_patch(run: Run) -> None
     )
     advised = replace(run, alternatives=alternatives, accuracy=TELLS, best=in_time(run))
     first, *_ = outcome(advised)
-    told = "pass GROUP_M=4, no source change (modelled time -25.0 %)"
-    advice = f"Recommended: {told}. Or apply the patch: gemm_kernel on mi300x, modelled: better; "
+    page = "pass GROUP_M=4, no source change (modelled time -25.0 %)"
+    advice = f"Recommended: {page}. Or apply the patch: gemm_kernel on mi300x, modelled: better; "
     assert re.fullmatch(re.escape(advice) + r"time -\d+\.\d %\.", first)
     state, tried, record = outcome(replace(advised, best=None))
-    assert state.startswith(f"Recommended: {told}. gemm_kernel on mi300x, modelled: no improvement")
+    assert state.startswith(f"Recommended: {page}. gemm_kernel on mi300x, modelled: no improvement")
     assert "attempts: " in tried
     assert record.startswith("The model's record")
     assert establish(advised).recommended == "argument"
 
 
-def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
+def test_what_is_bound_by_arithmetic_is_reported_as_such(run: Run) -> None:
     bound = replace(run.baseline, arithmetic_time_ms=2.0, modelled_memory_time_ms=1.5)
-    text = said(replace(run, best=None, nothing_to_gain=True, baseline=bound))
+    text = output(replace(run, best=None, nothing_to_gain=True, baseline=bound))
     assert "nothing to gain" in text
     assert "its operations take about 2.00 ms, its memory traffic 1.50 ms" in text
     assert replace(bound, time_ms=3.0).bound_by_arithmetic
     assert not replace(bound, time_ms=14.0).bound_by_arithmetic, "seven times its operations"
     assert not replace(bound, time_ms=1.9).bound_by_arithmetic, "the operations take less, then"
-    for time_ms, told in ((2.1, True), (1.9, False)):
+    for time_ms, is_bound in ((2.1, True), (1.9, False)):
         timed = replace(run, predicted=bound, baseline=replace(run.baseline, time_ms=time_ms))
-        assert ("Bound by arithmetic" in " ".join(lines(timed))) is told
+        assert ("Bound by arithmetic" in " ".join(lines(timed))) is is_bound
 
 
 @pytest.mark.parametrize("face", REPORT_FORMATS)
@@ -170,7 +170,7 @@ def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: st
     )
 
 
-def test_a_placement_that_is_estimated_says_so(run: Run) -> None:
+def test_an_estimated_placement_is_marked_as_such(run: Run) -> None:
     assert run.picture is not None
     estimated = replace(run, picture=replace(run.picture, sampled=True))
     assert "used on about " in placement(estimated)[0]
@@ -184,7 +184,7 @@ def test_there_is_no_column_for_a_swizzle_that_was_not_found(run: Run) -> None:
     assert "| | before | after |\n|---|---|---|\n| modelled time |" in REPORT_FORMATS["md"](run)
 
 
-def test_where_nothing_is_told_apart_the_most_hits_are_told(run: Run) -> None:
+def test_nearest_to_a_gain_is_the_attempt_with_most_hits(run: Run) -> None:
     base = replace(run.attempts[0], measurement=run.baseline)
     more = replace(run.baseline, l2_hit_rate=0.999)
     attempts = (
@@ -192,9 +192,9 @@ def test_where_nothing_is_told_apart_the_most_hits_are_told(run: Run) -> None:
         replace(base, verdict=Verdict("no difference", "1.8 % less"), measurement=more),
         replace(base, verdict=Verdict("slower", "more time"), measurement=more),
     )
-    said_of = said(replace(run, best=None, attempts=attempts))
-    assert "Nearest to a gain: 1.8 % less." in said_of
+    text = output(replace(run, best=None, attempts=attempts))
+    assert "Nearest to a gain: 1.8 % less." in text
     refused = replace(base, verdict=Verdict("unsafe order", "tiles 0 and 1"))
-    assert "The first `unsafe order`: tiles 0 and 1." in said(
+    assert "The first `unsafe order`: tiles 0 and 1." in output(
         replace(run, best=None, attempts=(*attempts, refused))
     )

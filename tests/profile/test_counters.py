@@ -11,8 +11,8 @@ import pytest
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.frontends.triton.source.build import Build
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.profile.counters import KernelCounters, totals
 from intelliperf_swizzle.profile.ncu import read_ncu
-from intelliperf_swizzle.profile.readings import Reading, totals
 
 H200, MI300X = load_target("h200"), load_target("mi300x")
 AUTOTUNED = Path(__file__).parent / "recorded" / "ncu_2025.3.1_h200_autotuned.csv"
@@ -22,7 +22,9 @@ HIT = "lts__t_sectors_srcunit_tex_lookup_hit.sum"
 def reading(grid=(64, 1, 1), threads=128, **more):
     more = {"shared_bytes": 0, "registers": 32, "time_ns": 100.0, **more}
     x, y, z = grid
-    return Reading("a_kernel", grid, x * y * z, threads, more.pop("counters", {"HIT": 5.0}), **more)
+    return KernelCounters(
+        "a_kernel", grid, x * y * z, threads, more.pop("counters", {"HIT": 5.0}), **more
+    )
 
 
 def compiled_to(registers, lds_bytes):
@@ -47,7 +49,7 @@ def test_the_variant_of_an_autotuned_kernel_that_was_recorded(launched):
         assert sums.counters["launch__registers_per_thread"] == registers
 
 
-def test_variants_of_equal_size_are_told_apart_by_what_they_compile_to(launched):
+def test_variants_of_equal_size_are_distinguished_by_what_they_compile_to(launched):
     shallow = reading(shared_bytes=32768, registers=100, counters={"HIT": 1.0})
     deep = reading(shared_bytes=98304, registers=100, counters={"HIT": 2.0})
     readings = [shallow, shallow, deep]
@@ -57,14 +59,14 @@ def test_variants_of_equal_size_are_told_apart_by_what_they_compile_to(launched)
     assert totals([launched((64, 1, 1))], readings, H200, compiled_to(100, 32768)).launches == 2
 
 
-def test_two_kernels_of_one_name_are_told_apart_by_their_registers(launched):
+def test_two_kernels_of_one_name_are_distinguished_by_their_registers(launched):
     mine = reading(registers=40, counters={"HIT": 1.0})
     other = reading(registers=64, counters={"HIT": 9.0})
     sums = totals([launched((64, 1, 1))], [mine, other], H200, compiled_to(40, 0))
     assert sums.counters == {"HIT": 1.0}
 
 
-def test_two_kernels_of_one_name_that_cannot_be_told_apart_are_not_measured(launched):
+def test_two_kernels_of_one_name_that_cannot_be_distinguished_are_not_measured(launched):
     readings = [reading(registers=40), reading(registers=64)]
     for compiled in (compiled_to(50, 0), compiled_to(None, 0), compiled_to(40, 4096)):
         with pytest.raises(ProfileError, match="2 kernels named `a_kernel`") as caught:
@@ -95,7 +97,7 @@ def test_a_grid_of_clusters_counts_each_block(launched):
 
 
 def test_a_profile_that_knows_only_how_many_workgroups_there_are(launched):
-    one = Reading("a_kernel", None, 128, 256, {"HIT": 1.0})
+    one = KernelCounters("a_kernel", None, 128, 256, {"HIT": 1.0})
     assert totals([launched((64, 2, 1))], [one], MI300X, never).counters == {"HIT": 1.0}
     with pytest.raises(ProfileError, match="no launch of `a_kernel`"):
         totals([launched((64, 3, 1))], [one], MI300X, never)

@@ -33,7 +33,7 @@ def test_a_value_is_made_once(kept: DiskCache) -> None:
     assert kept.get_or_compute("other", "b", make) == 5
 
 
-def test_a_damaged_entry_is_made_anew(kept: DiskCache, tmp_path: Path) -> None:
+def test_a_damaged_entry_is_replaced(kept: DiskCache, tmp_path: Path) -> None:
     assert kept.get_or_compute("number", 1, lambda: 1) == 1
     [entry] = (tmp_path / "kept").iterdir()
     entry.write_bytes(b"\x80")

@@ -35,7 +35,7 @@ REPEATS = 3
 
 
 @dataclass(frozen=True)
-class Reading:
+class KernelCounters:
     """One launch as a profiler saw it. None = not reported.
 
     Attributes:
@@ -59,6 +59,10 @@ class Reading:
     registers: int | None = None
 
 
+Rows: TypeAlias = Sequence[KernelCounters]
+Compiler: TypeAlias = Callable[[Launch], Build]
+
+
 @dataclass(frozen=True)
 class Totals:
     """Sums over the launches of a kernel, each as often as it was seen.
@@ -66,7 +70,7 @@ class Totals:
     Attributes:
         counters: name -> sum, of the counters that were collected for each launch.
         time_ns: None if a duration is missing.
-        launches: readings that the sums are made of.
+        launches: how many profiled launches were summed.
     """
 
     counters: Mapping[str, float]
@@ -82,31 +86,28 @@ def plain_name(signature: str) -> str:
 
 
 def totals(
-    launches: Sequence[TracedLaunch],
-    readings: Sequence[Reading],
-    target: Target,
-    compiled: Callable[[Launch], Build],
+    launches: Sequence[TracedLaunch], rows: Rows, target: Target, compiled: Compiler
 ) -> Totals:
-    """The sums over all launches: for each, the mean of its readings times how often it was seen.
+    """The sums over all launches: for each, the mean of its rows times how often it was seen.
 
     Args:
         launches: of one kernel.
-        readings: of an application's run, of any kernels.
+        rows: of an application's run, of any kernels.
         target: the GPU.
         compiled: what a launch takes when it is compiled; only asked where its name, grid and
             workgroup size leave a choice.
 
     Raises:
-        ProfileError: a launch is not among the readings, or which ones are its is unknown.
+        ProfileError: a launch is not in the profile, or which ones are its is unknown.
     """
     kernels = dict.fromkeys(traced.launch.kernel for traced in launches)
-    named = {name: [reading for reading in readings if reading.kernel == name] for name in kernels}
+    named = {name: [row for row in rows if row.kernel == name] for name in kernels}
     for kernel in (name for name, own in named.items() if not own):
-        seen = ", ".join(sorted({reading.kernel for reading in readings})) or "no kernel"
+        seen = ", ".join(sorted({row.kernel for row in rows})) or "no kernel"
         raise ProfileError(f"the profile does not show `{kernel}`", details=(f"it shows: {seen}",))
     shapes = {(t.launch.kernel, t.launch.programs, t.launch.grid) for t in launches}
     alike = len({shape[:2] for shape in shapes}) < len(shapes)
-    if alike and any(reading.grid is None for reading in readings):
+    if alike and any(row.grid is None for row in rows):
         raise ProfileError(
             "a profile does not distinguish different grids with the same number of programs"
         )
@@ -114,9 +115,9 @@ def totals(
         (t.launch.count, _of_launch(t.launch, named[t.launch.kernel], target, compiled))
         for t in launches
     ]
-    names = set.intersection(*(set(reading.counters) for _, own in weighted for reading in own))
-    times = [reading.time_ns for _, own in weighted for reading in own]
-    whole = sum(count * fmean(reading.time_ns or 0.0 for reading in own) for count, own in weighted)
+    names = set.intersection(*(set(row.counters) for _, own in weighted for row in own))
+    times = [row.time_ns for _, own in weighted for row in own]
+    whole = sum(count * fmean(row.time_ns or 0.0 for row in own) for count, own in weighted)
     return Totals(
         counters={
             name: sum(count * fmean(r.counters[name] for r in own) for count, own in weighted)
@@ -161,11 +162,11 @@ class CountingProfiler:
         """What stands before the application; `every`: all launches are counted, not some."""
         raise NotImplementedError
 
-    def read(self, ran: profile.Ran) -> list[Reading]:
+    def read(self, ran: profile.Ran) -> Rows:
         """The launches that a run shows."""
         raise NotImplementedError
 
-    def asks_too_much(self, ran: profile.Ran, readings: Sequence[Reading], least: bool) -> bool:
+    def asks_too_much(self, ran: profile.Ran, rows: Rows, least: bool) -> bool:
         """Whether more was asked for than is counted at once; `least`: there is no less to ask."""
         raise NotImplementedError
 
@@ -193,7 +194,7 @@ class CountingProfiler:
             tool = partial(self.command, kernel, counters)
             return profile.profiled(self._application, kernel, edit, tool)
 
-        return self._sums(launches, self._counted(kernel, choices, run), edit)
+        return self._sums(launches, self._count(kernel, choices, run), edit)
 
     def begin(
         self, launches: Sequence[TracedLaunch], replay: Callable[[int], Replay]
@@ -229,8 +230,8 @@ class CountingProfiler:
                     return nullcontext(wait())
 
                 complete = len(launches) * len(variants) * REPEATS
-                readings = self._counted(kernel, choices, run, complete)
-                parts = _by_variant(readings, len(variants))
+                rows = self._count(kernel, choices, run, complete)
+                parts = _by_variant(rows, len(variants))
                 found = [*map(partial(self._sums, launches), parts, variants)]
                 return found * ((1 + len(edits)) // len(variants))
 
@@ -239,21 +240,21 @@ class CountingProfiler:
 
         return count
 
-    def _counted(
+    def _count(
         self,
         kernel: str,
         choices: list[Counters],
         run: Callable[[Counters], AbstractContextManager[profile.Ran]],
         complete: int | None = None,
-    ) -> list[Reading]:
+    ) -> Rows:
         """Of a run in which everything was counted at once; `complete`: this many, or none."""
         while True:
             with run(choices[0]) as ran:
-                readings, least = self.read(ran), len(choices) == 1
-                if not self.asks_too_much(ran, readings, least):
-                    if ran.exit_code or len(readings) != (complete or len(readings) or 1):
+                rows, least = self.read(ran), len(choices) == 1
+                if not self.asks_too_much(ran, rows, least):
+                    if ran.exit_code or len(rows) != (complete or len(rows) or 1):
                         raise self.explain(kernel, ran)
-                    return readings
+                    return rows
                 if least:
                     raise ProfileError(
                         f"{self.name} cannot count {' and '.join(choices[0])} at once on this GPU",
@@ -262,67 +263,60 @@ class CountingProfiler:
                     )
             choices.pop(0)
 
-    def _sums(
-        self, launches: Sequence[TracedLaunch], readings: Sequence[Reading], edit: Edit | None
-    ) -> Totals:
+    def _sums(self, launches: Sequence[TracedLaunch], rows: Rows, edit: Edit | None) -> Totals:
         build, target = self._application.language.build, self._target
-        return totals(launches, readings, target, lambda launch: build(launch, target, edit))
+        return totals(launches, rows, target, lambda launch: build(launch, target, edit))
 
 
-def _by_variant(readings: Sequence[Reading], variants: int) -> list[Sequence[Reading]]:
-    """The readings of each variant in a replay, which makes each launch with each variant
+def _by_variant(rows: Rows, variants: int) -> list[Rows]:
+    """The rows of each variant in a replay, which makes each launch with each variant
     `REPEATS` times."""
-    rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
-    return [[reading for row in rows[at::variants] for reading in row] for at in range(variants)]
+    groups = [rows[at : at + REPEATS] for at in range(0, len(rows), REPEATS)]
+    return [[row for group in groups[at::variants] for row in group] for at in range(variants)]
 
 
-def _of_launch(
-    launch: Launch, readings: Sequence[Reading], target: Target, compiled: Callable[[Launch], Build]
-) -> list[Reading]:
-    """The readings of one recorded launch."""
+def _of_launch(launch: Launch, rows: Rows, target: Target, compiled: Compiler) -> Rows:
+    """The rows of one recorded launch."""
     x, y, z = launch.grid
     grid = (x * int(launch.options.get("num_ctas", 1)), y, z)
-    own = [reading for reading in readings if _is_on(reading, grid)]
+    own = [row for row in rows if _is_on(row, grid)]
     if not own:
-        seen = sorted({str(reading.grid or reading.programs) for reading in readings})[:6]
+        seen = sorted({str(row.grid or row.programs) for row in rows})[:6]
         raise ProfileError(
             f"the profile shows no launch of `{launch.kernel}` on the grid {grid}",
             details=(f"it shows: {', '.join(seen)}",),
         )
     threads = int(launch.options.get("num_warps", DEFAULT_WARPS)) * target.warp_size
-    own = [reading for reading in own if reading.threads == threads] or own
+    own = [row for row in own if row.threads == threads] or own
     variants = defaultdict(list)
-    for reading in own:
-        variants[reading.threads, reading.shared_bytes, reading.registers].append(reading)
+    for row in own:
+        variants[row.threads, row.shared_bytes, row.registers].append(row)
     if len(variants) == 1:
         return own
     return _of_variant(launch, list(variants.values()), target, compiled)
 
 
-def _is_on(reading: Reading, grid: Grid) -> bool:
-    if reading.grid is not None:
-        return reading.grid == grid
-    return reading.programs in (None, grid[0] * grid[1] * grid[2])
+def _is_on(row: KernelCounters, grid: Grid) -> bool:
+    if row.grid is not None:
+        return row.grid == grid
+    return row.programs in (None, grid[0] * grid[1] * grid[2])
 
 
 def _of_variant(
-    launch: Launch,
-    variants: Sequence[list[Reading]],
-    target: Target,
-    compiled: Callable[[Launch], Build],
-) -> list[Reading]:
-    """Of several machine codes, the readings of the one that the launch compiles to."""
+    launch: Launch, variants: Sequence[Rows], target: Target, compiled: Compiler
+) -> Rows:
+    """Of several machine codes, the rows of the one that the launch compiles to."""
     try:
         built = compiled(launch)
     except BuildError as error:
-        raise _undecided(launch, variants, error.fact) from error
+        raise _refusal(launch, variants, error.fact) from error
     memory, registers = target.lds_granule_bytes, target.register_granule
     alike = [own for own in variants if _alike(own[0].shared_bytes, built.lds_bytes, memory)]
     if len(alike) > 1:
         alike = [own for own in alike if _alike(own[0].registers, built.registers, registers)]
     if len(alike) != 1:
         needs = f"it compiles to {built.registers} registers and {built.lds_bytes} bytes"
-        raise _undecided(launch, variants, needs)
+        raise _refusal(launch, variants, needs)
     return alike[0]
 
 
@@ -333,7 +327,7 @@ def _alike(seen: int | None, built: int | None, granule: int) -> bool:
     return -(-seen // granule) == -(-built // granule)
 
 
-def _undecided(launch: Launch, variants: Sequence[list[Reading]], reason: str) -> ProfileError:
+def _refusal(launch: Launch, variants: Sequence[Rows], reason: str) -> ProfileError:
     shown = [
         f"{own[0].threads} threads, {own[0].registers} registers, {own[0].shared_bytes} bytes"
         for own in variants
