@@ -353,7 +353,29 @@ UNTRIED = (
     _hecbench("dct8x8-cuda", "512 512 1"),
 )
 """Twenty more, chosen before they were tried."""
-ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING + UNTRIED
+ALTIS = "cmake -B build && cmake --build build --target pathfinder"
+DECIDED = (
+    _hecbench("merge-cuda", "4096 1"),
+    _hecbench("ising-hip", "-x 256 -y 256 -w 1 -n 2"),
+    _hecbench("ntt-cuda", "1"),
+    _hecbench("jaccard-hip", "64 32 1"),
+    _hecbench("romberg-hip", "128 64 1"),
+    _polybench("linear-algebra/kernels/atax", "atax"),
+    _polybench("stencils/jacobi-2d-imper", "jacobi2D"),
+    Program(
+        "gpu-rodinia/cuda/particlefilter",
+        "make naive",
+        "./particlefilter_naive -x 32 -y 32 -z 3 -np 256",
+    ),
+    Program(
+        f"{SAMPLES_OF_CUDA}/2_Concepts_and_Techniques/threadFenceReduction",
+        CMAKE,
+        "./build/threadFenceReduction --n=65536",
+    ),
+    Program("altis", ALTIS, "./build/bin/level1/pathfinder --rows 64 --cols 4096"),
+)
+"""Ten more, decided before they were tried."""
+ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING + UNTRIED + DECIDED
 
 
 def main(words: list[str]) -> int:

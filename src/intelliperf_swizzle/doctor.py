@@ -169,8 +169,7 @@ def _c_compiler(options: Options, device: Device | None, machine: Machine) -> It
     found = [machine.program(name) for name in ("cc", "gcc", "clang")]
     if device is not None and not any(found):
         gap = "there is none, and Triton needs it to launch kernels"
-        needed = options.profiler != "model"
-        yield Finding("C compiler", None, gap, "sudo apt install gcc", needed)
+        yield Finding("C compiler", None, gap, "sudo apt install gcc", options.profiler != "model")
     elif device is not None:
         yield Finding("C compiler", next(filter(None, found)))
 

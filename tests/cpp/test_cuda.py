@@ -112,6 +112,7 @@ def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
     [
         ("#include <cublas_v2.h>", "pip install nvidia-cublas (0.5 GB)"),
         ("#include <helper_cuda.h>", "NVIDIA/cuda-samples"),
+        ("int of(cudaDeviceProp p) { return p.clockRate; }", "toolkit of CUDA 12"),
         ("__managed__ int x;\n__global__ void k(int* y) { *y = x; }", "app.cu:1: clang knows no"),
     ],
 )
@@ -204,8 +205,10 @@ def test_a_shuffle_reports_whether_there_is_such_a_lane(tmp_path: Path) -> None:
 
 
 FUNCTIONS = r"""
-#include <cstdio>
 #include <cuda_fp16.h>
+#include <iterator>
+using namespace std;
+int data = time(nullptr) < 0;  // C++17 has `std::data`, too; nvcc includes `time.h`
 typedef unsigned U;
 __global__ void known(const U* in, U* out, U* cells) {
   const int k = threadIdx.x;
@@ -225,6 +228,7 @@ __global__ void known(const U* in, U* out, U* cells) {
 int main() {
   U in[96], out[224], cells[4], *din, *dout, *dcells, seed = 1;
   for (U& one : in) one = seed = seed * 1664525u + 1013904223u;
+  cudaMemAdvise(in, sizeof in, cudaMemAdviseSetReadMostly, 0); cudaMemPrefetchAsync(in, 4, 0);
   cudaMalloc(&din, sizeof in); cudaMalloc(&dout, sizeof out); cudaMalloc(&dcells, sizeof cells);
   cudaMemset(dcells, 0, sizeof cells);
   cudaMemcpy(din, in, sizeof in, cudaMemcpyHostToDevice);
@@ -249,7 +253,7 @@ int main() {
     for (int i = 0; i < 7; i++)
       if (out[7 * k + i] != want[i]) bad |= 2, printf("%d %x %x\n", i, out[7 * k + i], want[i]);
   }
-  return bad;
+  return bad + data;
 }
 """
 
@@ -257,7 +261,7 @@ int main() {
 def test_device_functions_yield_what_they_should(tmp_path: Path) -> None:
     """Bytes, distances, products, halves, and atomics with a scope, next to C++ on the host."""
     (tmp_path / "known.cu").write_text(FUNCTIONS, encoding="utf-8")
-    build = "nvcc -O2 -arch=sm_90 known.cu -o known"
+    build = "nvcc -O2 -std=c++14 -arch=sm_90 known.cu -o known"
     recorded = record(tmp_path, tmp_path / "records", ["./known"], build, CUDA)
     assert recorded.capture.launches[0].computed
     assert recorded.capture.exit_code == 0

@@ -137,7 +137,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
     [
         ("racing", "depends on their order: a race"),
         ("in_step", "may be global points to shared memory"),
-        ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:148\)"),
+        ("rewritten", r"what the launch itself writes \(\S*main.hip.cpp:150\)"),
     ],
 )
 def test_what_the_order_of_threads_decides_is_refused(

@@ -47,7 +47,7 @@ def nest(*digits: Digit, chunk: int | None = None) -> str:
 
 def launches(axes: int) -> Iterator[tuple[tuple[int, int, int], dict[str, int]]]:
     sides = (1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 24, 31)
-    grids = [(a, b, 1) for a, b in itertools.product(sides, repeat=2)]
+    grids = [(a, b, c) for a, b, c in itertools.product(sides, sides, sides if axes > 2 else [1])]
     rng = random.Random(axes)
     for grid in grids if axes > 1 else [(n, 1, 1) for n in range(1, 150)]:
         names = ("M", "N", "BLOCK", "FLAG")
@@ -74,6 +74,13 @@ def holds(text: str, axes: int) -> bool:
         (bound("grouped-rows", COLUMNS), 1, f"{COLUMNS} > 0"),
         (bound("xcd-contiguous-grouped", COLUMNS), 1, f"{COLUMNS} > 0"),
         (bound("xcd-contiguous-grouped", "grid_0"), 2, ""),
+        (bound("grouped-rows", "grid_0"), 3, ""),
+        (
+            "rows = num_pids // grid_0\nhalf = max(rows // 2, 1)\nrow = pid // grid_0\n"
+            "pid = (row % half * 2 + row // half) * grid_0 + pid % grid_0",
+            3,
+            "(grid_1 * grid_2) % 2 == 0",
+        ),
         (bound("chunked-xcd-window", "grid_0"), 2, ""),
         (bound("snake", "grid_0"), 2, ""),
         (bound("swizzled-head-first", "grid_0"), 2, ""),

@@ -116,6 +116,31 @@ def test_of_equal_sizes_each_shrinks_alone_too_in_tensors_as_they_are(
     assert sizes[32, 64].arguments["c"] == given["c"]
 
 
+def test_a_stride_that_is_equal_to_the_number_of_programs_follows_its_tensor(
+    launches: dict[str, Launch],
+) -> None:
+    launch = launches["tiles_by_eight"]
+    tensor = launch.arguments["c"]
+    assert isinstance(tensor, TensorArgument)
+    given = {**launch.arguments, "M": 1024, "stride": 256}
+    given["c"] = given["x"] = replace(tensor, shape=(1024, 64), strides=(256, 1))
+    made = scale_launch(replace(launch, grid=(256, 1, 1), arguments=given), lambda n: [2 * n])
+    assert {made_launch.programs for made_launch in made} == {512}
+    assert {made_launch.constants["stride"] for made_launch in made} == {256}
+
+
+def test_what_is_a_stride_and_no_size_explains_no_grid(launches: dict[str, Launch]) -> None:
+    """Of 8 images of 16 channels of 56 x 56, the 3136 between channels are no size."""
+    launch = launches["tiles_by_eight"]
+    tensor = launch.arguments["c"]
+    assert isinstance(tensor, TensorArgument)
+    given = {**launch.arguments, "M": 56, "N": 56, "stride": 3136}
+    given["c"] = replace(tensor, shape=(8, 16, 56, 56), strides=(50176, 3136, 56, 1))
+    given["x"] = given["c"]
+    image = replace(launch, grid=(196, 1, 1), arguments=given)
+    assert scale_launch(image, lambda n: [n // 2]) == ()
+
+
 def test_a_size_that_is_equal_to_the_grid_does_not_explain_it(
     launches: dict[str, Launch],
 ) -> None:

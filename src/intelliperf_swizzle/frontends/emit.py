@@ -65,8 +65,7 @@ def emit_triton(
         else:
             lines.append(f"{prefix}{name} = {expression}")
     printer = _Printer(_triton(tl), symbols, prefix)
-    counter = f"for {prefix}_ in {tl}.static_range({{}}):"
-    lines += printer.python(body.statements, counter)
+    lines += printer.python(body.statements, f"for {prefix}_ in {tl}.static_range({{}}):")
     return Code(tuple(lines), printer.outputs(body))
 
 

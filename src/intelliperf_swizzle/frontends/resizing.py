@@ -99,14 +99,14 @@ def _shrunk_alone(
     blocks = dict(_DIVISION.findall(launch.source.entry.text))
     made = []
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
-        equal = (name for name, value in launch.constants.items() if value == factor.size)
-        names = [name for name in equal if name not in launch.constexprs]
-        names = [name for name in names if not is_stride(launch, name)] or names
-        for name in names if len(names) > 1 else ():
+        constants = {n: v for n, v in launch.constants.items() if n not in launch.constexprs}
+        equal = [name for name, value in constants.items() if value == factor.size]
+        sizes = [name for name in equal if not is_stride(launch, name)]
+        sizes = sizes or [name for name in equal if not _is_only_stride(launch, name)]
+        for name in sizes if len(equal) > 1 else ():
             if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
                 continue
-            smaller = (count for count in counts(factor.count) if count < factor.count)
-            fewer = [count for count in smaller if factor.count % count == 0]
+            fewer = [n for n in counts(factor.count) if n < factor.count and factor.count % n == 0]
             for axis, count in itertools.product(range(3), fewer):
                 if factor in explained[axis]:
                     grid = [*launch.grid]
@@ -151,7 +151,8 @@ def _explain_extent(launch: Launch, extent: int, known: Sequence[int]) -> Iterat
     named = {value for name, value in constants.items() if name in launch.constexprs}
     named |= {factor.block for factor in divided}
     passed = sorted({value for value in constants.values() if value > 1})
-    plain = [value for name, value in constants.items() if name not in launch.constexprs]
+    passing = (name for name in constants if name not in launch.constexprs)
+    plain = [constants[name] for name in passing if not _is_only_stride(launch, name)]
     sizes = [*plain, *(constants[name] for name in launch.constexprs if name in constants)]
     dims = [dim for _, view in launch.tensors() for dim in view.shape]
     blocks = [*known, *(value for value in passed if value in named)]
@@ -173,15 +174,10 @@ def _explain_extent(launch: Launch, extent: int, known: Sequence[int]) -> Iterat
             yield way
 
 
-def _factors(sizes: list[int], blocks: list[int], extent: int) -> Iterator[_Factor]:
+def _factors(sizes: list[int], blocks: list[int], extent: int) -> list[_Factor]:
     """Ways in which a size and a block may give a divisor of the extent, each once."""
-    seen = set()
-    for size in dict.fromkeys(sizes):
-        for block in (*blocks, 1):
-            factor = _Factor(size, block)
-            if factor not in seen and factor.count > 1 and extent % factor.count == 0:
-                seen.add(factor)
-                yield factor
+    every = dict.fromkeys(itertools.starmap(_Factor, itertools.product(sizes, (*blocks, 1))))
+    return [factor for factor in every if factor.count > 1 and extent % factor.count == 0]
 
 
 def _scale(launch: Launch, explained: Sequence[_Axis], size: int, other: int) -> Launch:
@@ -197,18 +193,20 @@ def _scale(launch: Launch, explained: Sequence[_Axis], size: int, other: int) ->
     numbers = {old: new for old, new in numbers.items() if old > 1} | {size: other}
     fixed = set(launch.constants.values()) - set(numbers)
     views = {view: _scaled_view(view, numbers, fixed) for _, view in launch.tensors()}
+    strides: dict[int, int] = {}
     for old, new in views.items():
         pairs = zip((*old.strides, old.elements), (*new.strides, new.elements), strict=True)
-        numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers
+        strides = {stride: changed for stride, changed in pairs if stride > 1} | strides
+    only = {name for name in launch.constants if _is_only_stride(launch, name)}
     sized = {name for name, value in launch.constants.items() if value == size}
     free = sized - set(launch.constexprs) or {n for n in sized if not _is_extent(launch, n)}
     blocks = {factor.block for axis in explained for factor in axis}
     bound = [name for name in launch.constexprs if name not in free]
     kept = {name for name in bound if name in sized or launch.constants.get(name) in blocks}
-    arguments = {
-        name: argument if name in kept else _renew(argument, numbers, views)
+    arguments = {  # a stride may be the number of programs by chance
+        name: _renew(argument, numbers | strides if name in only else strides | numbers, views)
         for name, argument in launch.arguments.items()
-    }
+    } | {name: launch.arguments[name] for name in kept}
     compiled_in = {*launch.constexprs, *(n for n, old in launch.constants.items() if old == 1)}
     alike = all(arguments[name] == launch.arguments[name] for name in compiled_in)
     return replace(
@@ -299,6 +297,10 @@ def _is_extent(launch: Launch, name: str) -> bool:
 
 def _is_factor(launch: Launch, name: str) -> bool:
     return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", launch.source.entry.text))
+
+
+def _is_only_stride(launch: Launch, name: str) -> bool:
+    return is_stride(launch, name) and is_factor_alone(launch, name)
 
 
 def is_stride(launch: Launch, name: str) -> bool:

@@ -169,6 +169,11 @@ class _Proof:
         self._axes, self._loop, self._work = axes, loop, polynomial.Work()
         self.opaque: dict[str, str] = {}
         self._root = self._hide(known)
+        read, grid = self._graph.leaves(self._root), [*GRID[:axes]]
+        unread = [name for name in grid if name not in read and not read & {*AXES}]
+        self._grid = [name for name in grid if name not in unread[1:]]  # one stands for all these
+        rest = f"({' * '.join(unread)})"
+        self._called = self.opaque | {name: rest for name in unread[:1] if unread[1:]}
 
     def _hide(self, known: Mapping[str, int]) -> int:
         """The root with the GPU's numbers, and an input for each quotient of two arguments."""
@@ -254,7 +259,7 @@ class _Proof:
         """The symbols: extents of the grid, or the number of programs; what is opaque."""
         flat = not self._graph.leaves(root) & {*AXES, *GRID} and root != self._root
         flat |= self._axes == 1 or not self._graph.leaves(self._root) & {*AXES, *GRID}
-        grid = ["num_pids"] if flat else [*GRID[: self._axes]]
+        grid = ["num_pids"] if flat else self._grid
         loop = ["num_programs"] if self._loop else []
         return [*grid, *(name for name in self.opaque if name in self._graph.leaves(root)), *loop]
 
@@ -319,12 +324,12 @@ class _Proof:
         parts = [f"{text} > 0" for text in self.opaque.values()] if assumed.positive else []
         for name, modulus in assumed.of.items():
             if modulus != polynomial.number(1):
-                parts.append(f"{self.opaque.get(name, name)} % {self._product(modulus)} == 0")
+                parts.append(f"{self._called.get(name, name)} % {self._product(modulus)} == 0")
         return " and ".join(parts)
 
     def _product(self, modulus: polynomial.Polynomial) -> str:
         [(symbols, factor)] = modulus.terms
-        names = [f"{self.opaque.get(symbol, symbol)}" for symbol in symbols]
+        names = [f"{self._called.get(symbol, symbol)}" for symbol in symbols]
         parts = [*([str(factor)] if factor != 1 or not names else []), *names]
         return parts[0] if len(parts) == 1 else f"({' * '.join(parts)})"
 

@@ -172,8 +172,7 @@ def profiling_environment(
     ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
     if isinstance(application.language, Builder):  # what PyTorch builds itself is the copy's
         ours["TORCH_EXTENSIONS_DIR"] = str(copy / ".torch_extensions")
-    search = ours.get("PYTHONPATH", "").split(os.pathsep)
-    moved = moved_command(search, carrier.original, copy)
+    moved = moved_command(ours.get("PYTHONPATH", "").split(os.pathsep), carrier.original, copy)
     return {
         **ours,
         **({"PYTHONPATH": os.pathsep.join(moved)} if "PYTHONPATH" in ours else {}),

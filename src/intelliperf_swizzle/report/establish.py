@@ -173,8 +173,7 @@ def _work(work: records.EqualWork | None, same: records.SameBytes | None) -> str
     """What was compared of tiles."""
     if work is None:
         return "nothing was compared"
-    means = f"{work.means} of all {work.tiles} tiles equal"
-    parts = [] if work.means == "bytes" else [means]
+    parts = [] if work.means == "bytes" else [f"{work.means} of all {work.tiles} tiles equal"]
     if same is None:
         return "; ".join([*parts, "no outputs were compared, as one tile takes too long"])
     how = "bit-identical" if same.tolerance is None else f"equal within {same.tolerance:g}"

@@ -53,8 +53,7 @@ def compile_variants(
 def compare_builds(before: profile.TracedLaunch, after: Build, target: hardware.Target) -> str:
     """Registers per thread and workgroups per CU, with an edit and, if they differ, before."""
     held = occupancy(after, target)
-    what = f"workgroup{'s' * (held != 1)} per {target.cu_name}"
-    rows = [(what, before.occupancy, held)]
+    rows = [(f"workgroup{'s' * (held != 1)} per {target.cu_name}", before.occupancy, held)]
     registers = before.build.registers if before.build else None
     if registers is not None and after.registers is not None:
         rows = [("registers per thread", registers, after.registers), *rows]

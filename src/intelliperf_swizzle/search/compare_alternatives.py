@@ -200,8 +200,7 @@ def _with_longer_rows(
     arguments = {name: launch.constants[name] + elements for name in names}
     storages, total = {**launch.storages}, 0
     for view in matrices:
-        rows = view.shape[view.strides.index(max(view.strides))]
-        more = (rows - 1) * elements * view.item_bytes
+        more = (view.shape[view.strides.index(max(view.strides))] - 1) * elements * view.item_bytes
         storages[view.storage] = records.Storage(storages[view.storage].bytes + more)
         total += more
     changed = replace(_with_arguments(launch, arguments), storages=storages)

@@ -266,7 +266,8 @@ class UnitTest:
         elif without is not None:
             raise errors.ValidationError(
                 f"without a swizzle, too, {without}",
-                hint="--unittest_command must launch a kernel of the project and exit with 0",
+                hint="--unittest_command must launch a kernel of the project and exit with 0; on a "
+                "CPU, lanes wait for each other at barriers and shuffles alone",
             )
         most = max(_TIMES * (time.monotonic() - begun), _LEAST_SECONDS)
         self._limit_seconds = min(self._limit_seconds, most)

@@ -159,8 +159,7 @@ class Variations:
 
     @property
     def _traces(self) -> list[Trace]:
-        traced = *self._subject.traced, *(other.traced for other in self.sizes)
-        return [t.trace for t in traced]
+        return [t.trace for t in (*self._subject.traced, *(other.traced for other in self.sizes))]
 
     @cached_property
     def _binding(self) -> list[tuple[str, Launch]]:

@@ -376,8 +376,7 @@ class Grouping:
         found = self._remembered.get(key)
         if found is not None and found[0].shape == term.shape and found[0].strides == term.strides:
             return found[1]
-        rows = term if selected is None or len(term) == 1 else term[selected]
-        groups = self._of(rows)
+        groups = self._of(term if selected is None or len(term) == 1 else term[selected])
         while len(self._remembered) >= _REMEMBERED_TERMS:
             del self._remembered[next(iter(self._remembered))]
         self._remembered[key] = (term, groups)

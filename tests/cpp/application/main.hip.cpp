@@ -92,6 +92,8 @@ __global__ void gather(const int* in, int* out) {
 // What threads only know together decides: counters and a scan in shared memory, fed from an input.
 __global__ void binned(const unsigned* keys, const int* first, int* out) {
   __shared__ int counts[8], before[8], rank[128];
+  __shared__ volatile int begin;
+  if (threadIdx.x == 64) begin = first[blockIdx.x];
   const int key = keys[blockIdx.x * 128 + threadIdx.x] % 8;
   if (threadIdx.x < 8) counts[threadIdx.x] = 0;
   rank[threadIdx.x] = key;
@@ -103,7 +105,7 @@ __global__ void binned(const unsigned* keys, const int* first, int* out) {
   if (threadIdx.x == 0)
     for (int k = 0, sum = 0; k < 8; sum += counts[k++]) before[k] = sum;
   __syncthreads();
-  out[first[blockIdx.x] + before[key] + mine] = blockIdx.x;
+  out[begin + before[key] + mine] = blockIdx.x;
 }
 
 // A scan by shuffles, ballots of lanes that have parted, and an array in scratch.

@@ -256,8 +256,7 @@ def _verdict(attempt: Attempt) -> str:
     kind, reason = attempt.verdict.kind, _clip(attempt.verdict.reason, LONGEST_REASON)
     if not_judged(attempt):
         return f"Not judged: outputs could not be compared ({reason}), no fault of the swizzle"
-    refused = attempt.measurement is None
-    return f"{'Refused: ' if refused else ''}{kind}: {reason}"
+    return f"{'Refused: ' if attempt.measurement is None else ''}{kind}: {reason}"
 
 
 def _kind(attempt: Attempt) -> str:

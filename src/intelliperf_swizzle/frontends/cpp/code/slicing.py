@@ -30,6 +30,8 @@ _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\
 _ADDRESS = re.compile(r'(?m)^@llvm\.[^\n]*|@([\w.$]+|"[^"]+")(?![\w.$(])')
 """Of a variable or a function, as in tables of functions: neither calls nor what LLVM keeps."""
 _DEFINED = re.compile(r'(?m)^(define [^\n]*? @([\w.$]+|"[^"]+")\([^\n]*) (#\d+)(?=[^#\n]*\{$)')
+_SHARED = re.compile(r"( volatile [^\n]*)ptr addrspacecast \(ptr addrspace\(3\) (@[^ ]+) to ptr\)")
+"""A variable of shared memory that clang, as it is volatile, leaves a generic pointer to."""
 _COMMUTING = (
     "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
 )  # fmt: skip
@@ -105,7 +107,7 @@ def optimise(text: str, debug: DebugInfo, cpu: str) -> llvm.Module:
         free = " optnone " not in words and debug.is_users(found[2].strip('"'))
         return f"{found[1]} {words}" if free else found[0]
 
-    module = llvm.parse(_DEFINED.sub(allow, text))
+    module = llvm.parse(_SHARED.sub(r"\1ptr addrspace(3) \2", _DEFINED.sub(allow, text)))
     names = {kernel.name for kernel in llvm.kernels(module)}
     for function in module.functions:
         if not function.is_declaration and function.name not in names:

@@ -193,9 +193,12 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     package = _install(wanted, name)
     deeper = toolchain.root.glob(f"include/*/{wanted}") if re.fullmatch(r"\w+\.h", wanted) else ()
     here = next((header.relative_to(toolchain.root / "include") for header in deeper), None)
+    removed = re.search(r"no member named '(\w+)' in 'cudaDeviceProp'", printed)
     managed = re.search(r"(\S+:\d+):\d+: note: host variable declared here\n.*__managed__", printed)
     if managed:
         hint = f"{managed[1]}: clang knows no managed variables of CUDA; use cudaMallocManaged"
+    elif removed:
+        hint = f"CUDA 13 has no `{removed[1]}` there: set CUDA_HOME to a toolkit of CUDA 12"
     elif call:
         hint = f"launches are recorded on a stand-in for {name}'s runtime, which has no `{call[1]}`"
     elif whole:

@@ -4,10 +4,21 @@
 // What nvcc declares in every CUDA source and clang does not: for host code, accesses with hints
 // for the caches, which change nothing but the time, and what older headers had.
 #pragma once
+#include <assert.h>
 #include <math.h>
+#include <stdio.h>
+#include <time.h>
 #if CUDA_VERSION >= 13000
 #define cudaThreadSynchronize cudaDeviceSynchronize
 #define cudaThreadExit cudaDeviceReset
+#define ON(n) cudaMemLocation{n < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice, n}
+inline cudaError_t cudaMemAdvise(const void* at, size_t bytes, cudaMemoryAdvise advice, int gpu) {
+  return cudaMemAdvise(at, bytes, advice, ON(gpu));
+}
+inline cudaError_t cudaMemPrefetchAsync(const void* at, size_t n, int gpu, cudaStream_t s = 0) {
+  return cudaMemPrefetchAsync(at, n, ON(gpu), 0, s);
+}
+#undef ON
 #endif
 #define EXTREMES(type)                                                            \
   __attribute__((host)) inline type min(type a, type b) { return b < a ? b : a; } \

@@ -194,8 +194,8 @@ def take(asked: Asked, name: str, value: str, left: list[str]) -> None:
         asked.device += ["-fgpu-flush-denormals-to-zero"] if value == "true" else []
     elif name in ("-MF", "-MT", "-MQ"):
         asked.host += [name, value]
-    elif name == "-std":  # CUDA 13's own libraries (thrust, cub) need 17
-        asked.both += [f"-std={re.sub('(03|11|14)$', '17', value)}", "-Wno-register"]
+    elif name == "-std":
+        asked.both += [f"-std={value}", "-Wno-register"]
     else:
         asked.both += [name, value]
 
@@ -228,6 +228,10 @@ def build(asked: Asked, folder: Path) -> int:
         if asked.phase != "host":
             output = output or str(Path(asked.folder, Path(source).stem + suffix))
         status = compile_one(asked, source, output, folder / f"{number}.bitcode")
+        newer = [re.sub("^(-std=.*)(?:03|11|14)$", r"\g<1>17", word) for word in asked.both]
+        if status and newer != asked.both:  # CUDA 13's own libraries (thrust, cub) need 17
+            asked.both = newer
+            status = compile_one(asked, source, output, folder / f"{number}.bitcode")
         if status:
             return status
         objects.append(str(output))

@@ -11,7 +11,6 @@ from typing import cast
 
 import numpy as np
 
-from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.trace import decoding, terms
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
@@ -21,8 +20,8 @@ from intelliperf_swizzle.trace.observer import BlockAccess, Observer, Update
 
 _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
-_MOST_STEPS = 4_000_000
-"""Instructions of a batch, some minutes."""
+_MOST_STEPS = 1_000_000
+"""Instructions of a batch, a minute."""
 
 
 class CurrentUpdate:
@@ -73,8 +72,9 @@ class Interpreter:
         """Runs these workgroups and reports their accesses to the recorder; returns how many.
 
         Raises:
-            UnknownStepError: an instruction is not interpreted, or, as a WaitsError, waits.
-            TraceError: contents are missing, or the kernel does not end.
+            UnknownStepError: an instruction is not interpreted, or, as a WaitsError, waits, or does
+                not end.
+            TraceError: contents are missing.
         """
         gx, gy, _ = self.grid
         self._recorder = recorder
@@ -100,7 +100,8 @@ class Interpreter:
             steps = self.program.steps[block]
             left -= len(steps)
             if left < 0:
-                raise TraceError(f"it takes more than {most_steps:,} steps, or does not end")
+                endless = f"it takes more than {most_steps:,} steps, or does not end"
+                raise decoding.WaitsError(endless, steps[-1].text)
             for step in steps:
                 if step.opcode != "phi":
                     self._execute(step, block, mask)

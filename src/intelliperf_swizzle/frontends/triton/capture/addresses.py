@@ -128,8 +128,7 @@ def pointed_into(numbers: npt.NDArray[Any], spans: list[Span]) -> list[Span]:
     begins, ends = (np.array([getattr(span, at) for span in spans]) for at in ("begin", "end"))
     numbers = numbers[numbers >= lowest_address()]
     at = np.searchsorted(begins, numbers, side="right") - 1
-    inside = (at >= 0) & (numbers < ends[at])
-    return [spans[place] for place in dict.fromkeys(at[inside].tolist())]
+    return [spans[place] for place in dict.fromkeys(at[(at >= 0) & (numbers < ends[at])].tolist())]
 
 
 def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:

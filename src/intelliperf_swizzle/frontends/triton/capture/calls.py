@@ -144,5 +144,4 @@ class WatchedLauncher:
             if kind != "constexpr":
                 yield next(rest)
                 continue
-            given = next(rest) if complete else None
-            yield constants.get((place,), given)
+            yield constants.get((place,), next(rest) if complete else None)

@@ -162,8 +162,7 @@ def _parts(memory: torch.Tensor) -> Iterator[tuple[int, torch.Tensor]]:
 
 def _mix(words: torch.Tensor, place: int) -> torch.Tensor:
     """A bijection of 64-bit words (the finaliser of MurmurHash3), another one at each place."""
-    places = torch.arange(place, place + len(words), device=words.device)
-    words = words ^ (places * _PLACE)
+    words = words ^ (torch.arange(place, place + len(words), device=words.device) * _PLACE)
     for factor in _FACTORS:
         words = (words ^ (words >> 33 & (1 << 31) - 1)) * factor
     return words ^ (words >> 33 & (1 << 31) - 1)

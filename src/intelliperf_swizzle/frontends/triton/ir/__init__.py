@@ -33,5 +33,4 @@ def last_line(error: BaseException) -> str:
     """What Triton says last of an error; it wraps that of a helper in one without words."""
     if error.__cause__ is not None:
         return last_line(error.__cause__)
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[-1].strip()[:200]
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()[:200]

@@ -375,8 +375,7 @@ def _read_while(op: Op) -> None:
     names, op.inits = _pairs(op.text)
     _, op.types = _cut_types(op.text)
     op.operands, op.text = list(op.inits), ""
-    before = split_commas(_unwrap(op.types.partition(" -> ")[0]))
-    op.regions.append([Block("", names, before)])
+    op.regions.append([Block("", names, split_commas(_unwrap(op.types.partition(" -> ")[0])))])
 
 
 def _read_if(op: Op) -> None:

@@ -183,8 +183,7 @@ def _describe_outputs(seen: Observation) -> list[str]:
 
 
 def _lines_of_output(output: Output) -> list[str]:
-    shape = " × ".join(map(str, output.shape)) or "scalar"
-    whole = f"`{output.name}` ({shape})"
+    whole = f"`{output.name}` ({' × '.join(map(str, output.shape)) or 'scalar'})"
     lines = []
     if output.unwritten:
         share = 100 * output.unwritten / output.elements

@@ -21,7 +21,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import Loads, Obse
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, NotKnownError, align
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.running import Live, make_live, run_together
-from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument
+from intelliperf_swizzle.records import Access, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 from intelliperf_swizzle.trace.sharing import SHARED, STORED, UPDATED, Writers
 
@@ -115,6 +115,7 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
         bounds.append((int(places[0]), int(places[-1])) if len(places) else (0, -1))
     element, first, second = (int(part) for part in writers.clash)
     index = view.index(element * writers.grain) if element >= 0 else None
+    storers = _elements_of(view, writers.first, writers.grain)[(state & STORED) != 0]
     return Output(
         name=name,
         shape=view.shape,
@@ -122,17 +123,10 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
         unwritten=int(missing.sum()),
         shared=int(((state & SHARED) != 0).sum()),
         updated=int(((state & UPDATED) != 0).sum()),
-        programs=_distinct(_elements_of(view, writers.first, writers.grain)[(state & STORED) != 0]),
+        programs=int(np.count_nonzero(np.bincount(storers))),
         unwritten_range=tuple(bounds) if missing.any() else (),
         clash=None if index is None else (index, first, second),
     )
-
-
-def _distinct(first: Int32Array) -> int:
-    """How many programs there are among those that stored an element first."""
-    present = np.zeros(int(first.max(initial=0)) + 1, np.bool_)
-    present[first] = True
-    return int(present.sum())
 
 
 def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> npt.NDArray[Any]:
@@ -278,8 +272,7 @@ class Watcher(Observer):
             self._decides[op] = {"tt.load" if x.name in ACCESSES else x.name for x in leaves}
         if block.kind == Access.READ:
             decides = self._decides[op] & {"tt.load", "tt.get_program_id"}
-            numbered = decides == {"tt.get_program_id"}
-            self._loaded.load(block, self._programs, numbered=numbered)
+            self._loaded.load(block, self._programs, numbered=decides == {"tt.get_program_id"})
         else:
             line = self._live.plan.kernel.line(op)
             self._writes[self._programs] |= self._written.write(block, self._programs, line)

@@ -119,8 +119,7 @@ def _counters(
 ) -> list[Counter]:
     """The variables that are renumbered: one for each value that is the number."""
     judged, held = marked.judged, marked.held
-    plain = [counter for counter in named if held[counter] == judged.number]
-    first = (plain or named)[0]
+    first = ([counter for counter in named if held[counter] == judged.number] or named)[0]
     if held[first] != judged.number:
         return [first]
     others = [next((c for c in numbers if held[c] == value), None) for value in judged.same]
@@ -234,8 +233,7 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
         return None
     program = np.repeat(programs, turns)
     turn = np.arange(len(program)) - np.repeat(np.cumsum(turns) - turns, turns)
-    counter = begin[program] + turn * step[program]
-    number = value(judged.number, {judged.counter: counter}, program)
+    number = value(judged.number, {judged.counter: begin[program] + turn * step[program]}, program)
     return Taken(number, program, turn, runs or ((0, len(number)),))
 
 

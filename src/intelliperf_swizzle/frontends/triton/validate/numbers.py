@@ -58,10 +58,8 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
             if not launch.recorded:
                 yield None
                 continue
-            fact = (
-                f"`{launch.launch.kernel}` cannot be compiled from its source: {last_line(error)}"
-            )
-            raise ValidationError(fact) from error
+            fact = f"`{launch.launch.kernel}` cannot be compiled from its source"
+            raise ValidationError(f"{fact}: {last_line(error)}") from error
         try:
             edited = parse(ttir_of(launch.launch, edits=launch.edits, raw=True))
         except Exception as error:

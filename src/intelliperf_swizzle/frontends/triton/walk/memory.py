@@ -144,8 +144,7 @@ class Memory:
     def place(self, addresses: Int64Array) -> Int64Array:
         """The place in `numbers` of the storage that each address lies in; -1 for none."""
         places = np.searchsorted(self.begin, addresses, side="right") - 1
-        outside = (places < 0) | (addresses >= self.end[places])
-        return np.where(outside, -1, places)
+        return np.where((places < 0) | (addresses >= self.end[places]), -1, places)
 
     def translate(self, addresses: Int64Array) -> Int64Array:
         """The synthetic addresses of the application's; those in no storage become 0 or less."""

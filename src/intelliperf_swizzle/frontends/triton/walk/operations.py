@@ -243,8 +243,7 @@ def _convert(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     if op.name == "arith.uitofp":
         data = _to_unsigned(data).astype(np.float64)
     elif op.name == "arith.fptoui":
-        unsigned = data.astype(np.float64).astype(f"u{element.array.itemsize}")
-        data = unsigned.view(element.array)
+        data = data.astype(np.float64).astype(f"u{element.array.itemsize}").view(element.array)
     elif op.name == "arith.sitofp":
         data = (-data.astype(np.int8) if block.bits else data).astype(np.float64)
     return Block((rounded(data, element),), element, block.shape)
@@ -266,8 +265,7 @@ def _add_offset(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     offsets = terms_of(offset, rank)
     if not sum_is_exact(offsets):
         offsets = [align(offset.data, rank)]
-    item_bytes = pointer.element.target.bytes
-    terms = [term.astype(np.int64) * item_bytes for term in offsets]
+    terms = [term.astype(np.int64) * pointer.element.target.bytes for term in offsets]
     return Block(merge([*terms, *pointer.terms]), pointer.element, pointer.shape)
 
 
