@@ -10,11 +10,10 @@ better it comes first, see `order` and `docs/decisions/0004-time-first.md`.
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle.language.grammar import MAX_CHARACTERS
+from intelliperf_swizzle.language.grammar import MAX_CHARACTERS, bound_divisors
 from intelliperf_swizzle.readers import milliseconds
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
 
@@ -370,8 +369,8 @@ def _family(candidate: Candidate) -> str:
 
 def text_length(candidate: Candidate) -> int:
     """Characters of a swizzle, its guard left out; a search's is longer than all others."""
-    bare = re.sub(r".*own_.*|#.*|max\(|,\s*1\)|[()\s]", "", candidate.text)  # divisors: max(n, 1)
-    return len(bare) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
+    bare = "\n".join(line for line in candidate.text.splitlines() if "own_" not in line)
+    return len(bound_divisors(bare)) + (MAX_CHARACTERS if candidate.origin == "search" else 0)
 
 
 def _merit(attempt: Attempt, criterion: str) -> float:

@@ -27,8 +27,9 @@ MAX_MEMBERS = 64
 MAX_FAMILY_CHARACTERS = 100_000
 """Of all members of a family together, as each is kept with its text."""
 
-_ONE_AT_A_TIME = threading.Lock()
-"""CPython's `ast` counts its depth, and `warnings` keeps its filters, for all threads at once."""
+PARSING = threading.RLock()
+"""Held by who parses: Python 3.11 cannot in two threads (github.com/python/cpython/issues/106905),
+and `warnings` keeps its filters for all."""
 
 _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
@@ -154,7 +155,7 @@ def _module(text: str) -> ast.Module:
             hint="a remap is a few integer operations",
         )
     try:
-        with _ONE_AT_A_TIME, warnings.catch_warnings():
+        with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:

@@ -16,13 +16,14 @@ from intelliperf_swizzle import errors
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.frontends.ports import Builder, SourceExaminer, TileLoops
+from intelliperf_swizzle.language.grammar import PARSING
 from intelliperf_swizzle.profile.modelled import load_model
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, as_text
 from intelliperf_swizzle.search.builds import examine_kernel
 from intelliperf_swizzle.search.plan import rank_subjects
 from intelliperf_swizzle.search.setup import RunContext
-from intelliperf_swizzle.search.subject import PARSING, Subject, check_editable, row_of
+from intelliperf_swizzle.search.subject import Subject, check_editable, row_of
 from intelliperf_swizzle.stopping import abandoned, ahead, left
 
 TRACING_SHARE = 0.75

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from intelliperf_swizzle.context.locality import describe_causes, hardware_conte
 from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
+from intelliperf_swizzle.language.grammar import PARSING
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
 from intelliperf_swizzle.search.setup import RunContext
@@ -73,10 +73,6 @@ def owners_of(launch: records.Launch) -> Owners | None:
 def with_rest(tile: records.Int64Array, trace: records.Trace) -> records.Int64Array:
     """A mapping with what programs do outside of their loop, which stays where it is."""
     return np.append(tile, np.arange(len(tile), trace.tiles))
-
-
-PARSING = Lock()
-"""Python 3.11 cannot parse in two threads (github.com/python/cpython/issues/106905)."""
 
 
 @dataclass(frozen=True, eq=False)
