@@ -11,7 +11,9 @@
 #if CUDA_VERSION >= 13000
 #define cudaThreadSynchronize cudaDeviceSynchronize
 #define cudaThreadExit cudaDeviceReset
+// clang-format off
 #define ON(n) cudaMemLocation{n < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice, n}
+// clang-format on
 inline cudaError_t cudaMemAdvise(const void* at, size_t bytes, cudaMemoryAdvise advice, int gpu) {
   return cudaMemAdvise(at, bytes, advice, ON(gpu));
 }
