@@ -8,6 +8,7 @@ import functools
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinMethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,6 +214,26 @@ def base_of(value: Any) -> torch.Tensor:
     return value
 
 
+def bytes_ahead(value: Any, base: torch.Tensor) -> int:
+    """How far behind the begin of a tensor's storage the address is that Triton is given.
+
+    Args:
+        value: the tensor, or what `base_of` finds it in.
+        base: the tensor.
+
+    Raises:
+        UnreadableKernelError: that address is not in the storage, or not always the same.
+    """
+    if isinstance(value.data_ptr, BuiltinMethodType):  # torch's own
+        return base.storage_offset() * base.element_size()
+    storage, address = base.untyped_storage(), value.data_ptr()
+    ahead: int = address - storage.data_ptr()
+    if not 0 <= ahead <= storage.nbytes() or address != value.data_ptr():
+        fact = f"a {type(value).__name__} gives an address that is not in the memory of its tensor"
+        raise sources.UnreadableKernelError(fact)
+    return ahead
+
+
 @dataclass
 class _Converter:
     """Turns live arguments into records."""
@@ -247,15 +268,12 @@ class _Converter:
         tensor = base_of(value)
         number = self.memory.number(tensor)
         storage = tensor.untyped_storage().data_ptr()
-        ahead = tensor.storage_offset() * tensor.element_size()
-        if tensor is not value:
-            ahead = value.data_ptr() - storage
         return records.TensorArgument(
             storage=number,
             dtype=_triton_name(value.dtype),
             shape=_integers(getattr(value, "shape", tensor.shape)),
             strides=_integers((value if hasattr(value, "stride") else tensor).stride()),
-            offset_bytes=storage - self.memory.spans[number].begin + ahead,
+            offset_bytes=storage - self.memory.spans[number].begin + bytes_ahead(value, tensor),
         )
 
 

@@ -79,6 +79,8 @@ class Recorder:
         """Records a launch; returns it if it is to be timed."""
         kind, live = LaunchKind(), None
         try:
+            if self._budget is not None:
+                _forget_trials(bound)
             kind = self._ledger.kind(bound)
             if kind.refused:
                 self._leave(bound)
@@ -104,6 +106,15 @@ class Recorder:
         """A launch is not recorded, and without a GPU not executed."""
         if self._budget is not None:
             unknown.mark_arguments(bound.call.args)
+
+
+def _forget_trials(bound: calls.BoundCall) -> None:
+    """What trials of a tuner's have written before a launch is not known: nothing counts them."""
+    if (kept := tuning.written_in_trials(bound.call.kernel)) is not None:
+        live = describe(bound.call)
+        reset = {view.storage for name, view in live.launch.tensors() if name in kept}
+        for number in find_written(bound.ttir, live) - reset:
+            unknown.mark(live, number, is_unknown=True)
 
 
 def _seconds(launch: calls.Execute) -> float | None:

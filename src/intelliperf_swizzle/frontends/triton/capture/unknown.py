@@ -52,6 +52,11 @@ def decided_at() -> str:
     return next(iter(_decisions), "")
 
 
+def note_decisions(places: Iterable[str]) -> None:
+    """From now on contents are not known, if there are any places at which something decides."""
+    _decisions.extend(filter(None, places))
+
+
 def is_unknown(span: Span) -> bool:
     """Whether something in it is not known."""
     return bool(_decisions) or any(span.begin <= begin < span.end for begin in list(_marks.keys()))
@@ -166,8 +171,7 @@ def _note_read(*tensors: torch.Tensor) -> None:
     """Notes that Python reads tensors, if they are not known and it does more than tell of them."""
     read = [tensor for tensor in tensors if _holds_unknown(tensor)]
     if read and not _decisions:
-        place = use_of_value(sys._getframe(1), floats=read[0].is_floating_point())
-        _decisions.extend([place] if place else [])
+        note_decisions([use_of_value(sys._getframe(1), floats=read[0].is_floating_point())])
 
 
 def _holds_unknown(tensor: torch.Tensor) -> bool:
