@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture.decisions import use_of_value
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
-from intelliperf_swizzle.frontends.triton.capture.unknown import use_of_value
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences
 from intelliperf_swizzle.hardware import load_target
 

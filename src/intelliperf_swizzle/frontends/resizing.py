@@ -278,9 +278,7 @@ def other_values(launch: Launch, name: str) -> list[int]:
         return [2 * value if extent else 1 - value]
     if name in launch.constexprs:
         return [2 * value, 1] if value > 1 else [2, 1 - value]
-    used = re.search(
-        rf"([/%]|\+=|\b(\w+) = \2 \+|cdiv\([^,()]*,|range\(.*,.*,)\s*{name}\b", text
-    )
+    used = re.search(rf"([/%]|\+=|\b(\w+) = \2 \+|cdiv\([^,()]*,|range\(.*,.*,)\s*{name}\b", text)
     return [other for other in (2 * value, *([] if used else [0]), 2) if other != value]
 
 

@@ -225,9 +225,10 @@ def bytes_ahead(value: Any, base: torch.Tensor) -> int:
         UnreadableKernelError: that address is not in the storage, or not always the same.
     """
     if isinstance(value.data_ptr, BuiltinMethodType):  # torch's own
-        return base.storage_offset() * base.element_size()
+        ahead: int = base.storage_offset() * base.element_size()
+        return ahead
     storage, address = base.untyped_storage(), value.data_ptr()
-    ahead: int = address - storage.data_ptr()
+    ahead = address - storage.data_ptr()
     if not 0 <= ahead <= storage.nbytes() or address != value.data_ptr():
         fact = f"a {type(value).__name__} gives an address that is not in the memory of its tensor"
         raise sources.UnreadableKernelError(fact)

@@ -20,7 +20,7 @@ import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture import calls, tuning, unknown
+from intelliperf_swizzle.frontends.triton.capture import calls, outside, tuning, unknown
 from intelliperf_swizzle.frontends.triton.capture.counts import is_capturing
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute, find_written
@@ -144,6 +144,7 @@ class Budget:
         self._seconds_left = settings.compute_budget_seconds
         self._stopped: Counter[tuple[str, object]] = Counter()
         unknown.watch_torch()
+        outside.watch()
 
     def execute(
         self, bound: calls.BoundCall, kind: LaunchKind, record: RecordedLaunch,

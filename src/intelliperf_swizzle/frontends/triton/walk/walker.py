@@ -119,7 +119,9 @@ class Plan:
     ) -> None:
         self.kernel, self.executed, self.tiles, self.meeting = kernel, executed, tiles, meeting
         for op in filter(accesses_unseen, kernel.every()):
-            raise TraceError(f"{FOREIGN[op.name]} at {kernel.line(op)} may access memory that is not known")
+            raise TraceError(
+                f"{FOREIGN[op.name]} at {kernel.line(op)} may access memory that is not known"
+            )
         self.folds = {op: sides for op, sides in folds(kernel, meeting).items() if sides}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
