@@ -14,6 +14,7 @@ import torch
 
 OWN = str(Path(__file__).parents[3])
 _LIBRARIES = (*(str(Path(m.__file__ or "").parent) for m in (torch, np)), "<frozen")
+_STANDARD = str(Path(ast.__file__).parent)
 _TELLING = re.compile("(print|debug|info|warning|error|log|exit|fail|skip|assert.*)$")
 """Functions that say something, or end the application."""
 _BRANCHES = ast.If | ast.For | ast.While | ast.IfExp | ast.Compare
@@ -25,10 +26,16 @@ def use_of_value(frame: FrameType | None, *, floats: bool) -> str:
     place, returned = "", True
     while frame is not None and returned:
         file, line, frame = frame.f_code.co_filename, frame.f_lineno, frame.f_back
-        if not file.startswith((OWN, *_LIBRARIES)):
+        if not is_library(file):
             line, returned = _use(file, line, floats)
             place = f"{Path(file).name}:{line}" if line else ""
     return place
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is of torch, NumPy, Python or this package: its callers decide."""
+    standard = file.startswith(_STANDARD) and "-packages" not in file
+    return standard or file.startswith((OWN, *_LIBRARIES))
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinMethodType
 from typing import TYPE_CHECKING, Any
@@ -233,6 +233,15 @@ def bytes_ahead(value: Any, base: torch.Tensor) -> int:
         fact = f"a {type(value).__name__} gives an address that is not in the memory of its tensor"
         raise sources.UnreadableKernelError(fact)
     return ahead
+
+
+def as_view(value: Any) -> tuple[torch.Tensor, Hashable]:
+    """The tensor that Triton is given, and how it is seen if not as that tensor itself."""
+    tensor = base_of(value)
+    if isinstance(value.data_ptr, BuiltinMethodType):
+        return tensor, None
+    sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
+    return tensor, (str(value.dtype), sizes, bytes_ahead(value, tensor))
 
 
 @dataclass

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import BuiltinMethodType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -21,12 +20,7 @@ from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture import addresses, sources, unknown
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
-from intelliperf_swizzle.frontends.triton.capture.describe import (
-    DescribedLaunch,
-    base_of,
-    bytes_ahead,
-    describe,
-)
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, as_view, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
@@ -357,12 +351,9 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
         extents = (*value.shape, *value.strides, *value.block_shape)
         return (*map(str, extents), _look_into(value.base, tensors))
     if hasattr(value, "data_ptr"):
-        base = base_of(value)
-        tensors.append(base)
-        if isinstance(value.data_ptr, BuiltinMethodType):
-            return None
-        sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
-        return (str(value.dtype), sizes, bytes_ahead(value, base))  # a tensor seen in another way
+        tensor, seen = as_view(value)
+        tensors.append(tensor)
+        return seen
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
     if sources.is_jit_function(value):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What is not known, outside of torch: as numbers of Python, and in files.
+"""Inside the application: what is not known, outside of torch, as numbers of Python and in files.
 
 A number that is read of memory that is not known stays one that is not known whatever is computed
 of it. What is read from a file is not known if that was written after something was not.
@@ -8,69 +8,60 @@ of it. What is read from a file is not known if that was written after something
 
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import tokenize
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_iter, tree_map_only
 
-from intelliperf_swizzle.frontends.triton.capture import unknown
-from intelliperf_swizzle.frontends.triton.capture.decisions import OWN, use_of_value
+from intelliperf_swizzle.frontends.triton.capture import decisions, unknown
 from intelliperf_swizzle.frontends.triton.capture.standin_operators import tensors_of
-
-_DECIDING = ("lt", "le", "gt", "ge", "eq", "ne", "bool", "int", "float", "round", "floor", "ceil",
-             "trunc", "divmod", "floordiv")  # fmt: skip
-_COMPUTING = ("add", "sub", "mul", "truediv", "pow", "mod", "radd", "rsub", "rmul", "rtruediv",
-              "rpow", "rmod", "neg", "pos", "abs")  # fmt: skip
 
 
 class Unknown(float):
     """A number that was read of what is not known."""
 
+    __hash__ = float.__hash__
+
     @classmethod
     def __torch_function__(
         cls, func: Any, types: object, args: Any = (), kwargs: Any = None
     ) -> object:
-        made = func(*tree_map_only(cls, _plain, args), **tree_map_only(cls, _plain, kwargs or {}))
+        made = func(*_known(args), **_known(kwargs or {}))
         for tensor in tensors_of((made, args[:1] if made is None else ())):
             unknown.mark_tensor(tensor)
         return made
 
-    __hash__ = float.__hash__
-
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
-        return float, (_plain(self),)
+        return float, (float.__pos__(self),)
 
 
-_plain = float.__pos__
+def _known(values: Any) -> Any:
+    return tree_map_only(Unknown, float.__pos__, values)
 
 
-def _decides(name: str) -> Callable[..., object]:
-    compute = getattr(float, name)
-
-    def decided(self: Unknown, *given: object) -> object:
-        unknown.note_decisions([use_of_value(sys._getframe(1), floats=name == "__float__")])
-        return compute(self, *given)
-
-    return decided
-
-
-def _computes(name: str) -> Callable[..., object]:
+def _operation(name: str) -> Callable[..., object]:
     compute = getattr(float, name)
 
     def computed(self: Unknown, *given: object) -> object:
-        made = compute(self, *given)
-        return Unknown(made) if isinstance(made, float) else made
+        made, caller = compute(self, *given), sys._getframe(1)
+        if type(made) is float and name != "__float__":
+            return Unknown(made)
+        if made is not NotImplemented:
+            told = name == "__float__" or decisions.is_library(caller.f_code.co_filename)
+            unknown.note_decisions([decisions.use_of_value(caller, floats=told)])
+        return made
 
     return computed
 
 
-for _names, _make in ((_DECIDING, _decides), (_COMPUTING, _computes)):
-    for _name in _names:
-        setattr(Unknown, f"__{_name}__", _make(f"__{_name}__"))
+_PLAIN = ("new", "repr", "hash", "getattribute", "getnewargs", "getformat", "format", "doc")
+for _name in vars(float):
+    if _name.startswith("__") and _name.strip("_") not in _PLAIN:
+        setattr(Unknown, _name, _operation(_name))
 
 
 def watch() -> None:
@@ -80,7 +71,7 @@ def watch() -> None:
     for name in ("tensor", "as_tensor", "full", "full_like"):
         setattr(torch, name, _note_given(getattr(torch, name)))
     save = torch.save
-    torch.save = lambda held, *a, **o: save(tree_map_only(Unknown, _plain, held), *a, **o)
+    torch.save = lambda held, *given, **options: save(_known(held), *given, **options)
     torch.load = _note_file(torch.load)
     for owner in (torch, torch.UntypedStorage):
         owner.from_file = _note_file(owner.from_file)
@@ -89,8 +80,8 @@ def watch() -> None:
 
 def _note(read: Callable[..., object]) -> Callable[..., object]:
     def noted(self: torch.Tensor, *given: Any, **options: Any) -> object:
-        made = read(self, *given, **options)
-        if sys._getframe(1).f_code.co_filename.startswith(OWN) or not unknown.holds_unknown(self):
+        made, caller = read(self, *given, **options), sys._getframe(1).f_code.co_filename
+        if caller.startswith(decisions.OWN) or not unknown.holds_unknown(self):
             return made
         unknown.note_read(self)
         return tree_map_only(float, Unknown, made)
@@ -110,41 +101,23 @@ def _note_given(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor
 
 # --- files ----------------------------------------------------------------------------------------
 
-
 _PATHS = (str, bytes, os.PathLike)
 _LOOKS = ("ctypes.cdata", "ctypes.string_at", "ctypes.memoryview_at")
-
-
-class _Now(threading.local):
-    reading = False
-    """Whether a file is being read of which all is known that is wanted."""
-
-
-_now = _Now()
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    before, _now.reading = _now.reading, True
-    try:
-        yield
-    finally:
-        _now.reading = before
+_FOLLOWED = (decisions.OWN, tokenize.__file__, torch.serialization.__file__)
+"""Code of which it is known what it does with what it reads."""
 
 
 def _note_file(read: Callable[..., Any]) -> Callable[..., Any]:
     """What is read there as tensors is followed as tensors."""
 
     def noted(file: Any, *given: Any, **options: Any) -> Any:
-        with _reading():
-            made = read(file, *given, **options)
+        made = read(file, *given, **options)
         if not _is_later(getattr(file, "name", file)):
             return made
         for leaf in tree_iter(made):
             held = leaf.state_dict() if isinstance(leaf, torch.nn.Module) else leaf
             if isinstance(held, (torch.UntypedStorage, torch.TypedStorage)):
-                storage = getattr(held, "_untyped_storage", held)
-                held = torch.tensor([], dtype=torch.uint8).set_(storage)
+                held = torch.empty(0).byte().set_(getattr(held, "_untyped_storage", held))
             for tensor in tensors_of((held,)):
                 unknown.mark_tensor(tensor)
         return tree_map_only(float, Unknown, made)
@@ -154,17 +127,13 @@ def _note_file(read: Callable[..., Any]) -> Callable[..., Any]:
 
 def _audit(event: str, given: tuple[Any, ...]) -> None:
     """Python opens a file to read it, or looks at an address."""
-    if _now.reading:
-        return
     if event == "open":
-        path, read = isinstance(given[0], _PATHS), not given[2] & (os.O_WRONLY | os.O_TRUNC)
-        found = path and read and _is_later(given[0])
+        read = isinstance(given[0], _PATHS) and not given[2] & (os.O_WRONLY | os.O_TRUNC)
+        found = read and _is_later(given[0])
     else:
         found = event in _LOOKS and isinstance(given[0], int) and unknown.is_unknown_at(given[0])
-    if found and not sys._getframe(1).f_code.co_filename.startswith(OWN):
-        with _reading():
-            place = use_of_value(sys._getframe(1), floats=False)
-        unknown.note_decisions([place])
+    if found and not (caller := sys._getframe(1)).f_code.co_filename.startswith(_FOLLOWED):
+        unknown.note_decisions([decisions.use_of_value(caller, floats=False)])
 
 
 def _is_later(file: Any) -> bool:
@@ -174,8 +143,6 @@ def _is_later(file: Any) -> bool:
         if not isinstance(file, _PATHS):
             return True
         path = Path(os.fsdecode(file)).resolve()
-        held = path.stat()
-        return (
-            held.st_mtime_ns >= begun.st_mtime_ns and path.is_file() and folder not in path.parents
-        )
+        later = path.stat().st_mtime_ns >= begun.st_mtime_ns
+        return later and path.is_file() and folder not in path.parents
     return False

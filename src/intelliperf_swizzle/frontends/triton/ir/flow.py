@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 
@@ -49,6 +50,13 @@ def asks_where_it_runs(op: Op) -> bool:
 def accesses_unseen(op: Op) -> bool:
     """Whether inline assembly, or a library function, may access memory."""
     return op.name in FOREIGN and bool(_MEMORY.search(op.text))
+
+
+def check(kernel: Kernel) -> None:
+    """Raises TraceError if a kernel may access memory otherwise than by operations of Triton."""
+    for op in filter(accesses_unseen, kernel.every()):
+        place = f"{FOREIGN[op.name]} at {kernel.line(op)}"
+        raise TraceError(f"{place} may access memory that is not known")
 
 
 class Sources:

@@ -12,16 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.ssa import outcomes
-from intelliperf_swizzle.frontends.triton.ir.flow import (
-    ACCESSES,
-    FOREIGN,
-    Meeting,
-    Slice,
-    accesses_unseen,
-    folds,
-)
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Meeting, Slice, check, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk import operations
@@ -118,10 +110,7 @@ class Plan:
         meeting: Meeting = frozenset(),
     ) -> None:
         self.kernel, self.executed, self.tiles, self.meeting = kernel, executed, tiles, meeting
-        for op in filter(accesses_unseen, kernel.every()):
-            raise TraceError(
-                f"{FOREIGN[op.name]} at {kernel.line(op)} may access memory that is not known"
-            )
+        check(kernel)
         self.folds = {op: sides for op, sides in folds(kernel, meeting).items() if sides}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
