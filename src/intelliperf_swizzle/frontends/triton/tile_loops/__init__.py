@@ -14,6 +14,7 @@ from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import LoopScan, find_candidates
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
+from intelliperf_swizzle.language.grammar import PARSING
 from intelliperf_swizzle.records import Launch
 
 SECONDS = 600.0
@@ -34,9 +35,11 @@ def with_loops(
     """
     plain = tuple(replace(launch, loop=None) for launch in launches)
     try:
-        if not any(find_candidates(launch) for launch in plain):
-            return plain, ()
+        with PARSING:
+            found = any(find_candidates(launch) for launch in plain)
     except SpliceError:
+        found = False
+    if not found:
         return plain, ()
     seen: list[LoopScan]
     seen, _ = call_each(
