@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture.decisions import use_of_value
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
+from intelliperf_swizzle.frontends.triton.capture.unknown import use_of_value
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences
 from intelliperf_swizzle.hardware import load_target
 
@@ -109,72 +109,3 @@ def test_contents_are_known_until_python_branches_by_what_was_not_computed(tmp_p
     assert "`tt.ptr_to_int` (app.py:14)" in first.unknown
     assert not harmless
     assert "app.py:33 decides by what was not computed" in last.unknown
-
-
-OUTSIDE = """
-import ctypes, io, json, pickle, numpy as np, torch, triton, triton.language as tl
-
-@triton.jit
-def gated(w, gate):
-    at = w + tl.program_id(0)
-    if tl.load(gate) > 0:
-        tl.store(at + 1, tl.load(at))
-    tl.store(at, 1)
-
-@triton.jit
-def count(gate):
-    tl.atomic_add(gate, 1)
-
-def tuned(kernel, **hooks):
-    configs = [triton.Config({{}}, num_warps=number) for number in (4, 8)]
-    return triton.autotune(configs, key=[], **hooks)(kernel)
-
-w, gate = (torch.zeros(64, dtype=torch.int32, device="cuda") for _ in range(2))
-large = torch.ones(8192, 8192, device="cuda", dtype=torch.float16)
-product = large @ large
-some, values, hooks = product[:1].clone(), dict(), triton.knobs.runtime
-{text}
-gated[8,](w, gate)
-"""
-LOST = "the contents of gate were not recorded"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("torch.save(some, 'x.pt')\nif torch.load('x.pt')[0, 0] > 9: gate += 1", LOST),
-        ("torch.save({'a': some}, 'x.pt')\ngate += torch.load('x.pt')['a'][0].int()[0]", LOST),
-        ("if pickle.loads(pickle.dumps(some))[0, 0] > 9: gate += 1", LOST),
-        ("np.save('x.npy', some.cpu().numpy())\nif np.load('x.npy')[0, 0] > 9: gate += 1", LOST),
-        ("json.dump(some.tolist(), open('x', 'w'))\ngate += int(json.load(open('x'))[0][0])", LOST),
-        ("if np.from_dlpack(some.cpu())[0, 0] > 9: gate += 1", LOST),
-        ("at = some.data_ptr()\nif ctypes.c_uint16.from_address(at).value: gate += 1", LOST),
-        ("values['a'] = some[0, 0].item()\ndef f():\n    if values['a'] > 9: gate.add_(1)\nf()",
-         LOST),
-        ("values['a'] = some[0, 0].item() / 2\ngate.fill_(values['a'] - 1)", LOST),
-        ("values['a'] = some.tolist()\ngate = torch.tensor(values['a'][0]).int().cuda()", LOST),
-        ("def set_(_): gate.fill_(1)\nhooks.launch_enter_hook.add(set_)", "chains"),
-        ("def set_(_): gate.fill_(1)\nhooks.launch_exit_hook.add(set_)\ngated[8,](w, gate)",
-         "chains"),
-        ("def set_(*_, **__): gate.fill_(1)\ngated.add_pre_run_hook(set_)", "chains"),
-        ("def set_(*_, **__): gate.fill_(1)\ngated = tuned(gated, post_hook=set_)", LOST),
-        ("tuned(count)[1,](gate)\ngate -= 1", LOST),
-        ("tuned(count, restore_value=['gate'])[1,](gate)\ngate -= 1", ""),
-        ("print(some.tolist(), max(some.tolist()[0]))\ntorch.save({'a': some[0, 0].item()}, 'x.pt')\n"
-         "json.dump([torch.load('x.pt')], open('x', 'w'))\nvalues['a'] = sum(some.tolist()[0])", ""),
-    ],
-)  # fmt: skip
-def test_what_was_not_computed_is_followed_outside_of_torch(
-    tmp_path: Path, text: str, reason: str
-) -> None:
-    """As numbers and through files; hooks are called around launches, and a tuner's hooks, and what
-    its trials write, are not known."""
-    (tmp_path / "app.py").write_text(OUTSIDE.format(text=text))
-    request = RecordRequest(
-        [sys.executable, "app.py"], tmp_path, tmp_path / "record", target=load_target("mi300x")
-    )
-    run = capture(request)
-    assert run.exit_code == 0, run.last_lines
-    last = find_dependences(run.launches, timeout_seconds=100)[-1]
-    assert reason in (last.unknown or "chains") if reason else not last
-    assert bool(len(last.chains)) == (reason == "chains")

@@ -214,34 +214,23 @@ def base_of(value: Any) -> torch.Tensor:
     return value
 
 
-def bytes_ahead(value: Any, base: torch.Tensor) -> int:
-    """How far behind the begin of a tensor's storage the address is that Triton is given.
-
-    Args:
-        value: the tensor, or what `base_of` finds it in.
-        base: the tensor.
+def as_view(value: Any) -> tuple[torch.Tensor, int, Hashable]:
+    """The tensor that Triton is given, how many bytes behind the begin of its storage the address
+    is, and how it is seen if not as that tensor itself.
 
     Raises:
-        UnreadableKernelError: that address is not in the storage, or not always the same.
+        UnreadableKernelError: the address is not in the storage, or not always the same.
     """
+    tensor = base_of(value)
     if isinstance(value.data_ptr, BuiltinMethodType):  # torch's own
-        ahead: int = base.storage_offset() * base.element_size()
-        return ahead
-    storage, address = base.untyped_storage(), value.data_ptr()
+        return tensor, tensor.storage_offset() * tensor.element_size(), None
+    storage, address = tensor.untyped_storage(), value.data_ptr()
     ahead = address - storage.data_ptr()
     if not 0 <= ahead <= storage.nbytes() or address != value.data_ptr():
         fact = f"a {type(value).__name__} gives an address that is not in the memory of its tensor"
         raise sources.UnreadableKernelError(fact)
-    return ahead
-
-
-def as_view(value: Any) -> tuple[torch.Tensor, Hashable]:
-    """The tensor that Triton is given, and how it is seen if not as that tensor itself."""
-    tensor = base_of(value)
-    if isinstance(value.data_ptr, BuiltinMethodType):
-        return tensor, None
     sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
-    return tensor, (str(value.dtype), sizes, bytes_ahead(value, tensor))
+    return tensor, ahead, (str(value.dtype), sizes, ahead)
 
 
 @dataclass
@@ -275,7 +264,7 @@ class _Converter:
         return plain
 
     def _tensor(self, value: Any) -> records.TensorArgument:
-        tensor = base_of(value)
+        tensor, ahead, _ = as_view(value)
         number = self.memory.number(tensor)
         storage = tensor.untyped_storage().data_ptr()
         return records.TensorArgument(
@@ -283,7 +272,7 @@ class _Converter:
             dtype=_triton_name(value.dtype),
             shape=_integers(getattr(value, "shape", tensor.shape)),
             strides=_integers((value if hasattr(value, "stride") else tensor).stride()),
-            offset_bytes=storage - self.memory.spans[number].begin + bytes_ahead(value, tensor),
+            offset_bytes=storage - self.memory.spans[number].begin + ahead,
         )
 
 

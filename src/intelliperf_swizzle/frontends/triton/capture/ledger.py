@@ -351,7 +351,7 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
         extents = (*value.shape, *value.strides, *value.block_shape)
         return (*map(str, extents), _look_into(value.base, tensors))
     if hasattr(value, "data_ptr"):
-        tensor, seen = as_view(value)
+        tensor, _, seen = as_view(value)
         tensors.append(tensor)
         return seen
     if isinstance(value, (tuple, list)):

@@ -20,7 +20,7 @@ import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture import calls, outside, tuning, unknown
+from intelliperf_swizzle.frontends.triton.capture import calls, tuning, unknown
 from intelliperf_swizzle.frontends.triton.capture.counts import is_capturing
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute, find_written
@@ -81,8 +81,6 @@ class Recorder:
         """Records a launch; returns it if it is to be timed."""
         kind, live = LaunchKind(), None
         try:
-            if self._budget is not None:
-                _forget_trials(bound)
             kind = self._ledger.kind(bound)
             if kind.refused:
                 self._leave(bound)
@@ -108,15 +106,6 @@ class Recorder:
         """A launch is not recorded, and without a GPU not executed."""
         if self._budget is not None:
             unknown.mark_arguments(bound.call.args)
-
-
-def _forget_trials(bound: calls.BoundCall) -> None:
-    """What trials of a tuner's have written before a launch is not known: nothing counts them."""
-    if (kept := tuning.written_in_trials(bound.call.kernel)) is not None:
-        live = describe(bound.call)
-        reset = {view.storage for name, view in live.launch.tensors() if name in kept}
-        for number in find_written(bound.ttir, live) - reset:
-            unknown.mark(live, number, is_unknown=True)
 
 
 def _seconds(launch: calls.Execute) -> float | None:
@@ -146,7 +135,6 @@ class Budget:
         self._seconds_left = {False: settings.compute_budget_seconds, True: INTEGER_SECONDS}
         self._stopped: Counter[tuple[str, object]] = Counter()
         unknown.watch_torch()
-        outside.watch()
 
     def execute(
         self, bound: calls.BoundCall, kind: LaunchKind, record: RecordedLaunch,

@@ -110,8 +110,7 @@ def _prepare(folder: Path, settings: shared.Settings) -> Path:
     """The folder, with the settings and with nothing of an earlier capture."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (journal.FILE, shared.SINCE):
-            (folder / name).unlink(missing_ok=True)
+        (folder / journal.FILE).unlink(missing_ok=True)
         for name in ("launches", "contents", "counts"):
             shutil.rmtree(folder / name, ignore_errors=True)
         shared.save_settings(settings, folder)

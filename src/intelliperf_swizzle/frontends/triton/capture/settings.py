@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
-SINCE = "unknown"
-"""A file of the folder, which is there once something was not computed."""
 
 
 MOST_VARIANTS = 32

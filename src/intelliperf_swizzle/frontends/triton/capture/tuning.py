@@ -10,26 +10,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
 from intelliperf_swizzle.children import cores
-from intelliperf_swizzle.frontends.triton.capture import unknown
-from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction, trials
+from intelliperf_swizzle.frontends.triton.capture.calls import Call, trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
-from intelliperf_swizzle.frontends.triton.capture.uses import place_of
 
 VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
 """Of the application: kernels are compiled in it, and launched by Triton's launcher."""
 _TUNER = "CachingAutotuner"
-_UNNAMED = "triton_"
-"""A kernel that Inductor times before it decides what to fuse."""
+_UNNAMED = "triton_"  # a kernel that Inductor times before it decides what to fuse
 
 _TILE = re.compile(r"\bBLOCK_[MN] *: *tl\.constexpr = (\d+)")
 
-_tried: dict[FunctionType, set[str]] = {}
 _tuners: WeakValueDictionary[FunctionType, Any] = WeakValueDictionary()
 
 
@@ -56,9 +51,6 @@ def watch(*, timed: bool) -> None:
         with trials():
             if timed:
                 compile_choices(tuner, args, **kwargs)
-            else:
-                _tried[python_function(tuner)] = {*tuner.reset_to_zero, *tuner.restore_value}
-                unknown.note_decisions(_hooks(tuner))
             return bench(tuner, *args, **kwargs)
 
     def made(kind: Any, /, **options: object) -> None:
@@ -74,20 +66,6 @@ def watch(*, timed: bool) -> None:
 
     KernelInterface.__init_subclass__ = classmethod(made)
     Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench = noting, pruned, benched
-
-
-def _hooks(tuner: Any) -> Iterator[str]:
-    """Where the application's own hooks of a tuner are: what they do in trials is not known."""
-    for hook in (tuner.pre_hook, tuner.post_hook):
-        if isinstance(hook, FunctionType) and not hook.__module__.startswith("triton."):
-            file, line = place_of(hook)
-            yield f"{Path(file).name}:{line}"
-
-
-def written_in_trials(kernel: JitFunction) -> set[str] | None:
-    """Which arguments were reset or restored in trials of a kernel; None if it was not tried since
-    this was asked."""
-    return _tried.pop(python_function(kernel), None)
 
 
 def _traffic(*trial: object, **_: object) -> float:

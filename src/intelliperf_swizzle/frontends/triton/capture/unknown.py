@@ -7,26 +7,27 @@ it was. What torch makes of such memory is not known either; contents of it are 
 a branch of Python by it nothing in memory is known.
 """
 
-import os
+import ast
+import linecache
+import re
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
 from torch._C._dynamo import eval_frame
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from intelliperf_swizzle.frontends.triton.capture.addresses import Span, span_of
 from intelliperf_swizzle.frontends.triton.capture.counts import replays
-from intelliperf_swizzle.frontends.triton.capture.decisions import use_of_value
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, tensors_in
-from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE, SINCE
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.frontends.triton.capture.standin_operators import tensors_of
 
@@ -35,26 +36,14 @@ _OVERWRITES = ("aten::zero_", "aten::fill_", "aten::copy_")
 
 
 class _Mark:
-    """Lives as long as the storage whose contents are not known, and says where that ends."""
-
-    def __init__(self, end: int) -> None:
-        self.end = end
-        if not _marks:
-            with suppress(FileExistsError):
-                since().touch(exist_ok=False)
+    """Lives as long as the storage whose contents are not known."""
 
 
 _marks: weakref.WeakValueDictionary[int, _Mark] = weakref.WeakValueDictionary()
 """By the first address of the storage."""
 _lasting: dict[int, _Mark] = {}
 """Of memory that no argument of a launch is a view of: it is not known when that ends."""
-_decisions: list[str] = []
-"""Where Python has read a decision, a count or a token that is not known."""
-
-
-def since() -> Path:
-    """A file that an application has from the time on at which something was not known."""
-    return Path(os.environ[FOLDER_VARIABLE]) / SINCE
+_decisions: list[str] = []  # where Python has read a decision, a count or a token that is not known
 
 
 def decided_at() -> str:
@@ -62,24 +51,9 @@ def decided_at() -> str:
     return next(iter(_decisions), "")
 
 
-def note_decisions(places: Iterable[str]) -> None:
-    """From now on contents are not known, if there are any places at which something decides."""
-    _decisions.extend(filter(None, places))
-
-
 def is_unknown(span: Span) -> bool:
     """Whether something in it is not known."""
-    return bool(_decisions) or _meets(span.begin, span.end)
-
-
-def _meets(begin: int, end: int) -> bool:
-    """Whether something is not known between two addresses."""
-    return any(at < end and begin < mark.end for at, mark in list(_marks.items()))
-
-
-def is_unknown_at(address: int) -> bool:
-    """Whether what an address leads to is not known."""
-    return address in _marks or _meets(address, address + 1)
+    return bool(_decisions) or any(span.begin <= begin < span.end for begin in list(_marks.keys()))
 
 
 def mark_tensor(tensor: torch.Tensor, *, is_unknown: bool = True) -> None:
@@ -90,7 +64,7 @@ def mark_tensor(tensor: torch.Tensor, *, is_unknown: bool = True) -> None:
         if not is_unknown:
             _forget(begin, begin + 1)
         elif begin not in _marks:
-            _marks[begin] = storage._intelliperf_swizzle_mark = _Mark(begin + storage.nbytes())
+            _marks[begin] = storage._intelliperf_swizzle_mark = _Mark()
 
 
 def _forget(begin: int, end: int) -> None:
@@ -109,7 +83,7 @@ def mark(live: DescribedLaunch, number: int, *, is_unknown: bool) -> None:
     for tensor in tensors:
         mark_tensor(tensor)
     if not tensors and span.begin not in _marks:
-        _marks[span.begin] = _lasting[span.begin] = _Mark(span.end)
+        _marks[span.begin] = _lasting[span.begin] = _Mark()
 
 
 def mark_arguments(values: Iterable[Any]) -> None:
@@ -135,12 +109,12 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             return made
         given = list(tensors_of((*args, *(kwargs or {}).values())))
         name = func._schema.name
-        is_unknown = any(map(holds_unknown, given))
+        is_unknown = any(map(_holds_unknown, given))
         if isinstance(made, bool | int | float):
-            note_read(*given)
+            _note_read(*given)
         elif name in _OVERWRITES and given:
             target, *sources = given
-            known = not any(map(holds_unknown, sources))
+            known = not any(map(_holds_unknown, sources))
             whole = target.numel() * target.element_size() == target.untyped_storage().nbytes()
             if not known or whole:
                 mark_tensor(target, is_unknown=not known)
@@ -171,20 +145,102 @@ def watch_torch() -> None:
             bootstrap(self)
 
     threading.Thread._bootstrap_inner = watched  # type: ignore[attr-defined]
+    for name in ("tolist", "numpy"):
+        setattr(torch.Tensor, name, _note(getattr(torch.Tensor, name)))
 
 
-def note_read(*tensors: torch.Tensor) -> None:
+_OWN = str(Path(__file__).parents[3])
+
+
+def _note(read: Callable[..., object]) -> Callable[..., object]:
+    def noted(self: torch.Tensor, *given: Any, **options: Any) -> object:
+        if not sys._getframe(1).f_code.co_filename.startswith(_OWN):
+            _note_read(self)
+        return read(self, *given, **options)
+
+    return noted
+
+
+def _note_read(*tensors: torch.Tensor) -> None:
     """Notes that Python reads tensors, if they are not known and it does more than tell of them."""
-    read = [tensor for tensor in tensors if holds_unknown(tensor)]
+    read = [tensor for tensor in tensors if _holds_unknown(tensor)]
     if read and not _decisions:
-        note_decisions([use_of_value(sys._getframe(1), floats=read[0].is_floating_point())])
+        place = use_of_value(sys._getframe(1), floats=read[0].is_floating_point())
+        _decisions.extend([place] if place else [])
 
 
-def holds_unknown(tensor: torch.Tensor) -> bool:
-    """Whether what a tensor's storage holds is not known."""
+def _holds_unknown(tensor: torch.Tensor) -> bool:
     with suppress(NotImplementedError, RuntimeError):
-        return is_unknown_at(tensor.untyped_storage().data_ptr())
+        return tensor.untyped_storage().data_ptr() in _marks
     return False
+
+
+# --- what Python does with a value that it reads -----------------------------------------------
+
+_LIBRARIES = (*(str(Path(m.__file__ or "").parent) for m in (torch, np)), "<frozen")
+_TELLING = re.compile("(print|debug|info|warning|error|log|exit|fail|skip|assert.*)$")
+"""Functions that say something, or end the application."""
+_BRANCHES = ast.If | ast.For | ast.While | ast.IfExp | ast.Compare
+
+
+def use_of_value(frame: FrameType | None, *, floats: bool) -> str:
+    """The file and line at which Python decides something by a value that it reads; of `floats`,
+    at which it branches. Empty if there is none, as where the value is only printed."""
+    place, returned = "", True
+    while frame is not None and returned:
+        file, line, frame = frame.f_code.co_filename, frame.f_lineno, frame.f_back
+        if not file.startswith((_OWN, *_LIBRARIES)):
+            line, returned = _use(file, line, floats)
+            place = f"{Path(file).name}:{line}" if line else ""
+    return place
+
+
+@lru_cache(maxsize=256)
+def _use(file: str, line: int, floats: bool) -> tuple[int, bool]:
+    """The line that decides by a value that is read at another line, 0 if none; and whether the
+    function returns the value instead, so that its caller may decide."""
+    tree = ast.parse("".join(linecache.getlines(file)))
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    around = [node for node in nodes if node.lineno <= line <= (node.end_lineno or 0)]
+    scope = [tree, *(node for node in around if isinstance(node, ast.FunctionDef))][-1]
+    users = sorted(around, key=lambda node: (node.end_lineno or 0) - node.lineno)[:1]
+    inside = [node for node in ast.walk(scope) if isinstance(node, ast.stmt)]
+    for user in users:  # grows as it goes
+        held = {n.id for n in ast.walk(user) if isinstance(n, ast.Name) and _is_set(n)}
+        read = (s for s in inside if held & {getattr(n, "id", "") for n in _head(s)})
+        users += [statement for statement in read if statement not in users]
+    if users and all(map(_tells, users)):
+        return 0, False
+    returned = [user for user in users if isinstance(user, ast.Return)]
+    deciding = (u for u in users if isinstance(u, ast.Assign) or not (_tells(u) or u in returned))
+    lines = (u.lineno for u in deciding if any(isinstance(n, _BRANCHES) for n in (u, *_head(u))))
+    branch = next(lines, 0)
+    return branch or line * (not floats), bool(returned and not branch)
+
+
+def _tells(statement: ast.AST) -> bool:
+    """Whether it only says something, ends the application, or sets variables."""
+    match statement:
+        case ast.Pass() | ast.Raise() | ast.Assert():
+            return True
+        case ast.Expr(ast.Call(ast.Name(name) | ast.Attribute(_, name))):
+            return _TELLING.match(name) is not None
+        case ast.If() | ast.For():
+            parts = ast.iter_child_nodes(statement)
+            return all(_tells(part) for part in parts if isinstance(part, ast.stmt))
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            return all(isinstance(n, ast.Name | ast.Tuple) for n in _head(statement) if _is_set(n))
+    return False
+
+
+def _head(statement: ast.AST) -> list[ast.AST]:
+    """What is in a statement but in no statement of it."""
+    parts = (p for p in ast.iter_child_nodes(statement) if not isinstance(p, ast.stmt))
+    return [node for part in parts for node in ast.walk(part)]
+
+
+def _is_set(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 # --- kernels that are not known -------------------------------------------------------------------

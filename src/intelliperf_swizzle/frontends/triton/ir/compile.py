@@ -99,8 +99,7 @@ def _lines_ahead(text: str) -> int:
     return next(i for i, line in enumerate(text.splitlines()) if line.strip().startswith("def "))
 
 
-_compiled: dict[tuple[Any, ...], str] = {}
-"""What was compiled in this process."""
+_compiled: dict[tuple[Any, ...], str] = {}  # what was compiled in this process
 
 
 def _compile(

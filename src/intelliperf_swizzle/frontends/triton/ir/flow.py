@@ -21,10 +21,7 @@ ACCESSES = {
     "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
 }  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
-FOREIGN = {
-    "tt.elementwise_inline_asm": "inline assembly",
-    "tt.extern_elementwise": "a library's function",
-}
+_FOREIGN = ("tt.elementwise_inline_asm", "tt.extern_elementwise")
 _PLACE = re.compile(
     r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|(?<![.\w])s\[?\d|\\25|group.id)[^"]*"|path = "[^"]'
 )
@@ -34,8 +31,8 @@ _MEMORY = re.compile(
     r'"[^"]*(?:(?<![vsa:])\[|\b(?:t?buffer|flat|global|image|scratch|s_\w*(?:load|store|atomic))_?'
     r'|\bds_(?!b?permute|swizzle)|\bcall|swappc)[^"]*"|path = "[^"]'
 )
-"""Assembly that may access memory (in PTX an address stands in brackets, and AMD's instructions are
-named after memories) or call what does, or a function of a library of the user's."""
+# Assembly that may access memory (in PTX an address stands in brackets, and AMD's instructions are
+# named after memories) or call what does, or a function of a library of the user's.
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 Meeting: TypeAlias = frozenset[tuple[str, str]]
@@ -44,19 +41,15 @@ Meeting: TypeAlias = frozenset[tuple[str, str]]
 
 def asks_where_it_runs(op: Op) -> bool:
     """Whether inline assembly, or a library function, may read where a program runs."""
-    return op.name in FOREIGN and bool(_PLACE.search(op.text))
-
-
-def accesses_unseen(op: Op) -> bool:
-    """Whether inline assembly, or a library function, may access memory."""
-    return op.name in FOREIGN and bool(_MEMORY.search(op.text))
+    return op.name in _FOREIGN and bool(_PLACE.search(op.text))
 
 
 def check(kernel: Kernel) -> None:
     """Raises TraceError if a kernel may access memory otherwise than by operations of Triton."""
-    for op in filter(accesses_unseen, kernel.every()):
-        place = f"{FOREIGN[op.name]} at {kernel.line(op)}"
-        raise TraceError(f"{place} may access memory that is not known")
+    for op in kernel.every():
+        if op.name in _FOREIGN and _MEMORY.search(op.text):
+            place = f"`{op.name}` at {kernel.line(op)}"
+            raise TraceError(f"{place} may access memory that is not known")
 
 
 class Sources:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from intelliperf_swizzle.frontends.triton.ir.flow import FOREIGN, asks_where_it_runs
+from intelliperf_swizzle.frontends.triton.ir.flow import asks_where_it_runs
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, VALUE, Block, Kernel, Op
 
 _PURE = frozenset(
@@ -188,7 +188,8 @@ def compare(
     """
     for op in original.every():
         if asks_where_it_runs(op):
-            return f"{FOREIGN[op.name]} at {original.line(op)} may read where its program runs"
+            what = "inline assembly" if "asm" in op.name else "a library's function"
+            return f"{what} at {original.line(op)} may read where its program runs"
     table: dict[Key, int] = {}
     pair = _Pair(original, edited, table, *_leaves(original, numbers))
     while True:

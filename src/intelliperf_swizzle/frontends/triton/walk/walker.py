@@ -81,8 +81,7 @@ def _adds_product(kernel: Kernel, op: Op) -> bool:
 _IGNORED = frozenset(("llvm.intr.assume", "tt.assert", "tt.print", "gpu.barrier", "ttg.barrier"))
 _ENDS = frozenset(("scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br",
                    "tt.reduce.return", "tt.scan.return"))  # fmt: skip
-_NOTHING = Op("scf.yield", [], [], "", "")
-"""What ends a block if it is not printed."""
+_NOTHING = Op("scf.yield", [], [], "", "")  # what ends a block if it is not printed
 
 
 class Plan:
