@@ -8,6 +8,7 @@ of a tile, or where numbers end.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from intelliperf_swizzle.children import call_each
@@ -34,11 +35,9 @@ def with_loops(
         name: of the variable that holds the number; None = the nearest to the loop.
     """
     plain = tuple(replace(launch, loop=None) for launch in launches)
-    try:
-        with PARSING:
-            found = any(find_candidates(launch) for launch in plain)
-    except SpliceError:
-        found = False
+    found = False
+    with PARSING, suppress(SpliceError):
+        found = any(find_candidates(launch) for launch in plain)
     if not found:
         return plain, ()
     seen: list[LoopScan]
