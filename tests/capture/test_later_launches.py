@@ -106,9 +106,7 @@ def test_what_assembly_accesses_is_not_known(tmp_path: Path) -> None:
     run = capture(request)
     registers, memory = find_dependences(run.launches, timeout_seconds=100)
     assert not registers
-    assert memory.unknown == (
-        "`tt.elementwise_inline_asm` at app.py:7 may access memory that is not known"
-    )
+    assert memory.unknown == ("`tt.elementwise_inline_asm` at app.py:7 may access unknown memory")
     assert [launch.computed for launch in run.launches] == [True, False]
 
 

@@ -368,6 +368,8 @@ def test_what_another_module_sets_is_not_decided(
         ("import a, b\nfor module in (a, b):\n    setattr(module, late, 3)", False),
         ("import importlib\nm = importlib.import_module(late)\nsetattr(m, late, 3)", False),
         ("def changed(config, late):\n    setattr(config, late, 3)", True),
+        ("import a\ndef put(m, late):\n    setattr(m, late, 3)\nput(a, late)", False),
+        ("import a\ndef put(m, late):\n    setattr(m, late, 3)\nput(a.config, late)", True),
         ("import torch\nlayer = torch.nn.Linear(1, 1)\nsetattr(layer, late, 3)", True),
         ("globals()[late] = 3", True),
     ],

@@ -325,8 +325,7 @@ class ByteWatch(Observer):
 
     def shared(self) -> Int64Array:
         """The sectors with a byte that one program writes and another one reads or stores."""
-        per_sector = SECTOR_BYTES // self.grain
-        clash = self._writers.clashes().reshape(-1, per_sector).any(axis=1)
+        clash = self._writers.clashes().reshape(-1, SECTOR_BYTES // self.grain).any(axis=1)
         found: Int64Array = self._sectors[clash]
         return found
 

@@ -45,7 +45,7 @@ class BoundCall(NamedTuple):
 
     Attributes:
         call: all arguments by position, options of the launch by name, the grid in numbers.
-        empty: whether it has no program.
+        empty: whether it has no program: Triton launches nothing then, and says nothing.
         name: of what was compiled; the same for launches of one specialisation.
         ttir: its text; None if it is not such that it can be interpreted.
     """
@@ -139,8 +139,7 @@ class WatchedLauncher:
             known = {*kernel.arg_names, "grid", "warmup"}
             options = {name: value for name, value in named.items() if name not in known}
         call = Call(kernel, tuple(self._values(args)), options, grid, named or {})
-        empty = 0 in grid  # Triton launches nothing then, and says nothing
-        return BoundCall(call, empty, self._kernel.hash, self._ttir)
+        return BoundCall(call, 0 in grid, self._kernel.hash, self._ttir)
 
     def _values(self, args: Sequence[object]) -> Iterator[object]:
         """All arguments: a constexpr may be missing, or something else stand in its place."""

@@ -302,8 +302,9 @@ def _set_outside(file: str) -> frozenset[str]:
 
 
 def _modules(nodes: Iterable[ast.AST]) -> set[str]:
-    """The variables of a file that may be modules: imported, or given something imported."""
-    found = {"__import__"}
+    """The variables of a file that may be modules: imported, or given something imported, as are
+    the parameters of a function that is called with that."""
+    found, calls = {"__import__"}, [node for node in nodes if isinstance(node, ast.Call)]
     for node in nodes:
         match node:
             case ast.Import(aliases) | ast.ImportFrom(_, aliases):
@@ -311,6 +312,10 @@ def _modules(nodes: Iterable[ast.AST]) -> set[str]:
             case ast.Assign([target, *_], value) | ast.For(target, value):
                 is_call = isinstance(value, ast.Call) and "import" not in ast.unparse(value.func)
                 found |= _variables(target) if not is_call and _variables(value) & found else set()
+            case ast.FunctionDef(name, given):
+                handed = [call.args for call in calls if ast.unparse(call.func) == name]
+                if any(found & {*map(ast.unparse, values)} for values in handed):
+                    found |= {parameter.arg for parameter in given.args}
     return found
 
 

@@ -48,8 +48,7 @@ def check(kernel: Kernel) -> None:
     """Raises TraceError if a kernel may access memory otherwise than by operations of Triton."""
     for op in kernel.every():
         if op.name in _FOREIGN and _MEMORY.search(op.text):
-            place = f"`{op.name}` at {kernel.line(op)}"
-            raise TraceError(f"{place} may access memory that is not known")
+            raise TraceError(f"`{op.name}` at {kernel.line(op)} may access unknown memory")
 
 
 class Sources:
