@@ -108,9 +108,11 @@ def find_names(
         base = next(bases, "")
     if not base:
         return "no expression in its text says where its numbers begin"
+    judged = replace(special.judged, number=special.held[counters[0]])
+    if not judged.base:
+        judged = replace(judged, ends=(special.values[end],))
     end = end if end.isidentifier() else f"({end})"
     end = f"({end} + 1)" if general.judged.end_offset else end
-    judged = replace(special.judged, number=special.held[counters[0]])
     return special.kernel, judged, tuple(counters), end, base
 
 
@@ -191,18 +193,20 @@ class Taken:
         number: int64[n].
         program: int64[n]; who takes it.
         turn: int64[n]; how many that program has taken before.
+        end: what the kernel has for the count of all numbers.
         runs: begin and end of the numbers of each of a run of loops.
     """
 
     number: Int64Array
     program: Int64Array
     turn: Int64Array
+    end: int
     runs: tuple[tuple[int, int], ...]
 
     @property
     def once(self) -> bool:
-        """Whether they are 0, 1, … in any order, each once."""
-        return np.array_equal(np.sort(self.number), np.arange(len(self.number)))
+        """Whether they are 0, 1, … up to the end, in any order, each once."""
+        return np.array_equal(np.sort(self.number), np.arange(self.end))
 
 
 def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | None:
@@ -222,9 +226,12 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
     if judged.base:
         around = _around(judged)
         runs, first = tuple(_runs(judged, value)), around.inits[around.carried.index(judged.first)]
-        stop = np.full(launch.programs, runs[-1][1] if runs else 0)
+        end = runs[-1][1] if runs else 0
+        stop = np.full(launch.programs, end)
     else:
         stop = value(judged.stop) + judged.end_offset
+        ends = (int(value(end)[0]) + judged.end_offset for end in judged.ends)
+        end = min(ends, default=int(stop.max()))
     begin, step = value(first), value(judged.step)
     if (step <= 0).any():
         raise NotComputableError("it does not count upwards")
@@ -234,7 +241,7 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
     program = np.repeat(programs, turns)
     turn = np.arange(len(program)) - np.repeat(np.cumsum(turns) - turns, turns)
     number = value(judged.number, {judged.counter: begin[program] + turn * step[program]}, program)
-    return Taken(number, program, turn, runs or ((0, len(number)),))
+    return Taken(number, program, turn, end, runs or ((0, end),))
 
 
 def _around(judged: JudgedLoop) -> Op:
@@ -296,9 +303,18 @@ def _outcome(
     except NotComputableError as error:
         own = not loads_behind(kernel, judged.first)
         return reason or f"which program takes which tile is unknown: {error}" if own else None
-    if taken is None or reason or not taken.turn.any():
+    if taken is None or reason:
         tiles = taken is None or (taken.turn.any() and taken.once)
         return reason or None if tiles else None
+    found = _named(launch, kernel, judged, taken, candidate, name)
+    return found if isinstance(found, TileLoop) or taken.turn.any() else None
+
+
+def _named(
+    launch: Launch, kernel: Kernel, judged: JudgedLoop, taken: Taken,
+    candidate: CandidateLoop | None, name: str | None,
+) -> TileLoop | str | None:  # fmt: skip
+    """The loop by the names that its text has for the numbers that are taken; as `_outcome`."""
     if not taken.once:
         return "its numbers are not 0, 1, … up to a count, each taken once"
     read = _read_from(kernel, judged)
@@ -311,9 +327,10 @@ def _outcome(
         return named or None
     assert candidate
     kernel, judged, counters, end, base = named
-    taken = take_numbers(launch, kernel, judged)
-    if taken is None or not taken.once:
+    by_name = take_numbers(launch, kernel, judged)
+    if by_name is None or not by_name.once:
         return f"`{counters[0].name}` is not 0, 1, … up to a count, each once"
+    taken = by_name
     program = np.empty(len(taken.number), np.int32)
     turn = np.empty(len(taken.number), np.int32)
     program[taken.number], turn[taken.number] = taken.program, taken.turn
