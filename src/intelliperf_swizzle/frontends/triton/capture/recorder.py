@@ -30,6 +30,8 @@ from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 PROBE_SECONDS = 0.5
 """A launch runs this long before it is asked whether the budget suffices."""
+INTEGER_SECONDS = 60.0
+"""Of executing launches that write integers, all together, beside the budget of the others."""
 _ROUNDED = re.compile(r"arith\.fpto[su]i .*[x ]i8\b|tt\.dot .*-> tensor<[\dx]+xi32>")
 MOST_PROBES = 4
 """A kernel that was stopped so often on a grid is not begun again there, unless it may write
@@ -130,7 +132,7 @@ class Budget:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder
         self._settings = settings
-        self._seconds_left = settings.compute_budget_seconds
+        self._seconds_left = {False: settings.compute_budget_seconds, True: INTEGER_SECONDS}
         self._stopped: Counter[tuple[str, object]] = Counter()
         unknown.watch_torch()
 
@@ -146,7 +148,7 @@ class Budget:
             known = record.execution or execution
             # one that has integers may write them, and tells only when it runs
             always = self._settings.compute == "always" or kind.integers
-            in_time = always or (known.seconds or 0.0) <= self._seconds_left
+            in_time = always or (known.seconds or 0.0) <= self._seconds_left[False]
             if first or (known.computed and in_time):
                 execution = self._execute(bound, live)
         finally:
@@ -171,9 +173,8 @@ class Budget:
         hopeless = self._stopped[place] >= MOST_PROBES and not numbers
         if self._settings.compute == "never" or hopeless or bound.ttir is None:
             return Execution(computed=False, seconds=None)
-        left = math.inf if self._settings.compute == "always" else self._seconds_left
-        most = (self._settings.deadline - time.monotonic()) / 2 if numbers else 0.0
-        stopwatch, computed = _Stopwatch(max(left, most)), False
+        left = math.inf if self._settings.compute == "always" else self._seconds_left[bool(numbers)]
+        stopwatch, computed = _Stopwatch(left), False
         try:
             execute(bound.ttir, live, stopwatch.ask)
             computed = True
@@ -183,7 +184,7 @@ class Budget:
             note = f"`{bound.call.kernel.fn.__name__}` cannot be executed without a GPU: {error}"
             journal.write(self._folder, "note", text=note)
         finally:
-            self._seconds_left -= stopwatch.seconds
+            self._seconds_left[bool(numbers)] -= stopwatch.seconds
         return Execution(computed, stopwatch.seconds if computed else stopwatch.estimate)
 
 

@@ -61,8 +61,8 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
         request: the command; its folder also gets `app.log`, what the application prints. Without
             a device and a target, the application sees an MI300X. `compute="auto"` executes
             launches of less than half a second, others as far as the budget goes, and beyond it
-            those that write integers, from which later launches may compute addresses, if they
-            take less than half of what is left of the time limit.
+            those that write integers, from which later launches may compute addresses: they have
+            a budget of a minute.
         compute_budget_seconds: seconds that `auto` spends on executing launches.
 
     Raises:
@@ -73,12 +73,11 @@ def capture(request: RecordRequest, *, compute_budget_seconds: float = 10.0) -> 
     if triton.found is None:
         raise CaptureError(f"no Triton kernel can be recorded: {triton.gap}", hint=triton.command)
     begun = time.monotonic()
-    deadline = begun + request.limit_seconds
     gpu = None if request.device else shared.gpu_of(request.target)
-    settings = shared.Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline)
+    settings = shared.Settings(RECORDER, gpu, request.compute, compute_budget_seconds)
     place = _prepare(Path(request.folder), settings)
     application = start(request.command, place, request.cwd, request.variables, on_gpu=gpu is None)
-    ending = watch_to_end(application, request, place, deadline)
+    ending = watch_to_end(application, request, place, begun + request.limit_seconds)
     log = _Log(Journal(place).read_new())
     launches = _launches(place, log, whole=ending.exit_code == 0)
     if not launches:

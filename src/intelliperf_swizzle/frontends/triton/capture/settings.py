@@ -84,14 +84,12 @@ class Settings:
         gpu: what the application sees; None if it runs on a real GPU.
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
-        deadline: when the application will be ended, on the monotonic clock of the machine.
     """
 
     agent: str
     gpu: Gpu | None
     compute: Literal["auto", "always", "never"]
     compute_budget_seconds: float
-    deadline: float
 
 
 def save_settings(settings: Settings, folder: Path) -> None:

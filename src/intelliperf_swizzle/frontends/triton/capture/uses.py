@@ -14,6 +14,7 @@ import inspect
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -57,32 +58,33 @@ class Uses:
         JITFunction.__init__ = noting
         atexit.register(self.tell)
 
-    def tell(self) -> None:
-        """Writes the uses that are new since the last time; names may be bound late."""
-        self._looked_at = len(self._functions)
-        for function in filter(None, [reference() for reference in self._functions]):
+    def tell(self, first: int = 0) -> None:
+        """Writes the uses that are new since the last time; names may be bound late.
+
+        Args:
+            first: number of the function from which on they are looked at, in order of making.
+        """
+        functions, self._looked_at = self._functions[first:], len(self._functions)
+        named = cache(_named)
+        for function in filter(None, [reference() for reference in functions]):
             user = place_of(function)
-            used = {place_of(callee) for callee in reached(function)}
+            _, *callees = ssa.reached([function], named)
+            used = {place_of(callee) for callee in callees}
             if new := sorted(place for place in used if (user, place) not in self._told):
                 self._told |= {(user, place) for place in new}
                 journal.write(self._folder, "uses", name=function.__name__, user=user, used=new)
 
     def tell_new(self) -> None:
-        """Writes them if functions have been made since the last time."""
-        if self._looked_at < len(self._functions):
-            self.tell()
+        """Writes those of functions that have been made since the last time."""
+        self.tell(self._looked_at)
 
 
 # --- what a function names ------------------------------------------------------------------------
 
 
-def reached(function: types.FunctionType) -> list[types.FunctionType]:
-    """The plain functions of all jit functions that a jit function may call, at any depth."""
-    named = ssa.reached(
-        [function],
-        lambda g: (f for value in _values(inspect.unwrap(g)) for f in _functions_in(value)),
-    )
-    return list(named)[1:]
+def _named(function: types.FunctionType) -> list[types.FunctionType]:
+    """The plain functions of the jit functions that a function names."""
+    return [f for value in _values(inspect.unwrap(function)) for f in _functions_in(value)]
 
 
 def place_of(function: types.FunctionType) -> Place:

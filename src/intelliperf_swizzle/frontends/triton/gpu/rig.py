@@ -93,7 +93,7 @@ class Rig:
     def begin(self) -> processes.Begun:
         """Starts the application, in a fresh folder; it waits before it starts its GPU."""
         folder = processes.fresh_folder(self.folder)
-        save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
+        save_settings(Settings(AGENT, self.gpu, "always", 0.0), folder)
         command = self.command or (*REPLAY, str(folder))
         return folder, start(command, folder, self.cwd, self.environment, on_gpu=self.gpu is None)
 
