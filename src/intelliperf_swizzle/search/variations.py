@@ -61,10 +61,8 @@ class _Relation:
     @property
     def text(self) -> str:
         """As a condition of a swizzle."""
-        step = self.length == _PROGRAMS
-        return f"{'min({}, num_pids) ==' if step else '{} >='} {{}}".format(
-            self.stride, self.length
-        )
+        test = "min({}, num_pids) == {}" if self.length == _PROGRAMS else "{} >= {}"
+        return test.format(self.stride, self.length)
 
     def holds(self, launch: Launch) -> bool:
         """Whether it does in a launch."""
@@ -74,14 +72,11 @@ class _Relation:
     def further_values(self, launch: Launch) -> list[Mapping[str, int]]:
         """Both at values for which it mostly holds; programs in the memory of a launch."""
         size, tiles = _numbers_of(launch)[self.length], launch.tiles
-        pairs = [(n, n) for n in {1, size // 2, size // 2 + 1}]
-        if self.length == _PROGRAMS:
-            pairs += [(2 * size, 2 * size), (tiles, tiles + 8)]
-        elif self.length in launch.constants:
-            pairs += [(size, size + 8), (0, 0), (2 * size, 2 * size), (-1, 0)]
-        else:
-            pairs += [(size, size + 8)]
-        return [{self.length: length, self.stride: stride} for length, stride in pairs]
+        least, most = (-1, 2 * size) if self.length in launch.constants else (1, size)
+        most = max(2 * size, tiles) if self.length == _PROGRAMS else most
+        alike = {0, 1, size // 2, size // 2 + 1, 2 * size}
+        pairs = [*((n, n) for n in alike), (size, size + 8), (tiles, tiles + 8), (-1, 0)]
+        return [{self.length: n, self.stride: stride} for n, stride in pairs if least <= n <= most]
 
 
 def _relations(launch: Launch, stride: str) -> list[_Relation]:
@@ -95,10 +90,8 @@ def _relations(launch: Launch, stride: str) -> list[_Relation]:
 
 def _numbers_of(launch: Launch) -> dict[str, int]:
     """The integer arguments of a launch and its numbers of programs, as swizzles call them."""
-    along = (
-        {_PROGRAMS: launch.programs} if launch.loop else dict(zip(GRID, launch.grid, strict=True))
-    )
-    return {**along, **launch.constants}
+    along = [(_PROGRAMS, launch.programs)] if launch.loop else zip(GRID, launch.grid, strict=True)
+    return {**dict(along), **launch.constants}
 
 
 def _changed(launch: Launch, change: Mapping[str, int]) -> Launch:
@@ -220,10 +213,10 @@ class Variations:
         if loop is None or not isinstance(language, TileLoops):
             return made
         looped, _ = language.with_loops(made, self._setup.options.renumber, alike=False)
-        same = (new.loop and new.loop.counters == loop.counters for new in looped)
-        return [
-            new if kept else replace(new, loop=None) for new, kept in zip(looped, same, strict=True)
-        ]
+        kept = (
+            new.loop if new.loop and new.loop.counters == loop.counters else None for new in looped
+        )
+        return [replace(new, loop=own) for new, own in zip(looped, kept, strict=True)]
 
     def _binds(self, launch: Launch, trace: Trace | None, loops: bool = True) -> bool:
         """Whether its programs depend on each other, or may, or a loop carries more than it did, or
@@ -270,17 +263,14 @@ class Variations:
     def _is_known(self, relation: "_Relation") -> bool:
         """Whether it holds in all launches that are recorded, some with more programs along an axis
         than the small one, and in none that binds programs."""
-        pair, small = {relation.stride, relation.length}, self._small.launch
+        pair, length = {relation.stride, relation.length}, relation.length
         binding = (launch for name, launch in self._binding if name in pair)
-        free = (*self._subject.traced, *(other.traced for other in self.sizes))
-        larger = (
-            _numbers_of(t.launch)[relation.length] > _numbers_of(small)[relation.length]
-            for t in free
-        )
+        others = (*self._subject.launches, *(other.traced.launch for other in self.sizes))
+        most = max(_numbers_of(launch)[length] for launch in others)
         return (
             all(map(relation.holds, self._subject.launches))
             and not any(map(relation.holds, binding))
-            and (relation.length not in GRID or any(larger))
+            and (length not in GRID or most > _numbers_of(self._small.launch)[length])
         )
 
     def _keeps_apart(self, relation: "_Relation") -> bool:

@@ -8,6 +8,7 @@ of a tile, or where numbers end.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from intelliperf_swizzle.children import call_each
@@ -25,10 +26,10 @@ def with_loops(
 ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
     """As `ports.TileLoops`; costs a child process where the kernel has a loop."""
     plain = tuple(replace(launch, loop=None) for launch in launches)
-    try:
-        if not any(find_candidates(launch) for launch in plain):
-            return plain, ()
-    except SpliceError:
+    found = False
+    with suppress(SpliceError):
+        found = any(map(find_candidates, plain))
+    if not found:
         return plain, ()
     seen: list[LoopScan]
     seen, _ = call_each(

@@ -57,10 +57,8 @@ class _Marked:
 
 def line_in_text(launch: Launch, kernel: Kernel, op: Op) -> int | None:
     """Where in the kernel's own text an operation is; None if it is elsewhere."""
-    entry, place = launch.source.entry, kernel.place(op)
-    if place is None or place[0] != entry.file:
-        return None
-    return place[1] - entry.first_line + 1
+    entry, (file, line) = launch.source.entry, kernel.place(op) or ("", 0)
+    return line - entry.first_line + 1 if file == entry.file else None
 
 
 def find_names(
@@ -285,9 +283,8 @@ def _take(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken:
     try:
         taken = take_numbers(launch, kernel, judged) if judged.number else None
     except NotComputableError as error:
-        own = not loads_behind(kernel, judged.first)
         unknown = reason or f"which program takes which tile is unknown: {error}"
-        raise _KeptError(unknown if own else "") from error
+        raise _KeptError("" if loads_behind(kernel, judged.first) else unknown) from error
     if taken is None or reason:
         raise _KeptError(reason if taken is None or (taken.turn.any() and taken.once) else "")
     return taken
