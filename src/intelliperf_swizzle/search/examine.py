@@ -16,7 +16,6 @@ from intelliperf_swizzle import errors
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.frontends.ports import Builder, SourceExaminer, TileLoops
-from intelliperf_swizzle.language.grammar import PARSING
 from intelliperf_swizzle.profile.modelled import load_model
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop, as_text
@@ -138,8 +137,7 @@ def _examine_numbered(launches: Sequence[Launch], setup: RunContext, progress: P
     asked = setup.options.renumber
     reasons: tuple[str, ...] = ()
     if asked != PROGRAM:
-        with PARSING:
-            looped, reasons = _with_loops(launches, setup)
+        looped, reasons = _with_loops(launches, setup)
         if loop := looped[0].loop:
             entry = looped[0].source.entry
             where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"

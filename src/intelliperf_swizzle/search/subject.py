@@ -18,7 +18,6 @@ from intelliperf_swizzle.context.locality import describe_causes, hardware_conte
 from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
-from intelliperf_swizzle.language.grammar import PARSING
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
 from intelliperf_swizzle.search.setup import RunContext
@@ -248,10 +247,7 @@ def edit_launches(
     setup: RunContext, launches: Sequence[records.Launch], swizzle: Swizzle, name: str
 ) -> Edit:
     """A swizzle in the source of the kernel of these launches; raises SpliceError."""
-    with PARSING:
-        return setup.language.edit(
-            launches, swizzle, setup.target, name=name, roots=setup.patch_roots
-        )
+    return setup.language.edit(launches, swizzle, setup.target, name=name, roots=setup.patch_roots)
 
 
 def check_editable(setup: RunContext, launches: Sequence[records.Launch]) -> None:

@@ -38,6 +38,7 @@ from intelliperf_swizzle.frontends.triton.source import reads as texts
 from intelliperf_swizzle.frontends.triton.source.configs import conditions, recorded_configs, under
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
+from intelliperf_swizzle.language.grammar import PARSING
 from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFunction, TileLoop
 
@@ -79,22 +80,27 @@ def edit(
     Where the text cannot carry it, or others use that text, the kernel alone changes when it is
     compiled (see `overlay`): the edit has no file and no diff.
     """
-    edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing is known of it
-    most = max(launches, key=lambda launch: launch.programs)
-    kinds = {launch.source.identity.get("source"): launch for launch in (*launches, most)}.values()
-    given = swizzle, target, recorded_configs(launches, digested=True)
-    rules = tuple(rule for kind in kinds for rule in rules_of(kind, *given))
-    try:
-        new = splice(most.source, swizzle, target=target, launches=launches, name=name, roots=roots)
-    except SpliceError as error:
-        if not rules or isinstance(error, NoSwizzleError):
-            raise
-        note = f"no patch can carry it: {error.fact}; `apply` changes the compiled kernel"
-        new = edits.Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
-    if most.loop:
-        text = new.functions[most.source.kernel]
-        rules = tuple(rule for kind in kinds for rule in rules_of(kind, *given, text))
-    return replace(new, rules=rules)
+    with PARSING:
+        edits.read_exactly(Path(launches[0].source.entry.file))  # else nothing is known of it
+        most = max(launches, key=lambda launch: launch.programs)
+        kinds = {
+            launch.source.identity.get("source"): launch for launch in (*launches, most)
+        }.values()
+        given = swizzle, target, recorded_configs(launches, digested=True)
+        rules = tuple(rule for kind in kinds for rule in rules_of(kind, *given))
+        try:
+            new = splice(
+                most.source, swizzle, target=target, launches=launches, name=name, roots=roots
+            )
+        except SpliceError as error:
+            if not rules or isinstance(error, NoSwizzleError):
+                raise
+            note = f"no patch can carry it: {error.fact}; `apply` changes the compiled kernel"
+            new = edits.Edit({RULE: json.dumps(rules[0])}, {}, {}, "", notes=(note,))
+        if most.loop:
+            text = new.functions[most.source.kernel]
+            rules = tuple(rule for kind in kinds for rule in rules_of(kind, *given, text))
+        return replace(new, rules=rules)
 
 
 def splice(

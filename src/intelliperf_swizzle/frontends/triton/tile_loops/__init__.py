@@ -15,6 +15,7 @@ from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import LoopScan, find_candidates
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
+from intelliperf_swizzle.language.grammar import PARSING
 from intelliperf_swizzle.records import Launch
 
 SECONDS = 600.0
@@ -27,7 +28,7 @@ def with_loops(
     """As `ports.TileLoops`; costs a child process where the kernel has a loop."""
     plain = tuple(replace(launch, loop=None) for launch in launches)
     found = False
-    with suppress(SpliceError):
+    with PARSING, suppress(SpliceError):
         found = any(map(find_candidates, plain))
     if not found:
         return plain, ()
