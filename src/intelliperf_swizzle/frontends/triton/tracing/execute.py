@@ -140,9 +140,8 @@ def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside: bool) -> Trac
     except (NotKnownError, DeadlockError) as error:
         raise TraceError(f"{launch.kernel}: {error}", details=(note,)) from error
     recorder.finish_single()
-    trace = _trace(launch, live, recorder, run, "sequential", note)
 
     def again(watch: ByteWatch) -> object:
         return run_one_by_one(make_live(launch, kernel, whole=True), observer=watch)
 
-    return with_sharing(trace, recorder, again)
+    return with_sharing(_trace(launch, live, recorder, run, "sequential", note), recorder, again)
