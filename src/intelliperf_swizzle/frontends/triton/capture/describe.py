@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinMethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,6 +205,25 @@ def base_of(value: Any) -> torch.Tensor:
     return value
 
 
+def as_view(value: Any) -> tuple[torch.Tensor, int, Hashable]:
+    """The tensor that Triton is given, how many bytes behind the begin of its storage the address
+    is, and how it is seen if not as that tensor itself.
+
+    Raises:
+        UnreadableKernelError: the address is not in the storage, or not always the same.
+    """
+    tensor = base_of(value)
+    if isinstance(value.data_ptr, BuiltinMethodType):  # torch's own
+        return tensor, tensor.storage_offset() * tensor.element_size(), None
+    storage, address = tensor.untyped_storage(), value.data_ptr()
+    ahead = address - storage.data_ptr()
+    if not 0 <= ahead <= storage.nbytes() or address != value.data_ptr():
+        fact = f"a {type(value).__name__} gives an address that is not in the memory of its tensor"
+        raise sources.UnreadableKernelError(fact)
+    sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
+    return tensor, ahead, (str(value.dtype), sizes, ahead)
+
+
 @dataclass
 class _Converter:
     """Turns live arguments into records."""
@@ -235,12 +255,9 @@ class _Converter:
         return plain
 
     def _tensor(self, value: Any) -> records.TensorArgument:
-        tensor = base_of(value)
+        tensor, ahead, _ = as_view(value)
         number = self.memory.number(tensor)
         storage = tensor.untyped_storage().data_ptr()
-        ahead = tensor.storage_offset() * tensor.element_size()
-        if tensor is not value:
-            ahead = value.data_ptr() - storage
         return records.TensorArgument(
             storage=number,
             dtype=_triton_name(value.dtype),

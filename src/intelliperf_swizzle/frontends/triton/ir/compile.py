@@ -56,14 +56,11 @@ def ttir_of(
     with tempfile.TemporaryDirectory() as folder:
         functions = _live_functions(launch.source, folder, edits)
         kernel = functions[launch.source.kernel]
-        text = edits.get(launch.source.kernel, launch.source.entry.text)
-        kernel.parse = partial(_mark, kernel.parse, marks, _lines_ahead(text))
+        ahead = _lines_ahead(edits.get(launch.source.kernel, launch.source.entry.text))
+        kernel.parse = partial(_mark, kernel.parse, marks, ahead)
         try:
             given, options = _bind(functions, launch, general)
-            places = [
-                (function.file, function.first_line)
-                for function in launch.source.functions.values()
-            ]
+            places = [(text.file, text.first_line) for text in launch.source.functions.values()]
             alike = repr((id(kernel), places, marks, given, options.hash(), raw, inline))
             if alike not in _compiled:  # many launches specialise alike
                 signature, constexprs, attrs = given
@@ -109,8 +106,7 @@ def _lines_ahead(text: str) -> int:
     return next(i for i, line in enumerate(text.splitlines()) if line.strip().startswith("def "))
 
 
-_compiled: dict[str, str] = {}
-"""What was compiled in this process."""
+_compiled: dict[str, str] = {}  # what was compiled in this process
 
 
 def _bind(functions: Mapping[str, Any], launch: Launch, general: bool) -> tuple[Any, Any]:
