@@ -75,7 +75,7 @@ def find_dependence(trace: records.Trace, launch: records.Launch) -> Dependence:
         return not_known(trace.unresolved[0])
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
-    found = _analyse(trace)
+    found = Dependence(_chains(trace), trace.waits, trace.shared_writes)
     if launch.loop is None or not len(found.chains):
         return found
     if not trace.waits or (found.chains < launch.loop.tiles).any():
@@ -194,10 +194,6 @@ def _type(scalar: records.Argument) -> str:
 
 
 @lru_cache(maxsize=32)
-def _analyse(trace: records.Trace) -> Dependence:
-    return Dependence(_chains(trace), trace.waits, trace.shared_writes)
-
-
 def _chains(trace: records.Trace) -> records.Int64Array:
     """Pairs of tiles (int64[pairs, 2], first < second) whose order implies that of all pairs.
 

@@ -441,8 +441,7 @@ def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str
 
     A file that was not copied (the Python of a virtual environment) is still that of the project.
     """
-    root = project.resolve()
-    return [_move(word, root, copy) for word in command]
+    return [_move(word, project.resolve(), copy) for word in command]
 
 
 def _move(word: str, root: Path, copy: Path) -> str:

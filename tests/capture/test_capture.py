@@ -845,9 +845,19 @@ class Foreign:
     def data_ptr(self):
         return view.data_ptr()
 
+class Elsewhere(torch.Tensor):
+    def data_ptr(self):
+        return view.data_ptr()
+
+class Turns(View):
+    def data_ptr(self):
+        self.ahead = 32 - self.ahead
+        return super().data_ptr()
+
 view = View(torch.ones(64, device="cuda"), 32)
 scale_kernel[(1,)](view, 32, BLOCK=32)
-scale_kernel[(1,)](Foreign(), 32, BLOCK=32)
+for value in (Foreign(), torch.ones(64).as_subclass(Elsewhere), Turns(view.base_tensor, 0)):
+    scale_kernel[(1,)](value, 32, BLOCK=32)
 print(view.base_tensor.sum())
 """
     application(tmp_path, text)
@@ -856,8 +866,10 @@ print(view.base_tensor.sum())
     tensor = launch.arguments["x"]
     assert isinstance(tensor, TensorArgument)
     assert (tensor.offset_bytes, launch.storages[tensor.storage].bytes) == (128, 256)
-    (caution,) = run.cautions
-    assert "a Foreign refers to memory of no known tensor" in caution
+    foreign, *others = run.cautions
+    assert "a Foreign refers to memory of no known tensor" in foreign
+    for name, caution in zip(("Elsewhere", "Turns"), others, strict=True):
+        assert f"a {name} gives an address that is not in the memory of its tensor" in caution
 
 
 def test_an_argument_that_a_kernel_assigns_to_another_name_is_still_known(tmp_path: Path) -> None:

@@ -80,3 +80,69 @@ def test_launches_through_one_table_are_looked_at_once(tmp_path: Path) -> None:
     )
     found = find_dependences(capture(request).launches, timeout_seconds=100)
     assert [bool(witness) for witness in found] == [False, False], found
+
+
+ASSEMBLY = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def asks(w, TEXT: tl.constexpr):
+    at = w + tl.program_id(0)
+    value = tl.inline_asm_elementwise(
+        TEXT, "=v,v", [at.to(tl.int64)], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(at, value)
+
+w = torch.zeros(64, dtype=torch.int32, device="cuda")
+for text in ("v_mov_b32 $0, 1", "flat_load_dword $0, $1 offset:4"):
+    asks[8,](w, text)
+"""
+
+
+def test_what_assembly_accesses_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(ASSEMBLY)
+    request = RecordRequest(
+        [sys.executable, "app.py"], tmp_path, tmp_path / "record", target=load_target("mi300x")
+    )
+    run = capture(request)
+    registers, memory = find_dependences(run.launches, timeout_seconds=100)
+    assert not registers
+    assert memory.unknown == (
+        "`tt.elementwise_inline_asm` at app.py:7 may access memory that is not known"
+    )
+    assert [launch.computed for launch in run.launches] == [True, False]
+
+
+HOOKED = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def gated(w, gate):
+    at = w + tl.program_id(0)
+    if tl.load(gate) > 0:
+        tl.store(at + 1, tl.load(at))
+    tl.store(at, 1)
+
+def hook(*_, **__):
+    gate.fill_(1)
+
+w, gate = (torch.zeros(64, dtype=torch.int32, device="cuda") for _ in range(2))
+{add}
+gated[8,](w, gate)
+"""
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        "triton.knobs.runtime.launch_enter_hook.add(hook)",
+        "triton.knobs.runtime.launch_exit_hook.add(hook)\ngated[8,](w, gate)",
+        "gated.add_pre_run_hook(hook)",
+    ],
+)
+def test_a_launch_sees_what_hooks_have_changed(tmp_path: Path, add: str) -> None:
+    (tmp_path / "app.py").write_text(HOOKED.format(add=add))
+    request = RecordRequest(
+        [sys.executable, "app.py"], tmp_path, tmp_path / "record", target=load_target("mi300x")
+    )
+    *_, last = find_dependences(capture(request).launches, timeout_seconds=100)
+    assert len(last.chains) == 7

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from launches_by_hand import (
 )
 from printed import compiled
 
-from intelliperf_swizzle.frontends.triton.ir.flow import asks_where_it_runs
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.flow import asks_where_it_runs, check
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbering, compare
 from intelliperf_swizzle.frontends.triton.source import splice
@@ -169,16 +171,25 @@ def test_what_a_library_of_the_users_reads_is_not_known(path: str, symbol: str, 
 
 
 @pytest.mark.parametrize(
-    ("text", "asks"),
+    ("text", "asks", "accesses"),
     [
-        ("s_mov_b32 $0, s6", True),
-        ("v_mov_b32 $0, s[4:5]", True),
-        ("mov.u32 $0, %ctaid.x;", True),
-        ("cvt.f32.s32 $0, $1;", False),
-        ("v_mbcnt_lo_u32_b32 $0, $1, $2", False),
+        ("s_mov_b32 $0, s6", True, False),
+        ("v_mov_b32 $0, s[4:5]", True, False),
+        ("mov.u32 $0, %ctaid.x;", True, False),
+        ("cvt.f32.s32 $0, $1;", False, False),
+        ("v_mbcnt_lo_u32_b32 $0, $1, $2", False, False),
+        ("v_pk_fma_f32 $0, $1, $1, v[2:3] op_sel:[0,1,0]", False, False),
+        ("ds_bpermute_b32 $0, $1, $1", False, False),
+        ("ld.global.b32 $0,\\09[$1];", False, True),
+        ("red.global.add.s32 [$1+4], 1;", False, True),
+        ("flat_load_dword $0, $1", False, True),
+        ("s_buffer_load_dword $0, s[4:7], 0x0", True, True),
+        ("ds_read_b32 $0, $1", False, True),
     ],
 )
-def test_assembly_may_read_where_the_program_runs(text: str, asks: bool) -> None:
+def test_assembly_may_read_where_the_program_runs_or_memory(
+    text: str, asks: bool, accesses: bool
+) -> None:
     kernel = Kernel.parse(f"""module {{
   tt.func public @k(%x: i32) {{
     %0 = tt.elementwise_inline_asm "{text}" {{constraints = "=s,s", packed_element = 1 : i32, pure = false}} %x : i32 -> i32
@@ -186,3 +197,5 @@ def test_assembly_may_read_where_the_program_runs(text: str, asks: bool) -> None
   }}
 }}""")  # noqa: E501
     assert any(map(asks_where_it_runs, kernel.ops())) == asks
+    with pytest.raises(TraceError) if accesses else nullcontext():
+        check(kernel)

@@ -169,7 +169,7 @@ def test_configurations_of_a_tuned_kernel_are_ranked_where_nothing_times_them(
     assert grids == [4096, 256, 128], "with the grid of each, and none that pruning leaves out"
     (note,) = [text for text in subject.notes if "is tuned" in text]
     assert "all numbers are of number 1 (B=16) of 4, the first that its pruning leaves" in note
-    ranked = re.findall(r"number (\d) \(B=\d+\) ([\d.e-]+) ms", note)
+    ranked = re.findall(r"number (\d) \(B=\d+\) ([\d.e+]+) µs", note)
     assert {number for number, _ in ranked} <= {"1", "2", "4"}
     assert (f"not ranked: {3 - len(ranked)}" in note) == (len(ranked) < 3)
     times = [float(time) for _, time in ranked]

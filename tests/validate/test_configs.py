@@ -14,6 +14,7 @@ from launches_by_hand import launch_of, write_kernel
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.resizing import other_values
 from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.hardware import load_target
@@ -186,3 +187,23 @@ def test_a_helper_cannot_tell_the_configuration_but_the_compiler_can(tmp_path: P
     shown = TRITON.find_difference([(known, np.arange(20))], made) or ""
     assert "gives program 0 the program id 19 along axis 0, the proof 0" in shown
     assert TRITON.build(known, load_target("mi300x"), made).registers
+
+
+ADDED = """
+@triton.jit
+def shift(x, y, SHIFT, STEP, STRIDE, n):
+    at = tl.program_id(0) + SHIFT
+    while at < n:
+        tl.store(y + at, tl.load(x + at * STRIDE))
+        at = at + STEP
+    for again in range(0, n, STRIDE):
+        at += STRIDE
+"""
+
+
+def test_what_is_added_once_is_tried_as_0(tmp_path: Path) -> None:
+    """Not what a loop is stepped by: that would not end."""
+    given = {"x": ("fp32", (64,)), "y": ("fp32", (64,)), "SHIFT": 64, "STEP": 8, "STRIDE": 4}
+    launch = launch_of(write_kernel(tmp_path, ADDED), "shift", (8,), {**given, "n": 64})
+    tried = {name: 0 in other_values(launch, name) for name in ("SHIFT", "STEP", "STRIDE", "n")}
+    assert tried == {"SHIFT": True, "STEP": False, "STRIDE": False, "n": True}

@@ -158,8 +158,7 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> reco
     requests = int(total.requests.sum())
     has_llc = physics.llc and target.llc_bytes is not None
     looks_up_llc = has_llc and total.fill_lines
-    fill_bytes = total.fill_lines * records.LINE_BYTES
-    below_l2 = fill_bytes + total.written_bytes
+    below_l2 = total.fill_lines * records.LINE_BYTES + total.written_bytes
     memory = below_l2 - total.llc_hit_lines * records.LINE_BYTES
     counts = zip(total.misses.tolist(), total.requests.tolist(), strict=True)
     per_domain = tuple(1 - missed / asked if asked else 0.0 for missed, asked in counts)

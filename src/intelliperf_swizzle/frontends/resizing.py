@@ -268,7 +268,7 @@ def other_values(launch: Launch, name: str) -> list[int]:
     """Other values of an argument than its own, at which a kernel may be launched as well.
 
     Not of a factor that is the extent of a tile or 1, a stride of a tensor; and no 0 by which
-    something is divided or which is added in a loop.
+    something is divided or which a loop is stepped by.
     """
     value, text = launch.constants.get(name), launch.source.entry.text
     extent = _is_extent(launch, name)
@@ -278,7 +278,7 @@ def other_values(launch: Launch, name: str) -> list[int]:
         return [2 * value if extent else 1 - value]
     if name in launch.constexprs:
         return [2 * value, 1] if value > 1 else [2, 1 - value]
-    used = re.search(rf"([/%+]|\+=|cdiv\([^,()]*,|range\(.*,)\s*{name}\b", text)
+    used = re.search(rf"([/%]|\+=|\b(\w+) = \2 \+|cdiv\([^,()]*,|range\(.*,.*,)\s*{name}\b", text)
     return [other for other in (2 * value, *([] if used else [0]), 2) if other != value]
 
 

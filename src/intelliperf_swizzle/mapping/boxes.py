@@ -221,8 +221,9 @@ class _Values:
         for _ in range(MOST_STEPS):
             more = rest - right
             if not self._decide(rest):
-                if not holds(rest + right) and rest.over(right)[0] == ZERO:
-                    self._split_small(rest + right)
+                small = not holds(rest + right) and rest.over(right)[0] == ZERO
+                if small and not holds(-rest - right - 1):  # sizes that are bounded decide that
+                    self._decide(rest + right)
                 quotient, rest = quotient - 1, rest + right
             elif holds(right - 1 - rest):
                 return quotient, rest
@@ -237,11 +238,6 @@ class _Values:
                 if step and holds(step - 1) and name not in step.symbols:
                     self._split_by(name, step)
         return self._each_value(rest, right), ZERO
-
-    def _split_small(self, value: Polynomial) -> None:
-        """Splits where a value is 0 if sizes that are bounded decide that; raises SplitError."""
-        if not self._case.holds(-value - 1):
-            self._decide(value)
 
     def _by_age(self, value: Polynomial) -> list[str]:
         """The symbols of a polynomial: digits first, then sizes, what is newest first."""

@@ -240,8 +240,9 @@ def add_configs(subject: Subject, setup: RunContext, progress: Progress) -> Subj
         if number * subject.line_accesses <= RANKING_LINES:
             progress.phase(f"ranking {number} configurations of {subject.kernel} (model)")
             times = _model_configs(launch, setup)
-        ranked = (f"{name} {times[name]:.3g} ms" for name in sorted(times, key=times.__getitem__))
-        how += f"; by modelled time: {', '.join(ranked)}" if times else ""
+        best = sorted(times, key=times.__getitem__)[:3]
+        ranked = ", ".join(f"{name} {1e3 * times[name]:.3g} µs" for name in best)
+        how += f"; of {len(times)} by modelled time the best: {ranked}" if times else ""
         how += f"; not ranked: {number - len(times)}" if len(times) < number else ""
     shown = launch.name_configs(dict.fromkeys(x.config for x in subject.launches))
     note = f"`{subject.kernel}` is tuned: all numbers are of {shown} of {len(launch.configs)}, "

@@ -108,8 +108,7 @@ class Observer:
 
 
 _WORD_BYTES = 4
-_MOST_WORDS = 1 << 22
-"""Words that are kept (64 MB) to see whether programs update the same one."""
+_MOST_WORDS = 1 << 22  # words that are kept (64 MB) to see whether programs update the same one
 
 EXCHANGES = frozenset(("atomic_xchg", "atomic_cas"))
 """What these leave depends on the order of programs; others commute with their own kind."""

@@ -30,8 +30,7 @@ from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 _SECTORS = LINE_BYTES // SECTOR_BYTES
 NOBODY = -1
 SEVERAL = -2
-_WINDOW_LINES = 1 << 22
-"""Lines whose writers are looked up at once (64 MB)."""
+_WINDOW_LINES = 1 << 22  # lines whose writers are looked up at once (64 MB)
 
 
 def contested_sectors(trace: Trace, segment: Segment, *, ordered: bool) -> Int64Array:
@@ -212,8 +211,7 @@ def _meet(
     return found
 
 
-_COARSE = 4
-"""Bytes that are noted as one, as long as all accesses are multiples of them."""
+_COARSE = 4  # bytes that are noted as one, as long as all accesses are multiples of them
 MOST_SECTORS = 1 << 22
 """Sectors that are compared byte by byte (512 MB); if there are more, they count as shared."""
 

@@ -36,8 +36,7 @@ def make_ready(request: RecordRequest, device: Device, target: Target) -> None:
     _ready[rig.folder] = _replaying(rig).begin()
 
 
-_ready: dict[Path, Begun] = {}
-"""By the folder of a run, a process that is not in use yet."""
+_ready: dict[Path, Begun] = {}  # by the folder of a run, a process that is not in use yet
 
 
 def _replaying(rig: Rig) -> Rig:

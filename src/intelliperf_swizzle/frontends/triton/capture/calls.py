@@ -116,24 +116,31 @@ class WatchedLauncher:
         self._options = {n: getattr(kernel.metadata, n) for n in ("num_warps", "num_stages")}
 
     def __call__(self, x: int, y: int, z: int, *given: Any) -> None:
-        """Launches it on a grid, as Triton's launcher does."""
+        """Launches it on a grid, as Triton's launcher does, hooks around it included."""
+        *before, metadata, enter, leave = given[:_BEFORE_ARGUMENTS]
+        args = given[_BEFORE_ARGUMENTS:]
 
         def execute() -> object:
-            return self._run(x, y, z, *given)
+            return self._run(x, y, z, *before, metadata, None, None, *args)
 
-        args = given[_BEFORE_ARGUMENTS:]
+        if enter is not None:
+            enter(metadata)  # what it changes in memory, the launch sees
         if getattr(_now, "trials", 0):
             execute()
-            return
+        else:
+            self._launch(self._bind((int(x), int(y), int(z)), args), execute)
+        if leave is not None:
+            leave(metadata)
+
+    def _bind(self, grid: Grid, args: Sequence[object]) -> BoundCall:
         kernel, named = self._kernel.src.fn, getattr(_now, "given", None)
         options = self._options
         if named is not None:
             known = {*kernel.arg_names, "grid", "warmup"}
             options = {name: value for name, value in named.items() if name not in known}
-        grid = int(x), int(y), int(z)
         call = Call(kernel, tuple(self._values(args)), options, grid, named or {})
-        empty = 0 in (x, y, z)  # Triton launches nothing then, and says nothing
-        self._launch(BoundCall(call, empty, self._kernel.hash, self._ttir), execute)
+        empty = 0 in grid  # Triton launches nothing then, and says nothing
+        return BoundCall(call, empty, self._kernel.hash, self._ttir)
 
     def _values(self, args: Sequence[object]) -> Iterator[object]:
         """All arguments: a constexpr may be missing, or something else stand in its place."""

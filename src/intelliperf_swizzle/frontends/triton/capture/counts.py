@@ -22,8 +22,7 @@ import numpy as np
 
 _FOLDER = "counts"
 _NAMES, _NUMBERS = ".names", ".numbers"
-_PAGE = mmap.ALLOCATIONGRANULARITY // 8
-"""Numbers that are mapped at once."""
+_PAGE = mmap.ALLOCATIONGRANULARITY // 8  # numbers that are mapped at once
 _captured: list[list[Callable[[], object]]] = []
 """What the graph that is being captured, if any, does at each replay."""
 

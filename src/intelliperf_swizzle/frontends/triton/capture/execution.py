@@ -16,8 +16,7 @@ from intelliperf_swizzle.frontends.triton.walk.running import Live, run_one_by_o
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
-_GROWTH = 4
-"""Each batch has this many times the programs of the one before; the first has one."""
+_GROWTH = 4  # each batch has this many times the programs of the one before; the first has one
 
 Ask = Callable[[float], None]
 

@@ -20,7 +20,7 @@ from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture import addresses, sources, unknown
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Call
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
-from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, base_of, describe
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, as_view, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import deciding
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
 from intelliperf_swizzle.frontends.triton.capture.tuning import choices
@@ -347,17 +347,13 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
     """What distinguishes a value from others of its type; the tensors in it are listed."""
     if type(value) in _PLAIN:
         return value  # type: ignore[no-any-return]
-    if hasattr(value, "storage_offset"):
-        tensors.append(value)
-        return None
     if hasattr(value, "block_shape") and hasattr(value, "base"):  # a descriptor
         extents = (*value.shape, *value.strides, *value.block_shape)
         return (*map(str, extents), _look_into(value.base, tensors))
-    if hasattr(value, "data_ptr"):  # a tensor seen in another way
-        base = base_of(value)
-        sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
-        ahead = value.data_ptr() - base.data_ptr()
-        return (str(value.dtype), sizes, ahead, _look_into(base, tensors))
+    if hasattr(value, "data_ptr"):
+        tensor, _, seen = as_view(value)
+        tensors.append(tensor)
+        return seen
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
     if sources.is_jit_function(value):

@@ -17,8 +17,7 @@ import torch
 LARGE_BYTES = 32 << 20
 """Larger tensors are filled so; the C library has mapped their memory for them alone."""
 BLOCK_BYTES = 8 << 20
-_FIXED = 0x10
-"""Linux's MAP_FIXED, which Python does not name."""
+_FIXED = 0x10  # Linux's MAP_FIXED, which Python does not name
 
 
 def repeat_in(tensor: torch.Tensor, block: torch.Tensor) -> torch.Tensor:
@@ -62,8 +61,7 @@ def patch_random() -> None:
         _libraries.append(library)
 
 
-_libraries: list[torch.library.Library] = []
-"""Kept alive: an override ends with its library."""
+_libraries: list[torch.library.Library] = []  # kept alive: an override ends with its library
 
 
 def _filling(present: Any) -> Callable[..., torch.Tensor]:

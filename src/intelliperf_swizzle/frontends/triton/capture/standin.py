@@ -297,5 +297,4 @@ def _not_computed(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return made
 
 
-_libraries: list[torch.library.Library] = []
-"""Kept alive: an override ends with its library."""
+_libraries: list[torch.library.Library] = []  # kept alive: an override ends with its library

@@ -21,8 +21,7 @@ from intelliperf_swizzle.frontends.triton.capture.sources import constant, pytho
 VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
 """Of the application: kernels are compiled in it, and launched by Triton's launcher."""
 _TUNER = "CachingAutotuner"
-_UNNAMED = "triton_"
-"""A kernel that Inductor times before it decides what to fuse."""
+_UNNAMED = "triton_"  # a kernel that Inductor times before it decides what to fuse
 
 _TILE = re.compile(r"\bBLOCK_[MN] *: *tl\.constexpr = (\d+)")
 

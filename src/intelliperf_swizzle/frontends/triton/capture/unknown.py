@@ -43,8 +43,7 @@ _marks: weakref.WeakValueDictionary[int, _Mark] = weakref.WeakValueDictionary()
 """By the first address of the storage."""
 _lasting: dict[int, _Mark] = {}
 """Of memory that no argument of a launch is a view of: it is not known when that ends."""
-_decisions: list[str] = []
-"""Where Python has read a decision, a count or a token that is not known."""
+_decisions: list[str] = []  # where Python has read a decision, a count or a token that is not known
 
 
 def decided_at() -> str:

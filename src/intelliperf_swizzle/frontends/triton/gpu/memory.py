@@ -16,8 +16,7 @@ import torch
 
 MOST_POINTERS = 1 << 16
 """Of one table of addresses."""
-_CHUNK_BYTES = 64 << 20
-"""Worked on at a time: that makes as much, or a byte for each, in passing."""
+_CHUNK_BYTES = 64 << 20  # worked on at a time: that makes as much, or a byte for each, in passing
 _PLACE = 0x9E3779B97F4A7C15 - (1 << 64)
 _FACTORS = (0xFF51AFD7ED558CCD - (1 << 64), 0xC4CEB9FE1A85EC53 - (1 << 64))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.ssa import reached
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 
@@ -20,11 +21,18 @@ ACCESSES = {
     "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
 }  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
+_FOREIGN = ("tt.elementwise_inline_asm", "tt.extern_elementwise")
 _PLACE = re.compile(
     r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|(?<![.\w])s\[?\d|\\25|group.id)[^"]*"|path = "[^"]'
 )
 """Assembly, or a library's function, that may read where the program runs: `%ctaid.x`, the
 hardware's registers, on AMD `s6`. What a library of the user's does is not known."""
+_MEMORY = re.compile(
+    r'"[^"]*(?:(?<![vsa:])\[|\b(?:t?buffer|flat|global|image|scratch|s_\w*(?:load|store|atomic))_?'
+    r'|\bds_(?!b?permute|swizzle)|\bcall|swappc)[^"]*"|path = "[^"]'
+)
+# Assembly that may access memory (in PTX an address stands in brackets, and AMD's instructions are
+# named after memories) or call what does, or a function of a library of the user's.
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 Meeting: TypeAlias = frozenset[tuple[str, str]]
@@ -33,8 +41,15 @@ Meeting: TypeAlias = frozenset[tuple[str, str]]
 
 def asks_where_it_runs(op: Op) -> bool:
     """Whether inline assembly, or a library function, may read where a program runs."""
-    foreign = op.name in ("tt.elementwise_inline_asm", "tt.extern_elementwise")
-    return foreign and bool(_PLACE.search(op.text))
+    return op.name in _FOREIGN and bool(_PLACE.search(op.text))
+
+
+def check(kernel: Kernel) -> None:
+    """Raises TraceError if a kernel may access memory otherwise than by operations of Triton."""
+    for op in kernel.every():
+        if op.name in _FOREIGN and _MEMORY.search(op.text):
+            place = f"`{op.name}` at {kernel.line(op)}"
+            raise TraceError(f"{place} may access memory that is not known")
 
 
 class Sources:

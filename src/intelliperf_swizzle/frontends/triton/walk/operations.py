@@ -281,10 +281,6 @@ def _broadcast(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     return _change(b[0], kind[1], lambda term: align(term, len(kind[1])))
 
 
-def _expand_dims(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
-    return _change(b[0], kind[1], lambda term: np.expand_dims(term, op.attr("axis") + 1))
-
-
 def _transpose(p: Programs, op: Op, b: Sequence[Block], kind: Type) -> Block:
     found = re.search(r"order = array<i32: ([\d, ]+)>", op.text)
     assert found, op.text
@@ -448,7 +444,7 @@ OPERATIONS: Mapping[str, Operation] = {
         (np.zeros((1,) * (1 + len(kind[1])), kind[0].array),), *kind
     ),
     "tt.addptr": _add_offset, "tt.splat": _broadcast, "tt.broadcast": _broadcast,
-    "tt.expand_dims": _expand_dims, "tt.unsplat": _reshape, "tt.reshape": _reshape,
+    "tt.expand_dims": _reshape, "tt.unsplat": _reshape, "tt.reshape": _reshape,
     "tt.trans": _transpose, "tt.split": _split, "tt.gather": _gather,
     "tt.cat": lambda p, op, b, kind: Block((np.concatenate(_full(p, b), axis=1),), *kind),
     "tt.join": lambda p, op, b, kind: Block((np.stack(_full(p, b), axis=-1),), *kind),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from intelliperf_swizzle.frontends.ssa import outcomes
-from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Meeting, Slice, folds
+from intelliperf_swizzle.frontends.triton.ir.flow import ACCESSES, Meeting, Slice, check, folds
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk import operations
@@ -81,8 +81,7 @@ def _adds_product(kernel: Kernel, op: Op) -> bool:
 _IGNORED = frozenset(("llvm.intr.assume", "tt.assert", "tt.print", "gpu.barrier", "ttg.barrier"))
 _ENDS = frozenset(("scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br",
                    "tt.reduce.return", "tt.scan.return"))  # fmt: skip
-_NOTHING = Op("scf.yield", [], [], "", "")
-"""What ends a block if it is not printed."""
+_NOTHING = Op("scf.yield", [], [], "", "")  # what ends a block if it is not printed
 
 
 class Plan:
@@ -93,6 +92,9 @@ class Plan:
         executed: what of it is executed.
         tiles: the loop in which programs take tiles, and the value that is a tile's number.
         meeting: arguments of the launch.
+
+    Raises:
+        TraceError: it may access memory otherwise than by operations of Triton.
 
     Attributes:
         steps: the operations of each basic block that are executed.
@@ -107,6 +109,7 @@ class Plan:
         meeting: Meeting = frozenset(),
     ) -> None:
         self.kernel, self.executed, self.tiles, self.meeting = kernel, executed, tiles, meeting
+        check(kernel)
         self.folds = {op: sides for op, sides in folds(kernel, meeting).items() if sides}
         self.steps: dict[BasicBlock, list[tuple[str, Op]]] = {}
         self.counts: dict[BasicBlock, Int64Array] = {}
