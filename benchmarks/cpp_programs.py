@@ -375,7 +375,26 @@ DECIDED = (
     Program("altis", ALTIS, "./build/bin/level1/pathfinder --rows 64 --cols 4096"),
 )
 """Ten more, decided before they were tried."""
-ALL = PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING + UNTRIED + DECIDED
+NEXT = (
+    _hecbench("fsm-hip", "4096"),
+    _hecbench("lr-hip", "10000 0"),
+    _hecbench("bitpermute-hip", "1"),
+    _hecbench("linearprobing-hip", "16 8"),
+    _hecbench("remap-cuda", "100000 1"),
+    _hecbench("attentionMergeState-cuda", "64 8 128 1"),
+    _polybench("linear-algebra/kernels/bicg", "bicg"),
+    Program(
+        f"{SAMPLES_OF_CUDA}/2_Concepts_and_Techniques/reduction",
+        CMAKE,
+        "./build/reduction --n=65536",
+    ),
+    Program("llm.c/dev/cuda/.", "make gelu_forward", "./gelu_forward 1"),
+    Program("gpu-rodinia/cuda/hybridsort", "make", "./hybridsort r"),
+)
+"""Ten more of these, decided before they were tried."""
+ALL = (
+    PROGRAMS + DRAWN + OTHERS + FURTHER + LATER + LAST + FINAL + SHARING + UNTRIED + DECIDED + NEXT
+)
 
 
 def main(words: list[str]) -> int:

@@ -21,7 +21,7 @@ from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.records import Launch, MappedLaunch, Trace
+from intelliperf_swizzle.records import Launch, MappedLaunch, Trace, Validation
 
 pytestmark = pytest.mark.hip
 BANDS = parse("pid = min(pid // 2, num_pids // 2 - 1) + pid % 2 * (num_pids // 2)")
@@ -55,6 +55,14 @@ def edit_of(launch: Launch) -> Edit:
 def reversal_of(launch: Launch) -> str | None:
     order = np.arange(launch.programs)[::-1].copy()
     return safe_order(find_dependence(trace_of(launch), launch), order)
+
+
+def validation_of(launch: Launch) -> Validation:
+    pid = np.arange(launch.programs)
+    half = launch.programs // 2
+    tile = np.minimum(pid // 2, half - 1) + pid % 2 * half
+    mapped = [MappedLaunch(launch, trace_of(launch), tile)]
+    return HIP.validate(mapped, edit_of(launch), tolerance=0.0, budget_seconds=20.0)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +151,14 @@ def test_stores_that_floats_place_keep_their_order(launches: dict[str, Launch]) 
     assert reversal_of(launches["loaded_by_float"]) is None
 
 
+def test_what_shared_memory_held_before_is_not_relied_on(launches: dict[str, Launch]) -> None:
+    difference = str(validation_of(launches["finds_left"]).difference)
+    assert difference.endswith("of `out`, as it reads shared memory that it has not written")
+    with pytest.raises(TraceError, match="shared memory that is read before it is written"):
+        trace_of(launches["goes_by_left"])
+    assert validation_of(launches["leaves_out"]).difference is None
+
+
 STOPPED = """
 #include <hip/hip_runtime.h>
 #include <cstdlib>
@@ -183,12 +199,7 @@ def test_what_a_program_that_failed_would_have_launched_is_unknown(
 @pytest.mark.parametrize("kernel", ["batched", "moved"])
 def test_the_edited_program_does_the_same(launches: dict[str, Launch], kernel: str) -> None:
     """Under `-Wshadow -Wsign-conversion -Werror`, with parameters named `min` and `max`."""
-    launch = launches[kernel]
-    pid = np.arange(launch.programs)
-    half = launch.programs // 2
-    tile = np.minimum(pid // 2, half - 1) + pid % 2 * half
-    mapped = [MappedLaunch(launch, trace_of(launch), tile)]
-    found = HIP.validate(mapped, edit_of(launch), tolerance=0.0, budget_seconds=20.0)
+    found = validation_of(launches[kernel])
     assert (found.difference, found.method) == (None, "all-tiles")
 
 

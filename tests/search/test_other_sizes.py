@@ -107,6 +107,27 @@ grouped[(2048,)](q, torch.empty_like(q), torch.empty_like(q), 4096, 16, 16, 32, 
 """One batch, and as many groups as heads: a made-up launch of one group has no whole batch."""
 
 
+GRID_OF_HEADS = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def attended(q, k, y, sums, H, L, B: tl.constexpr, D: tl.constexpr):
+    block, head, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    rows = block * B + tl.arange(0, B)
+    at = ((batch * H + head) * L + rows[:, None]) * D + tl.arange(0, D)[None, :]
+    value = tl.load(q + at, mask=rows[:, None] < L)
+    for n in range(0, L, B):
+        first = ((batch * H + head) * L + n) * D
+        value += tl.load(k + first + tl.arange(0, B)[:, None] * D + tl.arange(0, D)[None, :])
+    tl.store(y + at, value, mask=rows[:, None] < L)
+    tl.store(sums + (batch * H + head) * L + rows, tl.sum(value, 1), mask=rows < L)
+
+q = torch.zeros((2, 16, 512, 32), device="cuda")
+sums = torch.zeros((2, 16, 512), device="cuda")
+attended[(16, 16, 2)](q, torch.empty_like(q), torch.empty_like(q), sums, 16, 512, 32, 32)
+"""
+
+
 CHAINED_BY_ANY = "\n    ".join(
     f"if {condition}: tl.store(w + pid + 1, tl.load(w + pid) + 1)"
     for condition in ("one > 1", "none is not None", "MODE == 'chained'", "A and C")
@@ -142,6 +163,7 @@ SEARCHED = {
     "persistent": PERSISTENT,
     "stepping": STEPPING,
     "heads": HEADS,
+    "heads_of_a_grid": GRID_OF_HEADS,
     "flags": FLAGS,
     "carrying": CARRYING,
     **{
@@ -232,15 +254,27 @@ def test_where_it_loses_the_patch_leaves_the_kernel_unchanged(tmp_path: Path) ->
     assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
 
 
-def test_of_a_step_with_which_a_loop_leaves_out_tiles_the_recorded_value_is_tested(
+def test_a_step_with_which_a_loop_takes_all_tiles_is_tested_and_no_size(
     runs: Mapping[str, RunRecord],
 ) -> None:
-    """And no size, as no tiles depend on each other at any step."""
+    """Where it is the number of programs, or there are no more tiles than programs."""
     run = runs["stepping"]
     assert run.best is not None
     assert run.best.proof is not None
-    assert "P == 32" in str(run.best.proof.condition)
+    assert "min(P, num_pids) == num_programs" in str(run.best.proof.condition)
+    assert "== 32" not in str(run.best.proof.condition)
     assert "M ==" not in str(run.best.proof.condition)
+
+
+def test_as_many_heads_as_programs_along_an_axis_are_tested_and_no_size(
+    runs: Mapping[str, RunRecord],
+) -> None:
+    run = runs["heads_of_a_grid"]
+    assert run.best is not None
+    assert run.best.proof is not None
+    assert run.best.proof.extent != "the recorded sizes"
+    assert "H >= grid_1" in str(run.best.proof.condition)
+    assert "==" not in str(run.best.proof.condition)
 
 
 @pytest.mark.parametrize("kernel", ["table", "persistent"])

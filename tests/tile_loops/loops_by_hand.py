@@ -134,6 +134,14 @@ READ = {
 """Of each the number of a tile is `tile`, and `sizes` says how many there are."""
 
 KEPT = {
+    "runs that leave out the last tiles": (
+        """
+    run = tiles // P
+    for tile in range(pid * run, tl.minimum(pid * run + run, tiles)):
+        copied(x, y, tile, columns, B)
+""",
+        "up to a count",
+    ),
     "ticket": (
         """
     tile = tl.atomic_add(sizes, 1)

@@ -210,13 +210,14 @@ class TileLoops(Protocol):
     """Renumbers tiles that programs take in a loop."""
 
     def with_loops(
-        self, launches: Sequence[records.Launch], name: str | None
+        self, launches: Sequence[records.Launch], name: str | None, *, alike: bool = True
     ) -> tuple[tuple[records.Launch, ...], tuple[str, ...]]:
         """The launches of a kernel with the loop whose tiles are renumbered, if there is one.
 
         Args:
             launches: all of one kernel.
             name: of the variable that holds the number of a tile; None = any.
+            alike: whether all get the same loop or none; else each its own.
 
         Returns:
             The launches, and in sentences why other loops are not.

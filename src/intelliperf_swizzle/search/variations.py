@@ -4,7 +4,7 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.dependence import find_dependence, touched
 from intelliperf_swizzle.frontends.ports import Resizer, TileLoops
 from intelliperf_swizzle.frontends.resizing import is_factor_alone, is_stride, other_values
+from intelliperf_swizzle.language.syntax import GRID
 from intelliperf_swizzle.records import Launch, Trace
 from intelliperf_swizzle.search.elsewhere import WhatIf
 from intelliperf_swizzle.search.setup import RunContext
@@ -26,21 +27,79 @@ FEWEST_PROGRAMS = 1 << 14
 FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 _PLAIN = (records.Access.READ, records.Access.WRITE)
+_PROGRAMS = "num_programs"
 FURTHER = 8
 """Times as many blocks along a size if no other launch does all that a kernel may do."""
 VARIED_SECONDS = 30.0
 """For launches with other arguments: a loop may not end with them."""
 MOST_PAIRS = 28
 """Of arguments that are varied together: of eight, all."""
-MOST_LENGTHS = 4
-"""That may be those of the rows of a stride."""
+MOST_RELATIONS = 4
+"""Of an argument to others, and to numbers of programs, that are tried."""
 ENOUGH_TILES = 64
 """Of a launch at which other arguments than sizes are varied."""
 
 
 _Looked: TypeAlias = tuple[Launch, Trace]
-_Varied: TypeAlias = tuple[tuple[str, ...], Launch, Trace]
-"""Names of arguments, a launch with other values of them, and its trace."""
+_Varied: TypeAlias = tuple[tuple[str, ...], Launch, Trace | None]
+"""Names of arguments, a launch with other values of them, and its trace if it has the same loop."""
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """That a stride is at least a length: of rows, or of an axis of programs. Of the step of a
+    loop, that it is the number of programs, or both are at least that of the tiles.
+
+    Attributes:
+        stride: an argument.
+        length: another one, or a number of programs as swizzles call it.
+    """
+
+    stride: str
+    length: str
+
+    @property
+    def text(self) -> str:
+        """As a condition of a swizzle."""
+        test = "min({}, num_pids) == {}" if self.length == _PROGRAMS else "{} >= {}"
+        return test.format(self.stride, self.length)
+
+    def holds(self, launch: Launch) -> bool:
+        """Whether it does in a launch."""
+        length, stride = (_numbers_of(launch)[name] for name in (self.length, self.stride))
+        return min(stride, launch.tiles) == length if self.length == _PROGRAMS else stride >= length
+
+    def further_values(self, launch: Launch) -> list[Mapping[str, int]]:
+        """Both at values for which it mostly holds; programs in the memory of a launch."""
+        size, tiles = _numbers_of(launch)[self.length], launch.tiles
+        least, most = (-1, 2 * size) if self.length in launch.constants else (1, size)
+        most = max(2 * size, tiles) if self.length == _PROGRAMS else most
+        alike = {0, 1, size // 2, size // 2 + 1, 2 * size}
+        pairs = [*((n, n) for n in alike), (size, size + 8), (tiles, tiles + 8), (-1, 0)]
+        return [{self.length: n, self.stride: stride} for n, stride in pairs if least <= n <= most]
+
+
+def _relations(launch: Launch, stride: str) -> list[_Relation]:
+    """Those that a stride may have to what is not larger, the likeliest first."""
+    numbers, names = _numbers_of(launch), launch.constants
+    lengths = (n for n in numbers if n not in names or not is_factor_alone(launch, n))
+    shorter = [n for n in lengths if n != stride and 1 < numbers[n] <= numbers[stride]]
+    shorter.sort(key=lambda name: (name not in names, name in launch.constexprs, -numbers[name]))
+    return [_Relation(stride, name) for name in shorter]
+
+
+def _numbers_of(launch: Launch) -> dict[str, int]:
+    """The integer arguments of a launch and its numbers of programs, as swizzles call them."""
+    along = [(_PROGRAMS, launch.programs)] if launch.loop else zip(GRID, launch.grid, strict=True)
+    return {**dict(along), **launch.constants}
+
+
+def _changed(launch: Launch, change: Mapping[str, int]) -> Launch:
+    """A launch with other arguments, and with other numbers of programs."""
+    axes = (_PROGRAMS, *GRID[1:]) if launch.loop else GRID
+    x, y, z = (change.get(name, n) for name, n in zip(axes, launch.grid, strict=True))
+    given = {name: change.get(name, value) for name, value in launch.arguments.items()}
+    return replace(launch, grid=(x, y, z), arguments=given, ttir=None)
 
 
 class Variations:
@@ -139,23 +198,34 @@ class Variations:
     def _vary(self, changes: Sequence[Mapping[str, int]]) -> list[_Varied]:
         """The small launch with other arguments, if an application may make it."""
         small = _in_twice_the_memory(self._small.launch)
-        values = ({**small.arguments, **change} for change in changes)
-        made = [replace(small, arguments=given, ttir=None) for given in values]
-        looked = zip(changes, self._look(made, VARIED_SECONDS), strict=True)
-        return [((*change,), *at) for change, at in looked if at]
+        made = [_changed(small, change) for change in changes]
+        looped = self._with_loops(made)
+        looked = zip(changes, made, looped, self._look(looped, VARIED_SECONDS), strict=True)
+        return [
+            ((*change,), *(at if bool(new.loop) == bool(small.loop) else (old, None)))
+            for change, old, new, at in looked
+            if at
+        ]
 
-    def _binds(self, launch: Launch, trace: Trace, loops: bool = True) -> bool:
+    def _with_loops(self, made: Sequence[Launch]) -> Sequence[Launch]:
+        """Launches with the tiles that they have in the loop of the small one, if they have it."""
+        loop, language = self._small.launch.loop, self._setup.language
+        if loop is None or not isinstance(language, TileLoops):
+            return made
+        looped, _ = language.with_loops(made, self._setup.options.renumber, alike=False)
+        kept = (
+            new.loop if new.loop and new.loop.counters == loop.counters else None for new in looped
+        )
+        return [replace(new, loop=own) for new, own in zip(looped, kept, strict=True)]
+
+    def _binds(self, launch: Launch, trace: Trace | None, loops: bool = True) -> bool:
         """Whether its programs depend on each other, or may, or a loop carries more than it did, or
         deals in other tiles."""
+        if trace is None:
+            return loops
         known = frozenset().union(*(t.seen | t.unseen for t in self._traces))
         exchange = trace.hands_over and not any(t.hands_over for t in self._traces)
-        if find_dependence(trace, launch) or trace.unseen - known or exchange:
-            return True
-        language, renumber = self._setup.language, self._setup.options.renumber
-        if not loops or launch.loop is None or not isinstance(language, TileLoops):
-            return False
-        (found,), _ = language.with_loops([launch], renumber)
-        return found.loop is None or found.loop.counters != launch.loop.counters
+        return bool(find_dependence(trace, launch) or trace.unseen - known or exchange)
 
     @property
     def _traces(self) -> list[Trace]:
@@ -179,37 +249,40 @@ class Variations:
 
     @cached_property
     def _rows(self) -> dict[str, str]:
-        """Of arguments at whose other values programs depend on each other, strides and lengths of
-        rows: what holds where they do at none (`stride >= N`)."""
+        """Of arguments at whose other values programs depend on each other, and of those that they
+        must reach: what holds where programs do at none (`stride >= N`)."""
         found: dict[str, str] = {}
-        sizes = self._small.launch.constants
         for stride in dict.fromkeys(name for name, _ in self._binding):
-            shorter = [n for n in sizes if n != stride and 1 < sizes[n] <= sizes[stride]]
-            shorter.sort(key=lambda name: (name in self._small.launch.constexprs, -sizes[name]))
-            fitting = (name for name in shorter[:MOST_LENGTHS] if self._keeps_apart(stride, name))
-            if (length := next(fitting, None)) is not None:
-                found |= dict.fromkeys((length, stride), f"{stride} >= {length}")
+            known = filter(self._is_known, _relations(self._small.launch, stride))
+            fitting = filter(self._keeps_apart, itertools.islice(known, MOST_RELATIONS))
+            if (relation := next(fitting, None)) is not None:
+                names = {stride, relation.length} & self._small.launch.constants.keys()
+                found |= dict.fromkeys(names, relation.text)
         return found
 
-    def _keeps_apart(self, stride: str, length: str) -> bool:
-        """Whether no programs depend on each other wherever a stride is at least a length: neither
-        in launches that were looked at nor at further values."""
-        pair, size = {stride, length}, self._small.launch.constants[length]
-        binding = [launch.constants for name, launch in self._binding if name in pair]
-        recorded = [launch.constants for launch in self._subject.launches]
-        if any(x[stride] >= x[length] for x in binding) or any(
-            x[stride] < x[length] for x in recorded
-        ):
-            return False
-        half = size // 2, size // 2 + 1
-        values = [(size, size + 8), *((n, n) for n in (0, 1, *half, 2 * size)), (-1, 0)]
-        made = self._vary([{length: least, stride: value} for least, value in values])
-        return bool(made) and not any(self._binds(launch, trace) for _, launch, trace in made)
+    def _is_known(self, relation: "_Relation") -> bool:
+        """Whether it holds in all launches that are recorded, some with more programs along an axis
+        than the small one, and in none that binds programs."""
+        pair, length = {relation.stride, relation.length}, relation.length
+        binding = (launch for name, launch in self._binding if name in pair)
+        others = (*self._subject.launches, *(other.traced.launch for other in self.sizes))
+        most = max(_numbers_of(launch)[length] for launch in others)
+        return (
+            all(map(relation.holds, self._subject.launches))
+            and not any(map(relation.holds, binding))
+            and (length not in GRID or most > _numbers_of(self._small.launch)[length])
+        )
+
+    def _keeps_apart(self, relation: "_Relation") -> bool:
+        """Whether no programs depend on each other at further values for which it holds."""
+        made = self._vary(relation.further_values(self._small.launch))
+        looked = [(launch, trace) for _, launch, trace in made if relation.holds(launch)]
+        return bool(looked) and not any(self._binds(*at) for at in looked)
 
     @cached_property
     def fixed(self) -> list[str]:
         """Arguments by which the compiler leaves out code that was not checked."""
-        return uncompiled([*self._traces, *(trace for *_, trace in self._varied)])
+        return uncompiled([*self._traces, *(trace for *_, trace in self._varied if trace)])
 
     @cached_property
     def tied(self) -> bool:

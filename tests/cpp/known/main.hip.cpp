@@ -145,6 +145,27 @@ __global__ void loaded_by_float(const float* in, float* out) {
   out[blockIdx.x * WIDTH + threadIdx.x] = in[unsigned(sqrtf(in[blockIdx.x])) + threadIdx.x];
 }
 
+extern __shared__ int left[];  // by the workgroup before, on a GPU
+__global__ void finds_left(const int* in, int* out) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  if (in[at]) left[threadIdx.x] = in[at];
+  __syncthreads();
+  out[at] = left[WIDTH - 1 - threadIdx.x];
+}
+__global__ void goes_by_left(const int* in, int* out) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  if (in[at]) left[threadIdx.x] = 1;
+  __syncthreads();
+  if (left[WIDTH - 1 - threadIdx.x] < 0) out[at] = 1;
+}
+__global__ void leaves_out(const int* in, int* out) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  if (threadIdx.x % 2) left[threadIdx.x] = in[at];
+  __syncthreads();
+  const int other = left[WIDTH - 1 - threadIdx.x];
+  out[at] = threadIdx.x % 2 ? 0 : other;
+}
+
 template <typename T>
 T* allocated(size_t count) {
   void* at = nullptr;
@@ -201,5 +222,9 @@ int main(int argc, char**) {
   in_place_of_variable<<<groups, WIDTH>>>(static_cast<int*>(variable));
   stored_by_float<<<groups, WIDTH>>>(in, cells);
   loaded_by_float<<<groups, WIDTH>>>(in, out);
+  int *zeros = allocated<int>(all), *more = allocated<int>(all + 2);
+  finds_left<<<groups, WIDTH, 4 * WIDTH>>>(zeros, more);
+  goes_by_left<<<groups, WIDTH, 4 * WIDTH>>>(zeros, more);
+  leaves_out<<<groups, WIDTH, 4 * WIDTH>>>(zeros, more);
   return hipDeviceSynchronize() != hipSuccess;
 }

@@ -161,7 +161,9 @@ def compare_bytes(
             )
         compared.append(answer["tiles"])
         if answer["differs_at"]:
-            return compared, f"tile {answer['tile']} leaves other bytes {_where(remap, answer)}"
+            difference = f"tile {answer['tile']} leaves other bytes {_where(remap, answer)}"
+            why = ", as it reads shared memory that it has not written" * answer["undefined"]
+            return compared, difference + why
     return compared, None
 
 

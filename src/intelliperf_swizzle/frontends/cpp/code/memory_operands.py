@@ -13,6 +13,7 @@ CONSTANT, LDS, SCRATCH = 4, 3, 5
 GLOBAL = (0, 1)
 """Address spaces: generic and global memory; clang leaves a generic pointer only where it may be
 global."""
+_GLOBAL = ("", *map(str, GLOBAL))
 LOCAL = (LDS, SCRATCH)
 MOVES = re.compile(r"@llvm\.(memcpy|memmove|memset)[\w.]*\(")
 POINTER = re.compile(
@@ -44,6 +45,36 @@ def size_of(kind: str) -> int:
     if kind.startswith("{"):
         return sum(size_of(part) for part in kind.strip("{} ").split(","))
     return 8 if kind.startswith("ptr") else _SIZES[kind.split()[0]]
+
+
+def accesses(line: str) -> Iterator[tuple[int, tuple[str, str], int | str]]:
+    """Kind, address space, address and bytes of what an instruction accesses that may be global
+    memory; a copy may have as its bytes what is computed."""
+    found = re.match(rf"\s+(?:%\S+ = )?(?:tail )?({'|'.join(MEMORY)})\b(.*)", line)
+    if found:
+        opcode, rest = found[1], found[2]
+        begin = rest.index(", ptr") if opcode == "load" else 0
+        pointer = POINTER.findall(rest[begin:])[-1 if opcode == "store" else 0]
+        if pointer[0] in _GLOBAL:
+            kind = {"load": 0, "store": 1}.get(opcode, 2)
+            yield kind, pointer, size_of(_type_of(opcode, rest))
+    elif move := MOVES.search(line):
+        count, pointers = parse(line, move[1])
+        for kind, pointer in zip((1, 0), pointers, strict=False):
+            if pointer[0] in _GLOBAL:
+                yield kind, pointer, int(count) if count.isdecimal() else count
+
+
+def _type_of(opcode: str, rest: str) -> str:
+    """The type that an access reads or writes."""
+    rest = re.sub(r"^ (?:atomic |volatile |weak )*", "", rest)
+    if opcode == "load":
+        return rest[: rest.index(", ptr")]
+    if opcode == "store":
+        found = re.match(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|ptr(?: addrspace\(\d+\))?|\S+", rest)
+    else:
+        found = re.search(r"(?<=, )(<[^>]*>|ptr(?: addrspace\(\d+\))?|\w+) ", rest)
+    return found[0] if found else "i32"
 
 
 def space(value: Value) -> int:

@@ -100,6 +100,9 @@ _LDS = re.compile(
     r"( undef| poison|)((?:, )?[^\n]*)$"
 )
 
+_SHARED = re.compile(r"(?m)^(@[\w.$]+) = internal global ([^\n]*) zeroinitializer, align 128$")
+"""Shared memory of a module for the host."""
+
 
 def device_variables(text: str) -> dict[str, tuple[str, str, str]]:
     """Words before the type, type and value of each variable in global or constant memory."""
@@ -144,7 +147,9 @@ def host_text(
         text = text.replace(bodies[name], "")
     foreign = {name: gpus[name].strip(" @") for name in parameters if name in gpus}
     names = sorted(set(parameters) - set(gpus))
-    entries = (_entry(name, parameters[name], wholes[name]) for name in names)
+    arrays = {name: f"ptrtoint (ptr getelementptr ({kind}, ptr null, i64 1) to i64)"
+              for name, kind in _SHARED.findall(text)} | {"@sw_dynamic_lds": "-1"}  # fmt: skip
+    entries = (_entry(name, parameters[name], wholes[name], arrays) for name in names)
     return _HEAD + text + "".join(entries), foreign
 
 
@@ -211,41 +216,9 @@ _FOREIGN = re.compile(r"@(?:llvm\.(?:amdgcn|r600)|nvvm)\.[\w.]+|\basm ")
 def _report(lines: Iterable[str]) -> Iterator[str]:
     """The lines with a call before each access to what may be global memory."""
     for line in lines:
-        for kind, address, size in _accesses(line):
+        for kind, (_, address), size in memory.accesses(line):
             yield f"  call void @sw_move(ptr {address}, i64 {size}, i32 {kind})"
         yield line
-
-
-_GLOBAL_SPACES = ("", "0", "1")
-
-
-def _accesses(line: str) -> Iterator[tuple[int, str, int | str]]:
-    """Kind, address and bytes of what an instruction accesses that may be global memory."""
-    found = re.match(rf"\s+(?:%\S+ = )?(?:tail )?({'|'.join(memory.MEMORY)})\b(.*)", line)
-    if found:
-        opcode, rest = found[1], found[2]
-        begin = rest.index(", ptr") if opcode == "load" else 0
-        where, address = memory.POINTER.findall(rest[begin:])[-1 if opcode == "store" else 0]
-        if where in _GLOBAL_SPACES:
-            kind = {"load": 0, "store": 1}.get(opcode, 2)
-            yield kind, address, memory.size_of(_type_of(opcode, rest))
-    elif move := memory.MOVES.search(line):
-        count, pointers = memory.parse(line, move[1])
-        for kind, (where, address) in zip((1, 0), pointers, strict=False):
-            if where in _GLOBAL_SPACES:
-                yield kind, address, count
-
-
-def _type_of(opcode: str, rest: str) -> str:
-    """The type that an access reads or writes."""
-    rest = re.sub(r"^ (?:atomic |volatile |weak )*", "", rest)
-    if opcode == "load":
-        return rest[: rest.index(", ptr")]
-    if opcode == "store":
-        found = re.match(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|ptr(?: addrspace\(\d+\))?|\S+", rest)
-    else:
-        found = re.search(r"(?<=, )(<[^>]*>|ptr(?: addrspace\(\d+\))?|\w+) ", rest)
-    return found[0] if found else "i32"
 
 
 def _variables(text: str) -> str:
@@ -274,8 +247,11 @@ def _variables(text: str) -> str:
     return re.sub(r"@([\w.$]+)", lambda m: f"@at_of_{m[1]}" if m[1] in names else m[0], text)
 
 
-def _entry(name: str, parameters: list[tuple[str, bool]], body: str) -> str:
-    """A function that takes pointers to the arguments, and whether its threads wait."""
+def _entry(
+    name: str, parameters: list[tuple[str, bool]], body: str, shared: Mapping[str, str]
+) -> str:
+    """A function that takes pointers to the arguments, whether its threads wait, and where its
+    shared memory is, of these."""
     lines, passed = [], []
     for number, (kind, by_reference) in enumerate(parameters):
         lines.append(f"  %s{number} = getelementptr ptr, ptr %args, i64 {number}")
@@ -286,10 +262,14 @@ def _entry(name: str, parameters: list[tuple[str, bool]], body: str) -> str:
             lines.append(f"  %v{number} = load {kind}, ptr %p{number}, align 1")
             passed.append(f"{kind} %v{number}")
     waits = int(_WAITS.search(body) is not None)
+    used = [array for array in shared if re.search(rf"{re.escape(array)}(?![\w.$])", body)]
+    sizes = [(array, shared[array]) for array in used] + [("null", "0")]
+    arrays = ", ".join(f"{{ptr, i64}} {{ptr {array}, i64 {size}}}" for array, size in sizes)
     return (
         f"define void @sw_entry_{name}(ptr %args) {{\n" + "\n".join(lines) + "\n"
         f"  call void @{name}({', '.join(passed)})\n  ret void\n}}\n"
         f"@sw_fibers_{name} = constant i32 {waits}\n"
+        f"@sw_shared_{name} = constant [{len(sizes)} x {{ptr, i64}}] [{arrays}]\n"
     )
 
 

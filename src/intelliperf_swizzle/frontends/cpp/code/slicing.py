@@ -276,25 +276,20 @@ class _Draft:
             after = [plain]
         if where not in memory.GLOBAL:
             return after
-        kind, update = {"load": 0, "store": 1}.get(instruction.opcode, 2), 0
-        if kind == 2:
-            update = self._update(plain, instruction)
+        [(kind, pointer, size)] = memory.accesses(plain)
+        update = self._update(plain, instruction) if kind == 2 else 0
         of = instruction if kind == 0 else operands[0 if kind == 1 else 1]
         self.types[site] = str(of.type)
-        pointer = _pointer(plain, instruction.opcode)
-        return [*_touch(plain, pointer, memory.size_of(str(of.type)), kind, update, site), *after]
+        return [*_touch(plain, pointer, size, kind, update, site), *after]
 
     def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
         """A copy or a fill of a constant size is one access."""
-        size, pointers = memory.parse(plain, how)
         touched: list[str] = []
-        for kind, pointer in zip((1, 0), pointers, strict=False):
-            if pointer[0] not in ("", "0", "1"):
-                continue
-            if not size.isdecimal():
+        for kind, pointer, size in memory.accesses(plain):
+            if not isinstance(size, int):
                 self._opaque[site] = (f"the size of a {how}", plain)
                 return [f"  call void @sw_unknown(i32 {site})"]
-            touched += _touch(plain, pointer, int(size), kind, 0, site)
+            touched += _touch(plain, pointer, size, kind, 0, site)
         return touched
 
     def _update(self, plain: str, instruction: llvm.Instruction) -> int:
@@ -409,17 +404,8 @@ def _result(plain: str) -> str | None:
     return found[1] if found else None
 
 
-def _pointer(plain: str, opcode: str) -> tuple[str, str]:
-    """Address space and text of the pointer of an access."""
-    rest = plain.split(f"{opcode} ", 1)[1]
-    if opcode == "load":  # what is loaded may be a pointer itself
-        rest = rest[rest.index(", ptr") :]
-    found: list[tuple[str, str]] = memory.POINTER.findall(rest)
-    return found[-1 if opcode == "store" else 0]
-
-
 def _touch(
-    plain: str, pointer: tuple[str, str], size: int, kind: int, update: int, site: int
+    plain: str, pointer: tuple[str, str], size: int | str, kind: int, update: int, site: int
 ) -> list[str]:
     where, address = pointer
     before = []

@@ -370,22 +370,19 @@ EXPORT void sw_access(const void* address, int32_t bytes, int32_t kind, int32_t 
     stop(NOT_GLOBAL, at);
 }
 // How the slice of the next launch is to be executed; nothing else runs in this process. Words:
-// entry, arguments, grid, block, shared memory, whether to repeat, how many buffers and variables,
-// and these. False if there is no room for its memory.
+// entry, arguments, grid, block, shared memory: how much and where, how many buffers, and these.
+// False if there is no room for its memory.
 EXPORT bool sw_trace(const int64_t* words) {
-  const auto held = (const Held*)(words + 12);
-  const auto shared = (const Variable*)(held + words[10]);
+  const auto held = (const Held*)(words + 11);
   const auto size = [&](int k) { return dim3(words[k], words[k + 1], words[k + 2]); };
   for (auto& [at, bytes] : mapped_) munmap((void*)at, bytes);
   mapped_.clear();
   failure_ = NONE;
   delete tracing_;
-  tracing_ = new Tracing{{(Entry)words[0], true},
+  tracing_ = new Tracing{{(Entry)words[0], true, (const Variable*)words[9]},
                          (void**)words[1],
                          {size(2), size(5), (size_t)words[8], nullptr},
-                         words[9] != 0,
-                         {held, held + words[10]},
-                         {shared, shared + words[11]}};
+                         {held, held + words[10]}};
   uintptr_t end = kGlobals;
   for (auto& buffer : tracing_->held) {
     if (buffer.begin < kBegin)

@@ -178,9 +178,14 @@ struct Pace {
   }
 };
 
+struct Variable {
+  uint8_t* at;
+  int64_t bytes;  // -1: what a launch asks for
+};
 struct Native {  // a kernel for the host
   Entry entry;
   bool fibers;
+  const Variable* shared;  // its shared memory, up to null
 };
 
 Native native_of(void* library, const std::string& symbol) {
@@ -188,7 +193,18 @@ Native native_of(void* library, const std::string& symbol) {
     return library ? dlsym(library, (what + symbol).c_str()) : nullptr;
   };
   auto fibers = (const int*)at("sw_fibers_");
-  return {(Entry)at("sw_entry_"), fibers && *fibers};
+  return {(Entry)at("sw_entry_"), fibers && *fibers, (const Variable*)at("sw_shared_")};
+}
+
+// Leaves in shared memory what other workgroups may have left: zeros, or what a seed says.
+void fill_shared(const Native& kernel, const Configuration& how, uint64_t seed) {
+  for (auto array = kernel.shared; array->at; array++) {
+    const size_t bytes = array->bytes < 0 ? how.shared : array->bytes;
+    for (size_t k = 0; k < bytes; k += 4) {
+      const uint32_t word = seed * (k + 4) * 0x9E3779B97F4A7C15ull >> 32;
+      memcpy(array->at + k, &word, std::min<size_t>(4, bytes - k));
+    }
+  }
 }
 
 void run_group(const Native& kernel, const Configuration& how, void** arguments, int64_t group) {

@@ -21,17 +21,11 @@ struct Held {
   const uint8_t* contents;
   uint8_t* read;
 };  // read: a byte for each sector
-struct Variable {
-  uint8_t* at;
-  int64_t bytes;
-};
 struct Tracing {
   Native kernel;
   void** arguments;
   Configuration how;
-  bool repeats;  // workgroups are executed twice, as the order of their threads may show
   std::vector<Held> held;
-  std::vector<Variable> shared;
 };
 enum Failure { NONE, NOT_HELD, NOT_GLOBAL, ORDER_SHOWS, TOO_MANY, ENDLESS, NOT_HERE };
 constexpr int64_t kManyAccesses = 1 << 22, kMostAccesses = 1 << 25;  // of threads
@@ -100,9 +94,10 @@ int64_t trace_groups(int64_t first, int64_t last) {
   int64_t done = 0;
   for (; first + done < last && accesses_ < kManyAccesses && !failure_; done++) {
     first_lane_ = done * threads;
-    for (uint32_t repeat = 0; repeat <= tracing_->repeats && !failure_; repeat++) {
+    const bool shares = tracing_->kernel.shared->at;
+    for (uint32_t repeat = 0; repeat <= shares && !failure_; repeat++) {
       falling_ = repeat;
-      for (auto& array : tracing_->shared) memset(array.at, repeat ? 0x5a : 0, array.bytes);
+      fill_shared(tracing_->kernel, how, repeat);
       run_group(tracing_->kernel, how, tracing_->arguments, first + done);
       for (uint32_t t = 0; t < threads && !failure_; t++) {
         if (repeat && trails[t] != fibers_[t].trail) failure_ = ORDER_SHOWS;
@@ -178,15 +173,18 @@ struct Changes {
 };
 Changes* noting_ = nullptr;
 
-// Whether an edited workgroup leaves the bytes that an original one leaves; memory is as before.
+// Whether an edited workgroup leaves the bytes that an original one leaves; global memory is as
+// before, shared memory is not.
 const uint8_t* difference(const Native& original, const Native& edited, const Configuration& how,
                           void** arguments, int64_t tile, int64_t program, Changes& expected) {
   Changes found;
   noting_ = &expected;
+  fill_shared(original, how, 1);
   run_group(original, how, arguments, tile);
   expected.end();
   expected.undo();
   noting_ = &found;
+  fill_shared(edited, how, 2);
   run_group(edited, how, arguments, program);
   noting_ = nullptr;
   found.end();
@@ -213,13 +211,15 @@ bool compared(const std::string& key, const Kernel& kernel, const Configuration&
   int64_t done = 0, last = 0;
   Pace pace;
   const uint8_t* at = nullptr;
-  bool all = false;
+  bool all = false, undefined = false;
   if (kCanCompute && original.entry && edited.entry && file) {
     fill_implicit(how);
     auto compare = [&](int64_t t, int64_t p, bool keep) {
       Changes expected;
       at = difference(original, edited, how, arguments, t, p, expected);
       if (keep) expected.redo();
+      Changes again;
+      undefined = at && difference(original, original, how, arguments, t, t, again);
       done++, last = t;
       pace.step();
     };
@@ -234,12 +234,11 @@ bool compared(const std::string& key, const Kernel& kernel, const Configuration&
       for (int64_t t = 0; t < groups && !at; t++) compare(t, program[t], true);
     }
   }
-  char text[200];
-  snprintf(text, sizeof text,
-           "{\"event\": \"compared\", \"key\": \"%s\", \"tiles\": %" PRId64 ", \"tile\": %" PRId64
-           ", \"differs_at\": %" PRIu64 "}\n",
-           key.c_str(), done, last, (uint64_t)at);
-  write_line(log_, text);
+  std::ostringstream text;
+  text << "{\"event\": \"compared\", \"key\": \"" << key << "\", \"tiles\": " << done
+       << ", \"tile\": " << last << ", \"differs_at\": " << (uint64_t)at
+       << ", \"undefined\": " << undefined << "}\n";
+  write_line(log_, text.str());
   wanted_.erase(it);
   if (wanted_.empty()) _exit(0);
   return all;

@@ -70,7 +70,7 @@ class SliceExecution:
         block = launch.options["block"]
         self._threads = math.prod(block)
         if SliceExecution._latest:  # memory lies at fixed addresses: that of another recording goes
-            SliceExecution._latest.sw_trace(_pointer(np.zeros(12, np.int64)))
+            SliceExecution._latest.sw_trace(_pointer(np.zeros(11, np.int64)))
         self._library = SliceExecution._latest = ctypes.CDLL(str(recording_of(launch) / STANDIN))
         self._library.sw_trace.restype = self._library.sw_trace_next.restype = ctypes.c_bool
         self._library.sw_trace_groups.restype = ctypes.c_int64
@@ -85,13 +85,11 @@ class SliceExecution:
         self._passed = np.array([ctypes.addressof(a) for a in self._arguments], np.int64)
         request = [
             entry, self._passed.ctypes.data, *launch.grid, *block, launch.options["shared"],
-            bool(shared), len(held), len(shared),
+            shared, len(held),
         ]  # fmt: skip
         for buffer, data in zip(held, contents, strict=True):
             read = self.read[buffer.begin]
             request += [buffer.begin, buffer.bytes, data.ctypes.data, read.ctypes.data]
-        for at, size in shared:
-            request += [at, size]
         if not self._library.sw_trace(_pointer(np.array(request, np.int64))):
             raise TraceError(f"not enough memory to trace {launch.kernel}")
 
@@ -142,8 +140,8 @@ class SliceExecution:
                 fact = f"the contents of {buffer.names[0]} decide accesses, and were not kept"
         raise TraceError(f"{self._launch.kernel} cannot be traced: {fact}")
 
-    def _compile(self, kernel: DeviceKernel) -> tuple[int, list[tuple[int, int]]]:
-        """The address of its entry; address and bytes of each variable of shared memory."""
+    def _compile(self, kernel: DeviceKernel) -> tuple[int, int]:
+        """The addresses of its entry and of the table of its shared memory."""
         symbol = kernel.code.symbol
         sliced = llvm.parse(kernel.slice.text)
         function = sliced.get_function(symbol)
@@ -153,13 +151,7 @@ class SliceExecution:
             what = kernel.slice.executed or "its accesses are decided"
             why = f"{what}, by `{foreign[symbol]}`, which no CPU has"
             raise TraceError(f"{self._launch.kernel} cannot be traced: {why}")
-        names = _SHARED.findall(host)
-        module, machine = native.host_module(_SHARED.sub(r"@\1 = global", host))
-        sizes = {
-            variable.name: machine.target_data.get_abi_size(variable.global_value_type)
-            for variable in module.global_variables
-            if variable.name in names
-        }
+        module, machine = native.host_module(host)
         known = {f"at_of_{name}": address for name, (address, _) in kernel.variables.items()}
         for v in (*module.functions, *module.global_variables):
             if v.is_declaration and v.name.startswith("sw_"):  # HIP's and CUDA's have one name
@@ -168,14 +160,8 @@ class SliceExecution:
             llvm.binding().add_symbol(name, address)
         self._engine = llvm.binding().create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
-        shared = [(self._engine.get_global_value_address(name), sizes[name]) for name in sizes]
-        if host.count("@sw_dynamic_lds") > 1:
-            at = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, "sw_dynamic_lds"))
-            shared.append((at, self._launch.options["shared"]))
-        return self._engine.get_function_address(f"sw_entry_{symbol}"), shared
-
-
-_SHARED = re.compile(r"(?m)^@([\w.$]+) = internal global(?=[^\n]* zeroinitializer, align 128$)")
+        entry = self._engine.get_function_address(f"sw_entry_{symbol}")
+        return entry, self._engine.get_global_value_address(f"sw_shared_{symbol}")
 
 
 def _pointer(array: Int64Array) -> Any:

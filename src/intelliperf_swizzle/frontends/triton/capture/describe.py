@@ -127,13 +127,7 @@ class _Memory:
             raise sources.UnreadableKernelError("two of its tensors show the same bytes of a file")
         self._live: list[addresses.Span] = []
         self.spans: list[addresses.Span] = []
-        for span in spans:
-            self.add(next((s for s in joined if s.begin <= span.begin < s.end), span))
-
-    def add(self, span: addresses.Span) -> None:
-        """One storage more, if it is none of those that are known."""
-        if span not in self.spans:
-            self.spans.append(span)
+        self._add([next((s for s in joined if s.begin <= x.begin < s.end), x) for x in spans])
 
     def number(self, tensor: torch.Tensor) -> int:
         """The storage that a tensor is a view of."""
@@ -147,26 +141,23 @@ class _Memory:
         if addresses.may_point(given) or any(
             addresses.may_point(self._words(span)) for span in self.spans
         ):
-            self._live = addresses.live_spans(self.spans)
-            self.spans[:] = dict.fromkeys(map(self._whole, self.spans))
+            self._live = live = addresses.live_spans(self.spans)
+            whole = (next((x for x in live if x.begin <= s.begin < x.end), s) for s in self.spans)
+            self.spans[:] = dict.fromkeys(whole)  # with what is alive around each
         pointed = self._add(addresses.pointed_into(given, self._live))
         for span in self.spans:  # grows as it goes
             pointed |= self._add(addresses.pointed_into(self._words(span), self._live))
         return pointed
 
-    def _add(self, found: Iterable[addresses.Span]) -> set[int]:
-        for span in found:
-            self.add(span)
+    def _add(self, found: Sequence[addresses.Span]) -> set[int]:
+        """Storages that may be new; where they begin."""
+        self.spans += [span for span in dict.fromkeys(found) if span not in self.spans]
         return {span.begin for span in found}
 
     def _words(self, span: addresses.Span) -> records.Int64Array:
         """The 64-bit numbers that a storage of integers holds."""
         held = span.integers and span.end - span.begin >= 8
         return addresses.words_of(host_bytes(span.bytes())) if held else np.zeros(0, np.int64)
-
-    def _whole(self, span: addresses.Span) -> addresses.Span:
-        """A span with what is alive around it."""
-        return next((live for live in self._live if live.begin <= span.begin < live.end), span)
 
 
 def _is_descriptor(value: object) -> bool:

@@ -5,7 +5,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
@@ -113,8 +113,13 @@ class Agent:
             live = describe(call)
             number = self._order.task_of(live) if remade is None else remade
             if number is not None and number in self._waiting:
-                with torch.no_grad(), self._refusing(number):
-                    self._work(number, live, call)
+                try:
+                    with torch.no_grad():
+                        self._work(number, live, call)
+                except Exception as error:  # the launch itself cannot be tried
+                    for candidate in self._order.candidates.keys() - self._failed:
+                        self._fail(number, candidate, "not validated", error)
+                    self._leave_if_lost()
                 del self._waiting[number]
                 self._tell("idle", number)
         except UnreadableKernelError:
@@ -188,32 +193,16 @@ class Agent:
         limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
         for candidate in todo:
             self._working(number, candidate, "running", limit)
-            with self._ruin(number, candidate):
+            try:
                 self._judge(number, candidate, bench.compare(candidates[candidate]))
-
-    @contextmanager
-    def _refusing(self, number: int) -> Iterator[None]:
-        """Refuses all candidates, with the reason, if the launch itself cannot be tried."""
-        try:
-            yield
-        except Exception as error:
-            for candidate in self._order.candidates.keys() - self._failed:
+            except benches.InputChangedError as error:
+                self._judge(number, candidate, error.args[0])
+                os._exit(LOST_PROCESS)
+            except torch.cuda.OutOfMemoryError as error:
                 self._fail(number, candidate, "not validated", error)
-            self._leave_if_lost()
-
-    @contextmanager
-    def _ruin(self, number: int, candidate: int) -> Iterator[None]:
-        """Ends the process where the candidate has ruined it: memory, or the GPU's state."""
-        try:
-            yield
-        except benches.InputChangedError as error:
-            self._judge(number, candidate, error.args[0])
-            os._exit(LOST_PROCESS)
-        except torch.cuda.OutOfMemoryError as error:
-            self._fail(number, candidate, "not validated", error)
-        except Exception as error:
-            self._fail(number, candidate, "faulted", error)
-            self._leave_if_lost()
+            except Exception as error:
+                self._fail(number, candidate, "faulted", error)
+                self._leave_if_lost()
 
     def _leave_if_lost(self) -> None:
         """Ends the process if its GPU answers no more."""

@@ -56,10 +56,17 @@ def ttir_of(
     with tempfile.TemporaryDirectory() as folder:
         functions = _live_functions(launch.source, folder, edits)
         kernel = functions[launch.source.kernel]
-        text = edits.get(launch.source.kernel, launch.source.entry.text)
-        kernel.parse = partial(_mark, kernel.parse, marks, _lines_ahead(text))
+        ahead = _lines_ahead(edits.get(launch.source.kernel, launch.source.entry.text))
+        kernel.parse = partial(_mark, kernel.parse, marks, ahead)
         try:
-            return _compile(functions, launch, general, raw, inline, marks)
+            given, options = _bind(functions, launch, general)
+            places = [(text.file, text.first_line) for text in launch.source.functions.values()]
+            alike = repr((id(kernel), places, marks, given, options.hash(), raw, inline))
+            if alike not in _compiled:  # many launches specialise alike
+                signature, constexprs, attrs = given
+                source = kernel.ASTSource(kernel, signature, constexprs, attrs)
+                _compiled[alike] = _ttir(source, options, raw, inline)
+            return _compiled[alike]
         finally:
             del kernel.parse
 
@@ -99,51 +106,33 @@ def _lines_ahead(text: str) -> int:
     return next(i for i, line in enumerate(text.splitlines()) if line.strip().startswith("def "))
 
 
-_compiled: dict[tuple[Any, ...], str] = {}  # what was compiled in this process
+_compiled: dict[str, str] = {}  # what was compiled in this process
 
 
-def _compile(
-    functions: Mapping[str, Any],
-    launch: Launch,
-    general: bool,
-    raw: bool,
-    inline: bool,
-    marks: Mapping[int, Sequence[str]],
-) -> str:
-    places = tuple((f.file, f.first_line) for f in launch.source.functions.values())
-    kernel = functions[launch.source.kernel]
-    backend = make_backend(driver.active.get_current_target())
+def _bind(functions: Mapping[str, Any], launch: Launch, general: bool) -> tuple[Any, Any]:
+    """Signature, constexprs and attributes of a launch's arguments, and its options."""
+    kernel, bound = functions[launch.source.kernel], []
     kept = [parameter.do_not_specialize for parameter in kernel.params]
-    printed: list[str] = []
-
-    def stop_at_ttir(
-        key: object, signature: Any, device: object, constexprs: Any, options: Any, attrs: Any,
-        warmup: bool,
-    ) -> None:  # fmt: skip
-        source = kernel.ASTSource(kernel, signature, constexprs, attrs)
-        given = repr((signature, constexprs, attrs)), options.hash(), raw, inline
-        alike = (id(kernel), places, repr(marks), *given)  # many launches specialise alike
-        if alike not in _compiled:
-            _compiled[alike] = _ttir(source, backend, options, raw, inline)
-        printed.append(_compiled[alike])
-
+    kernel._do_compile = lambda key, signature, device, constexprs, options, attrs, warmup: (
+        bound.append(((signature, constexprs, attrs), options))
+    )
     try:
         for parameter in kernel.params if general else ():
             parameter.do_not_specialize = not parameter.is_constexpr
         kernel.device_caches.clear()
-        kernel._do_compile = stop_at_ttir
         warm_up(launch, functions)
     finally:
         del kernel._do_compile
         kernel.device_caches.clear()
         for parameter, value in zip(kernel.params, kept, strict=True):
             parameter.do_not_specialize = value
-    return printed[0]
+    return bound[0]
 
 
-def _ttir(source: Any, backend: Any, options: Any, raw: bool, inline: bool) -> str:
+def _ttir(source: Any, options: Any, raw: bool, inline: bool) -> str:
     """The module of a kernel, after the passes on TTIR or before."""
     target = driver.active.get_current_target()
+    backend = make_backend(target)
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)

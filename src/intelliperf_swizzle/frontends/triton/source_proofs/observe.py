@@ -4,7 +4,6 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,18 +93,14 @@ class Written:
             number, by = self._memory.numbers[place], sorted(self._by[place])
             for name, view in self._views:
                 if view.storage == number:
-                    output = replace(
-                        _output(name, view, writers),
-                        blocks=any(several for _, several in by),
-                        as_long=view.elements in lengths,
-                        lines=tuple(dict.fromkeys(line for line, _ in by)),
-                    )
-                    if output.unwritten < output.elements:
-                        found.append(output)
+                    output = _output(name, view, writers, by, view.elements in lengths)
+                    found += [output] if output.unwritten < output.elements else []
         return tuple(found)
 
 
-def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
+def _output(
+    name: str, view: TensorArgument, writers: Writers, by: Sequence[tuple[str, bool]], as_long: bool
+) -> Output:
     state = _elements_of(view, writers.state, writers.grain)
     missing = state == 0
     axes = range(missing.ndim)
@@ -126,6 +121,9 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
         programs=int(np.count_nonzero(np.bincount(storers))),
         unwritten_range=tuple(bounds) if missing.any() else (),
         clash=None if index is None else (index, first, second),
+        blocks=any(several for _, several in by),
+        as_long=as_long,
+        lines=tuple(dict.fromkeys(line for line, _ in by)),
     )
 
 

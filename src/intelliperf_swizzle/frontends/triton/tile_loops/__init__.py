@@ -23,21 +23,13 @@ SECONDS = 600.0
 
 
 def with_loops(
-    launches: Sequence[Launch], name: str | None
+    launches: Sequence[Launch], name: str | None, *, alike: bool = True
 ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
-    """The launches with the loop whose tiles are to be renumbered, and why other loops are not.
-
-    All launches of a kernel get the loop, or none. Costs a child process where the kernel has a
-    loop.
-
-    Args:
-        launches: all of one kernel.
-        name: of the variable that holds the number; None = the nearest to the loop.
-    """
+    """As `ports.TileLoops`; costs a child process where the kernel has a loop."""
     plain = tuple(replace(launch, loop=None) for launch in launches)
     found = False
     with PARSING, suppress(SpliceError):
-        found = any(find_candidates(launch) for launch in plain)
+        found = any(map(find_candidates, plain))
     if not found:
         return plain, ()
     seen: list[LoopScan]
@@ -48,10 +40,10 @@ def with_loops(
         limit_seconds=SECONDS,
     )
     reasons = tuple(dict.fromkeys(reason for scan in seen for reason in scan.reasons))
-    loops = [scan.loop for scan in seen if scan.loop]
-    alike = {(loop.line, loop.count, loop.counters) for loop in loops}
-    several = any(loop.turn.any() for loop in loops)  # else each program takes one
-    if len(loops) < len(plain) or len(alike) > 1 or not several:
+    loops = [scan.loop for scan in seen]
+    forms = {loop and (loop.line, loop.count, loop.counters) for loop in loops}
+    several = any(loop.turn.any() for loop in loops if loop)  # else each program takes one
+    if len(loops) < len(plain) or (alike and (len(forms) > 1 or not several)):
         return plain, reasons
     return tuple(
         replace(launch, loop=loop) for launch, loop in zip(plain, loops, strict=True)

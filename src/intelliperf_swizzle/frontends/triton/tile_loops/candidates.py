@@ -19,15 +19,13 @@ class CandidateLoop:
 
     Attributes:
         line: 1-based, in the function's text.
-        body: line of the first statement of its body.
         counters: variables that may hold the number of a tile, the nearest to the loop first.
         values: expressions that may say where numbers begin and end, the nearest first.
     """
 
     line: int
-    body: int
     counters: tuple[Counter, ...]
-    values: tuple[str, ...]
+    values: tuple[Counter, ...]
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,8 @@ def find_candidates(launch: Launch) -> list[CandidateLoop]:
     return [
         CandidateLoop(
             loop.lineno,
-            loop.body[0].lineno,
             tuple(c for c in (*_heads(loop), *_middles(loop)) if reads.scope_of(tree, c)),
-            tuple(dict.fromkeys(_values(tree, loop))),
+            tuple(Counter(text, loop.body[0].lineno) for text in _values(tree, loop)),
         )
         for loop in sorted(loops, key=lambda loop: loop.lineno)
         if loop.body[0].lineno > loop.lineno

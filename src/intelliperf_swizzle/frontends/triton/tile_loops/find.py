@@ -31,6 +31,10 @@ from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Counter, Int64Array, Launch, TileLoop
 
 
+class _KeptError(Exception):
+    """Why tiles must keep their order; no words where a loop deals in none."""
+
+
 @dataclass(frozen=True)
 class _Marked:
     """A kernel with prints in a loop.
@@ -38,14 +42,12 @@ class _Marked:
     Attributes:
         kernel: with them.
         judged: the loop.
-        held: what each counter is.
-        values: what each expression is.
+        held: what each counter or expression is.
     """
 
     kernel: Kernel
     judged: loops.JudgedLoop
     held: Mapping[Counter, str]
-    values: Mapping[str, str]
 
     def is_number(self, counter: Counter) -> bool:
         """Whether a counter is the number of a tile, or all of it that the body reads."""
@@ -55,15 +57,13 @@ class _Marked:
 
 def line_in_text(launch: Launch, kernel: Kernel, op: Op) -> int | None:
     """Where in the kernel's own text an operation is; None if it is elsewhere."""
-    entry, place = launch.source.entry, kernel.place(op)
-    if place is None or place[0] != entry.file:
-        return None
-    return place[1] - entry.first_line + 1
+    entry, (file, line) = launch.source.entry, kernel.place(op) or ("", 0)
+    return line - entry.first_line + 1 if file == entry.file else None
 
 
 def find_names(
     launch: Launch, candidate: CandidateLoop, name: str | None
-) -> tuple[Kernel, loops.JudgedLoop, tuple[Counter, ...], str, str] | str:
+) -> tuple[Kernel, loops.JudgedLoop, tuple[Counter, ...], str, str]:
     """Names that the IR confirms, with and without specialised arguments.
 
     Args:
@@ -73,44 +73,43 @@ def find_names(
 
     Returns:
         The launch's kernel and its loop, whose number is what the first name holds; names of the
-        number, and where it ends and begins. In words if there are none, "" if none is called as is
-        asked for.
+        number, and where it ends and begins.
+
+    Raises:
+        _KeptError: there are none; without words if none is called as is asked for.
     """
-    prints = _printable(
-        launch,
-        [
-            *(_Print(candidate.body, value) for value in candidate.values),
-            *(_Print(counter.line, counter.name, counter) for counter in candidate.counters),
-        ],
-    )
+    prints = _printable(launch, [*dict.fromkeys((*candidate.values, *candidate.counters))])
     general = _mark(launch, candidate, prints, general=True)
     special = _mark(launch, candidate, prints, general=False)
     if general is None or special is None:
-        return "it has another form at other sizes"
+        raise _KeptError("it has another form at other sizes")
     if general.judged.reasons:
-        return general.judged.reasons[0]
+        raise _KeptError(general.judged.reasons[0])
     both = general, special
     numbers = [c for c in candidate.counters if all(marked.is_number(c) for marked in both)]
     named = [counter for counter in numbers if name in (None, counter.name)]
     if not named:
-        return "" if numbers else "no variable of its body holds the number of a tile"
+        raise _KeptError("" if numbers else "no variable of its body holds the number of a tile")
     counters = _counters(general, named, numbers)
+    values = {value: general.held[value] for value in candidate.values if value in general.held}
     ends = (
         text
-        for text, value in general.values.items()
+        for text, value in values.items()
         if any(loops.same_integer(general.kernel, value, stop) for stop in general.judged.ends)
     )
-    end, base = next(ends, None), "0"
-    if end is None:
-        return "no expression in its text says where its numbers end"
+    last, base = next(ends, None), "0"
+    if last is None:
+        raise _KeptError("no expression in its text says where its numbers end")
     if general.judged.base:
-        bases = (text for text, value in general.values.items() if value == general.judged.base)
+        bases = (text.name for text, value in values.items() if value == general.judged.base)
         base = next(bases, "")
     if not base:
-        return "no expression in its text says where its numbers begin"
-    end = end if end.isidentifier() else f"({end})"
-    end = f"({end} + 1)" if general.judged.end_offset else end
+        raise _KeptError("no expression in its text says where its numbers begin")
     judged = replace(special.judged, number=special.held[counters[0]])
+    if not judged.base:
+        judged = replace(judged, ends=(special.held[last],))
+    end = last.name if last.name.isidentifier() else f"({last.name})"
+    end = f"({end} + 1)" if general.judged.end_offset else end
     return special.kernel, judged, tuple(counters), end, base
 
 
@@ -126,23 +125,15 @@ def _counters(
     return [first, *(other for other in others if other is not None)]
 
 
-@dataclass(frozen=True)
-class _Print:
-    """What is to be printed before the statement at a line."""
-
-    line: int
-    text: str
-    counter: Counter | None = None
-
-
-def _marks(prints: Sequence[_Print]) -> dict[int, list[str]]:
+def _marks(prints: Sequence[Counter]) -> dict[int, list[str]]:
+    """What is printed before the statements at lines."""
     marks: dict[int, list[str]] = {}
     for number, printed in enumerate(prints):
-        marks.setdefault(printed.line, []).append(f"{number}, {printed.text}")
+        marks.setdefault(printed.line, []).append(f"{number}, {printed.name}")
     return marks
 
 
-def _printable(launch: Launch, prints: Sequence[_Print]) -> list[_Print]:
+def _printable(launch: Launch, prints: Sequence[Counter]) -> list[Counter]:
     """Those of scalars that are there."""
     try:
         kernel = Kernel.parse(ttir_of(launch, general=True, raw=True, marks=_marks(prints)))
@@ -162,7 +153,7 @@ def _prints(kernel: Kernel) -> dict[int, str]:
 
 
 def _mark(
-    launch: Launch, candidate: CandidateLoop, prints: Sequence[_Print], *, general: bool
+    launch: Launch, candidate: CandidateLoop, prints: Sequence[Counter], *, general: bool
 ) -> _Marked | None:
     """The kernel with prints; None if it cannot be compiled so."""
     try:
@@ -173,10 +164,8 @@ def _mark(
     judged = next((loop for loop in every if line_in_text(launch, kernel, loop.op) == line), None)
     if judged is None:
         return None
-    found = [(prints[number], value) for number, value in sorted(_prints(kernel).items())]
-    held = {printed.counter: value for printed, value in found if printed.counter}
-    values = {printed.text: value for printed, value in found if not printed.counter}
-    return _Marked(kernel, judged, held, values)
+    held = {prints[number]: value for number, value in _prints(kernel).items()}
+    return _Marked(kernel, judged, held)
 
 
 MOST_TILES = 1 << 24
@@ -191,18 +180,20 @@ class Taken:
         number: int64[n].
         program: int64[n]; who takes it.
         turn: int64[n]; how many that program has taken before.
+        end: what the kernel has for the count of all numbers.
         runs: begin and end of the numbers of each of a run of loops.
     """
 
     number: Int64Array
     program: Int64Array
     turn: Int64Array
+    end: int
     runs: tuple[tuple[int, int], ...]
 
     @property
     def once(self) -> bool:
-        """Whether they are 0, 1, … in any order, each once."""
-        return np.array_equal(np.sort(self.number), np.arange(len(self.number)))
+        """Whether they are 0, 1, … up to the end, in any order, each once."""
+        return np.array_equal(np.sort(self.number), np.arange(self.end))
 
 
 def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | None:
@@ -222,9 +213,12 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
     if judged.base:
         around = _around(judged)
         runs, first = tuple(_runs(judged, value)), around.inits[around.carried.index(judged.first)]
-        stop = np.full(launch.programs, runs[-1][1] if runs else 0)
+        end = runs[-1][1] if runs else 0
+        stop = np.full(launch.programs, end)
     else:
         stop = value(judged.stop) + judged.end_offset
+        ends = (int(value(end)[0]) + judged.end_offset for end in judged.ends)
+        end = min(ends, default=int(stop.max()))
     begin, step = value(first), value(judged.step)
     if (step <= 0).any():
         raise NotComputableError("it does not count upwards")
@@ -234,7 +228,7 @@ def take_numbers(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken | 
     program = np.repeat(programs, turns)
     turn = np.arange(len(program)) - np.repeat(np.cumsum(turns) - turns, turns)
     number = value(judged.number, {judged.counter: begin[program] + turn * step[program]}, program)
-    return Taken(number, program, turn, runs or ((0, len(number)),))
+    return Taken(number, program, turn, end, runs or ((0, end),))
 
 
 def _around(judged: JudgedLoop) -> Op:
@@ -272,60 +266,57 @@ def _look_at(launch: Launch, name: str | None) -> LoopScan:
     found: list[TileLoop] = []
     reasons: list[str] = []
     for judged in judge_loops(kernel):
-        line = line_in_text(launch, kernel, judged.op)
-        outcome = _outcome(launch, kernel, judged, candidates.get(line or 0), name)
-        if isinstance(outcome, TileLoop):
-            found.append(outcome)
-        elif outcome:
-            place = kernel.line(judged.op)
-            reasons.append(f"tiles of the loop at {place} cannot be renumbered: {outcome}")
+        line, taken = line_in_text(launch, kernel, judged.op), None
+        try:
+            taken = _take(launch, kernel, judged)
+            found.append(_named(launch, kernel, judged, taken, candidates.get(line or 0), name))
+        except _KeptError as kept:
+            if str(kept) and (taken is None or taken.turn.any()):
+                place = kernel.line(judged.op)
+                reasons.append(f"tiles of the loop at {place} cannot be renumbered: {kept}")
     return LoopScan(max(found, key=lambda loop: loop.tiles, default=None), tuple(reasons))
 
 
-def _outcome(
-    launch: Launch,
-    kernel: Kernel,
-    judged: JudgedLoop,
-    candidate: CandidateLoop | None,
-    name: str | None,
-) -> TileLoop | str | None:
-    """The loop, or why its tiles cannot be renumbered; None if it deals in no tiles."""
+def _take(launch: Launch, kernel: Kernel, judged: JudgedLoop) -> Taken:
+    """What is taken in a loop; raises _KeptError."""
     reason = judged.reasons[0] if judged.reasons else ""
     try:
         taken = take_numbers(launch, kernel, judged) if judged.number else None
     except NotComputableError as error:
-        own = not loads_behind(kernel, judged.first)
-        return reason or f"which program takes which tile is unknown: {error}" if own else None
-    if taken is None or reason or not taken.turn.any():
-        tiles = taken is None or (taken.turn.any() and taken.once)
-        return reason or None if tiles else None
+        unknown = reason or f"which program takes which tile is unknown: {error}"
+        raise _KeptError("" if loads_behind(kernel, judged.first) else unknown) from error
+    if taken is None or reason:
+        raise _KeptError(reason if taken is None or (taken.turn.any() and taken.once) else "")
+    return taken
+
+
+def _named(
+    launch: Launch, kernel: Kernel, judged: JudgedLoop, taken: Taken,
+    candidate: CandidateLoop | None, name: str | None,
+) -> TileLoop:  # fmt: skip
+    """The loop by the names that its text has for the numbers; raises _KeptError."""
     if not taken.once:
-        return "its numbers are not 0, 1, … up to a count, each taken once"
+        raise _KeptError("its numbers are not 0, 1, … up to a count, each taken once")
     read = _read_from(kernel, judged)
-    if isinstance(read, str):
-        return read
     if judged.base and not read:
-        return "it is one of several loops in a row"
-    named = find_names(launch, candidate, name) if candidate else "it is not in the kernel's text"
-    if isinstance(named, str):
-        return named or None
-    assert candidate
-    kernel, judged, counters, end, base = named
-    taken = take_numbers(launch, kernel, judged)
-    if taken is None or not taken.once:
-        return f"`{counters[0].name}` is not 0, 1, … up to a count, each once"
-    program = np.empty(len(taken.number), np.int32)
-    turn = np.empty(len(taken.number), np.int32)
-    program[taken.number], turn[taken.number] = taken.program, taken.turn
+        raise _KeptError("it is one of several loops in a row")
+    if candidate is None:
+        raise _KeptError("it is not in the kernel's text")
+    kernel, judged, counters, end, base = find_names(launch, candidate, name)
+    by_name = take_numbers(launch, kernel, judged)
+    if by_name is None or not by_name.once:
+        raise _KeptError(f"`{counters[0].name}` is not 0, 1, … up to a count, each once")
+    program, turn = np.empty((2, by_name.end), np.int32)
+    program[by_name.number], turn[by_name.number] = by_name.program, by_name.turn
     count = f"{end} - {base}" if judged.base else end
     loop = TileLoop(candidate.line, count, counters, program, turn, base=base)
-    return _with_runs(loop, taken, read) if read else loop
+    return _with_runs(loop, by_name, read) if read else loop
 
 
-def _read_from(kernel: Kernel, judged: JudgedLoop) -> tuple[str, ...] | str:
-    """The tensors that decide where numbers end; a reason if they decide more than that."""
+def _read_from(kernel: Kernel, judged: JudgedLoop) -> tuple[str, ...]:
+    """The tensors that decide where numbers end; raises _KeptError if they decide more."""
     if loads_behind(kernel, judged.first) or loads_behind(kernel, judged.step):
-        return "where it begins, or its step, is read from memory"
+        raise _KeptError("where it begins, or its step, is read from memory")
     names: dict[str, None] = {}
     for load in loads_behind(kernel, judged.stop):
         pointer = load.operands[0]
@@ -335,10 +326,11 @@ def _read_from(kernel: Kernel, judged: JudgedLoop) -> tuple[str, ...] | str:
     return tuple(sorted(names))
 
 
-def _with_runs(loop: TileLoop, taken: Taken, read: tuple[str, ...]) -> TileLoop | str:
+def _with_runs(loop: TileLoop, taken: Taken, read: tuple[str, ...]) -> TileLoop:
     """The loop with the runs of numbers, at most `LONGEST` each, that are renumbered apart."""
     turn = loop.program[: int(loop.program.max()) + 1]
     if len(np.unique(turn)) < len(turn) or (np.resize(turn, loop.tiles) != loop.program).any():
-        return f"its end is read from `{read[0]}`, and its programs do not take numbers in turn"
+        why = f"its end is read from `{read[0]}`, and its programs do not take numbers in turn"
+        raise _KeptError(why)
     starts = [at for a, b in taken.runs for at in range(a, b, LONGEST)]
     return replace(loop, starts=tuple(starts), read_from=read)

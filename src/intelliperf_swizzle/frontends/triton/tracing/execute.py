@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Traces a launch by executing its kernel's IR, in the child process of `trace`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -140,7 +140,8 @@ def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside: bool) -> Trac
     except (NotKnownError, DeadlockError) as error:
         raise TraceError(f"{launch.kernel}: {error}", details=(note,)) from error
     recorder.finish_single()
-    again: Callable[[ByteWatch], object] = lambda watch: run_one_by_one(  # noqa: E731
-        make_live(launch, kernel, whole=True), observer=watch
-    )
+
+    def again(watch: ByteWatch) -> object:
+        return run_one_by_one(make_live(launch, kernel, whole=True), observer=watch)
+
     return with_sharing(_trace(launch, live, recorder, run, "sequential", note), recorder, again)

@@ -142,93 +142,81 @@ def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
     """The outputs of each launch's tiles; the first difference is the last answer."""
     for number, request in enumerate(requests):
         if request.sample is None or len(request.sample):
-            result = Comparison(request, folder, number).answer()
+            result = _answer(request, folder, number)
             yield result
             if result.difference:
                 return
 
 
-class Comparison:
-    """One launch, as it was and as it was edited.
+def _answer(request: Request, folder: Path, number: int) -> Answer:
+    """Compares what all programs leave in memory, or programs of a sample and, of the original,
+    those that compute their tiles."""
+    launch, sample = request.launch, request.sample
+    fill = contents_of(launch, request.read_storages)
+    memories, waits = [], []
+    seconds: list[float] = []
+    for stage, edits in ((ORIGINAL, {}), (EDITED, request.edits)):
+        begin(folder, f"{stage} {number}")
+        live = running.make_live(launch, _kernel_of(launch, edits), whole=True, fill=fill)
+        programs = sample if sample is None or edits else request.tile[sample]
+        begun = perf_counter()
+        limit = MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None
+        with _ending_within(folder, number, limit):
+            if request.together:
+                running.run_together(live, Observer(), programs, compute=True)
+                waits.append(False)
+            else:
+                waits.append(running.run_one_by_one(live, programs=programs).waits)
+        seconds.append(perf_counter() - begun)
+        memories.append(live.memory)
+    difference = None
+    if waits[1] and not waits[0]:
+        difference = "programs wait for each other, and none did in launch order"
+    known = True
+    for place in memories[0].numbers:
+        missing = memories[0].not_known(place) | memories[1].not_known(place)
+        before, after = (np.where(missing, 0, memory.bytes(place)) for memory in memories)
+        known &= not missing.any()
+        difference = difference or _storage_difference(request, live.memory, place, before, after)
+    tiles = launch.tiles if sample is None else len(sample)
+    return Answer(number, tiles if known else 0, difference)
 
-    Args:
-        request: what to compare.
-        folder: for rendered modules and the stage.
-        number: of the launch in answers.
-    """
 
-    def __init__(self, request: Request, folder: Path, number: int):
-        self._request = request
-        self._folder = folder
-        self._number = number
+@contextmanager
+def _ending_within(folder: Path, number: int, seconds: float | None) -> Iterator[None]:
+    """Answers that the edited kernel does not end, where it does not within that time."""
 
-    def answer(self) -> Answer:
-        """Compares what all programs leave in memory, or programs of a sample and, of the
-        original, those that compute their tiles."""
-        request = self._request
-        launch, sample = request.launch, request.sample
-        fill = contents_of(launch, request.read_storages)
-        memories, waits = [], []
-        seconds: list[float] = []
-        for stage, edits in ((ORIGINAL, {}), (EDITED, request.edits)):
-            begin(self._folder, f"{stage} {self._number}")
-            live = running.make_live(launch, _kernel_of(launch, edits), whole=True, fill=fill)
-            programs = sample if sample is None or edits else request.tile[sample]
-            begun = perf_counter()
-            with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
-                if request.together:
-                    running.run_together(live, Observer(), programs, compute=True)
-                    waits.append(False)
-                else:
-                    waits.append(running.run_one_by_one(live, programs=programs).waits)
-            seconds.append(perf_counter() - begun)
-            memories.append(live.memory)
-        difference = None
-        if waits[1] and not waits[0]:
-            difference = "programs wait for each other, and none did in launch order"
-        known = True
-        for number in memories[0].numbers:
-            missing = memories[0].not_known(number) | memories[1].not_known(number)
-            before, after = (np.where(missing, 0, memory.bytes(number)) for memory in memories)
-            known &= not missing.any()
-            difference = difference or self._storage_difference(live.memory, number, before, after)
-        tiles = launch.tiles if sample is None else len(sample)
-        return Answer(self._number, tiles if known else 0, difference)
+    def give_up() -> None:
+        difference = f"the swizzled kernel did not end within {seconds:.0f} s"
+        answer(folder, Answer(number, 0, difference))
+        os._exit(0)
 
-    @contextmanager
-    def _ending_within(self, seconds: float | None) -> Iterator[None]:
-        """Answers that the edited kernel does not end, where it does not within that time."""
+    timer = threading.Timer(seconds or 0, give_up)
+    timer.daemon = True
+    if seconds is not None:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
-        def give_up() -> None:
-            difference = f"the swizzled kernel did not end within {seconds:.0f} s"
-            answer(self._folder, Answer(self._number, 0, difference))
-            os._exit(0)
 
-        timer = threading.Timer(seconds or 0, give_up)
-        timer.daemon = True
-        if seconds is not None:
-            timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _storage_difference(
-        self, memory: Memory, number: int, before: UInt8Array, after: UInt8Array
-    ) -> str | None:
-        if np.array_equal(before, after):
-            return None
-        dtype = element_types(self._request.launch).get(number, "int8")
-        differing = before != after
-        tolerance = self._request.tolerance
-        if tolerance is not None and number in self._request.summed_storages:
-            differing &= _beyond(tolerance, dtype, before, after)
-        wrong = np.flatnonzero(differing)
-        if not len(wrong):
-            return None
-        names = "`, `".join(memory.names(number))
-        element = self._request.launch.element(number, int(wrong[0]))
-        return f"`{names}` differs in {len(wrong)} bytes, first at {element}"
+def _storage_difference(
+    request: Request, memory: Memory, number: int, before: UInt8Array, after: UInt8Array
+) -> str | None:
+    if np.array_equal(before, after):
+        return None
+    dtype = element_types(request.launch).get(number, "int8")
+    differing = before != after
+    tolerance = request.tolerance
+    if tolerance is not None and number in request.summed_storages:
+        differing &= _beyond(tolerance, dtype, before, after)
+    wrong = np.flatnonzero(differing)
+    if not len(wrong):
+        return None
+    names = "`, `".join(memory.names(number))
+    element = request.launch.element(number, int(wrong[0]))
+    return f"`{names}` differs in {len(wrong)} bytes, first at {element}"
 
 
 def _kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
