@@ -50,7 +50,7 @@ FEWEST_MODELLED = 20
 WAVE = 4
 """Finalists that are replayed before it is asked which others can still win."""
 
-IDLE_LINES = 1_000_000_000
+IDLE_LINES = 500_000_000
 """Line accesses that are replayed without a better finalist before no more are."""
 
 
