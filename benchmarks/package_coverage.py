@@ -157,9 +157,9 @@ def record_of(package: Package, parts: Sequence[dict[str, Any]]) -> dict[str, An
     told = {key: sorted({item for part in parts for item in part[key]})
             for key in ("said", "failed_calls", "not_recorded")}  # fmt: skip
     return {
-        "commit": parts[0]["commit"],
+        "commit": ", ".join(sorted({part["commit"] for part in parts})),
         "installed": list(package.wanted),
-        "options": parts[0]["options"],
+        "options": " or ".join(sorted({part["options"] for part in parts})),
         "parts": len(parts),
         "ended": next((part["ended"] for part in parts if part["ended"]), 0),
         **told,
@@ -262,7 +262,7 @@ def render(records: dict[str, dict[str, Any]]) -> dict[str, str]:
         if left
         else ""
     )
-    commits = ", ".join(sorted({record["commit"] for record in records.values()}))
+    commits = ", ".join(sorted({c for r in records.values() for c in r["commit"].split(", ")}))
     header = ["package", "launches", "recorded", "not recorded", "traced", "searched", "gained",
               "seconds", "CPU seconds"]  # fmt: skip
     text = page(
