@@ -44,8 +44,8 @@ contents, or if it overlaps, nothing is known.
 {both}
 
 **How far this goes.** The gates are of several commits, with clang 22, and with Triton 3.6 those of
-b082805c, 9130f9d2, f4033c5e, b187eae3, bc2f6d1c, daec674a, 50db497c, 3766f007 and 53c16d59, else 3.9:
-of Triton's pairs {triton_makers}; of HIP's
+b082805c, 9130f9d2, f4033c5e, b187eae3, bc2f6d1c, daec674a, 50db497c, 3766f007, 53c16d59 and fc64c4d1,
+else 3.9: of Triton's pairs {triton_makers}; of HIP's
 {hip_makers}.
 {missing}
 A kind of hole that the generator does not write is not found. An earlier run of the Triton
