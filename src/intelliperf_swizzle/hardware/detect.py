@@ -201,7 +201,8 @@ def _amd_device(properties: Mapping[str, int], drm: Path, driver: str | None) ->
 
 def _of_product(device: Device) -> Target | None:
     """The target of a device by the words of its product name and its architecture."""
-    named = [name for name in targets() if name in device.product.lower().split()]
+    words = device.product.lower().split()
+    named = [name for name in targets() if name in words]
     found = load_target(named[0]) if named else None
     return found if found is not None and device.arch in (None, found.arch) else None
 

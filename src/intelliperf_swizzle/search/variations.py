@@ -260,7 +260,7 @@ class Variations:
                 found |= dict.fromkeys(names, relation.text)
         return found
 
-    def _is_known(self, relation: "_Relation") -> bool:
+    def _is_known(self, relation: _Relation) -> bool:
         """Whether it holds in all launches that are recorded, some with more programs along an axis
         than the small one, and in none that binds programs."""
         pair, length = {relation.stride, relation.length}, relation.length
@@ -273,7 +273,7 @@ class Variations:
             and (length not in GRID or most > _numbers_of(self._small.launch)[length])
         )
 
-    def _keeps_apart(self, relation: "_Relation") -> bool:
+    def _keeps_apart(self, relation: _Relation) -> bool:
         """Whether no programs depend on each other at further values for which it holds."""
         made = self._vary(relation.further_values(self._small.launch))
         looked = [(launch, trace) for _, launch, trace in made if relation.holds(launch)]

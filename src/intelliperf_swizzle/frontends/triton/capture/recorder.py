@@ -132,6 +132,7 @@ class Budget:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder
         self._settings = settings
+        # by whether a launch may write integers
         self._seconds_left = {False: settings.compute_budget_seconds, True: INTEGER_SECONDS}
         self._stopped: Counter[tuple[str, object]] = Counter()
         unknown.watch_torch()

@@ -313,8 +313,8 @@ def _modules(nodes: Iterable[ast.AST]) -> set[str]:
                 is_call = isinstance(value, ast.Call) and "import" not in ast.unparse(value.func)
                 found |= _variables(target) if not is_call and _variables(value) & found else set()
             case ast.FunctionDef(name, given):
-                handed = [call.args for call in calls if ast.unparse(call.func) == name]
-                if any(found & {*map(ast.unparse, values)} for values in handed):
+                handed = (call.args for call in calls if getattr(call.func, "id", "") == name)
+                if any(getattr(value, "id", "") in found for values in handed for value in values):
                     found |= {parameter.arg for parameter in given.args}
     return found
 

@@ -68,8 +68,7 @@ class Uses:
         named = cache(_named)
         for function in filter(None, [reference() for reference in functions]):
             user = place_of(function)
-            _, *callees = ssa.reached([function], named)
-            used = {place_of(callee) for callee in callees}
+            used = {place_of(callee) for callee in [*ssa.reached([function], named)][1:]}
             if new := sorted(place for place in used if (user, place) not in self._told):
                 self._told |= {(user, place) for place in new}
                 journal.write(self._folder, "uses", name=function.__name__, user=user, used=new)
