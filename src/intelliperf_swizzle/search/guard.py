@@ -63,7 +63,7 @@ class SizeGuard:
         passed = self._found.get(best.attempt.number)
         if passed is not None and passed.attempt.candidate == best.attempt.candidate:
             return best
-        known = next(_proofs(best, True), None)
+        known = next(_proofs(best, True), None)  # with no proof for other sizes: that takes seconds
         fixed = uncompiled(t.trace for t in self._subject.traced)
         found = known and stages.under(known.condition, best, known, self._setup, fixed)
         return found if isinstance(found, stages.Guarded) else None
@@ -117,16 +117,16 @@ def _proofs(
     And the only one where programs depend on each other (`tied`: at another size): which ones do,
     and in which order they come, is not known of sizes that were not checked.
     """
-    proof, subject = best.proved.certify(), best.proved.subject
+    subject = best.proved.subject
     known = all(name in launch.constants for launch in subject.launches for name in held)
-    here = subject.has_dependences or not known
-    if proof.extent != "the recorded sizes" and not tied and not here:
+    here = tied or subject.has_dependences or not known
+    if not here and (proof := best.proved.certify()).extent != "the recorded sizes":
         values = {n: [f"{n} == {x.constants[n]}" for x in subject.launches] for n in held}
         tests = [t or f"({' or '.join(dict.fromkeys(values[n]))})" for n, t in held.items()]
         if needed := " and ".join(filter(None, (proof.condition, *dict.fromkeys(tests)))):
             proof = records.Certificate("under a condition", needed)
         yield proof
-    traced = subject.traced if tied or here else ()
+    traced = subject.traced if here else ()
     read = {n for t in traced for n in t.launch.constants.keys() - {*t.trace.immaterial}}
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, {*held, *read}):
         yield records.Certificate("the recorded sizes", recorded)
