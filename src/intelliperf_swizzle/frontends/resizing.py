@@ -26,7 +26,7 @@ from intelliperf_swizzle.records import (
 
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 """What a kernel's text says of its tiles, `cdiv(M, BLOCK_M)`."""
-_NO_CODE = re.compile(r'#.*|"{3}[^"]*"{3}|/\*[^*]*\*/|\bassume\(.*')
+_NO_CODE = re.compile(r'#.*|"{3}[\s\S]*?"{3}|/\*[\s\S]*?\*/|(?<=[;{}])(?:\s*//.*)+|\bassume\(.*')
 """Comments, docstrings, and what is assumed of arguments: it says nothing of what they are for."""
 _MOST_WAYS = 32  # in which an extent of a grid may follow from sizes
 _MOST_PADDING = 16  # elements by which a tensor may be longer than a size
