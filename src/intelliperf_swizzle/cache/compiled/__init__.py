@@ -109,6 +109,27 @@ def _take_out(older: Int32Array, newer: Int32Array, item: int) -> None:
     older[newer[item]] = older[item]
 
 
+@jit
+def llc_hits(unit: Int32Array, lines: Int32Array, units: int, capacity: int) -> int:
+    """Lines found in a last-level cache that all domains share, LRU over units.
+
+    `unit` and `lines` are the domains' logs of read misses, merged by round; `units` is how many
+    units the stream has; `capacity` counts lines.
+    """
+    lru = nothing_held(np.zeros(units, np.int32), 1, capacity)
+    hits = 0
+    for i in range(len(unit)):
+        u = unit[i]
+        renew(lru, u, 0)
+        found = min(lru.lines[u], lines[i])
+        hits += found
+        lru.lines[u] += lines[i] - found
+        lru.held[0] += lines[i] - found
+        while lru.held[0] > lru.room[0]:
+            lru.lines[drop_oldest(lru, 0)] = 0
+    return hits
+
+
 # --- why an L2 misses -----------------------------------------------------------------------------
 #
 # The classes are those of `records.attempts.MissCauses`. A fully associative LRU of the same size
