@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -311,11 +310,8 @@ def race(
 ) -> Mapping[int, Trial]:
     """Kernels, by the texts of their functions, beside the unmodified one in common rounds."""
     rig = Rig(
-        command=setup.command,
-        cwd=setup.project,
-        folder=folder,
-        device=setup.device.product if setup.device else "",
-        environment={**os.environ, **(setup.device.environment if setup.device else {})},
+        setup.record_request(folder),
+        setup.device.product if setup.device else "",
         cache_bytes=setup.target.num_xcds * setup.target.l2_bytes_per_xcd
         + (setup.target.llc_bytes or 0),
     )

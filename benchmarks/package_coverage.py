@@ -72,7 +72,7 @@ PACKAGES = {
     "adasplash": Package("adasplash_ops.py", ("adasplash==0.2.2",), target="h200"),
     "attn-gym": Package("attn_gym_ops.py", ("attn-gym==0.0.17",)),
     "flash-sinkhorn": Package("flash_sinkhorn_ops.py", ("flash-sinkhorn==0.4.1",)),
-    "flashnn": Package("flashnn_ops.py", ("flashnn==0.1.1",)),
+    "flashnn": Package("flashnn_ops.py", ("flashnn==0.1.1", OLDER)),
 }
 
 

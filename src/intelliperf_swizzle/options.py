@@ -29,7 +29,9 @@ _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 
 OPTIMIZE = ("optimize",)
 APPLICATION = ("optimize", "score", "explain")
-"""The verbs that record an application."""
+"""The verbs that examine a kernel of an application."""
+RECORDING = (*APPLICATION, "prove_source")
+"""These, and `prove --source`."""
 AND_DOCTOR = (*OPTIMIZE, "doctor")
 ALL = (*APPLICATION, "doctor")
 
@@ -78,7 +80,7 @@ class Options:
         None, "not used: a swizzle needs no instrumentation", flags=("-i",), host=True
     )
     project_directory: str = _option(
-        ".", "where the application runs (default: here)", APPLICATION, flags=("-p",), host=True,
+        ".", "where the application runs (default: here)", RECORDING, flags=("-p",), host=True,
         tool=True,
     )  # fmt: skip
     formula: str = _option(
@@ -112,8 +114,8 @@ class Options:
         None, "result file: .json, .csv or .txt; - for JSON on stdout", flags=("-o",), host=True
     )
     kernel: str | None = _option(
-        None, "only this kernel (default: all that could save time)", APPLICATION, flags=("-k",),
-        host=True, tool=True,
+        None, "only this kernel (default: all that could save time; with --source, all there)",
+        RECORDING, flags=("-k",), host=True, tool=True,
     )  # fmt: skip
 
     # ours
@@ -151,7 +153,7 @@ class Options:
     )
     seed: int = _option(0, "random seed", read=integer)
     no_cache: bool = _option(
-        False, "ignore traces and builds of earlier runs", APPLICATION, read=None,
+        False, "ignore traces, builds and proofs of earlier runs", RECORDING, read=None,
         flags=("--no-cache",),
     )  # fmt: skip
     quiet: bool = _option(False, "print only the verdict", APPLICATION, read=None, tool=False)
@@ -165,7 +167,7 @@ class Options:
         APPLICATION, choices=("auto", "always", "never"),
     )  # fmt: skip
     limit_seconds: float = _option(
-        300.0, "time limit for the application, seconds", APPLICATION, read=seconds
+        300.0, "time limit for the application, seconds", RECORDING, read=seconds
     )
     validation_seconds: float = _option(
         10.0, "execute every tile on the CPU if that takes no longer, else a few", read=seconds

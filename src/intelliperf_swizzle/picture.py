@@ -224,11 +224,15 @@ def _placement(
 
 def _together(tile: records.Int64Array, domain: records.Int64Array, axis: int) -> float | None:
     """Of the tiles that are neighbours along an axis, the share that run on one domain."""
-    first, second = (tile[:, :-1], tile[:, 1:]) if axis else (tile[:-1], tile[1:])
-    pairs = (first >= 0) & (second >= 0)
-    if not pairs.any():
-        return None
-    return float((domain[first[pairs]] == domain[second[pairs]]).mean())
+    first, second = _neighbours(tile, axis)
+    return float((domain[first] == domain[second]).mean()) if len(first) else None
+
+
+def _neighbours(place: records.Int64Array, axis: int) -> tuple[records.Int64Array, ...]:
+    """The tiles that have a neighbour, and that: along axis 1 to the right, along 0 below."""
+    first, second = (place[:, :-1], place[:, 1:]) if axis else (place[:-1], place[1:])
+    both = (first >= 0) & (second >= 0)
+    return first[both], second[both]
 
 
 def _raster(
@@ -268,10 +272,9 @@ def _sharing(trace: records.Trace, place: records.Int64Array, axis: int) -> dict
         place: int64[rows, columns]; the tile that lies there, -1 = none.
         axis: 1 the neighbour to the right, 0 the one below.
     """
-    first, second = (place[:, :-1], place[:, 1:]) if axis else (place[:-1], place[1:])
-    both = (first >= 0) & (second >= 0)
+    first, second = _neighbours(place, axis)
     after = np.full(trace.tiles, -1, np.int64)
-    after[first[both]] = second[both]
+    after[first] = second
     return shared_lines(trace, after)
 
 

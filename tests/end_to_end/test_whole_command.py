@@ -287,8 +287,12 @@ def test_score_compares_one_swizzle_with_the_unmodified_kernel(project: Path) ->
                          *command, cwd=project)  # fmt: skip
     assert code == 0, err
     assert "L2 hit rate" in out
+    assert "Proved: a permutation for every number of programs" in " ".join(out.split())
     assert "The swizzled kernel was not built, not validated" in out
     mine = project / "mine.yaml"
+    mine.write_text("name: mine\ntext: |\n  pid = pid ^ 1\n")
+    _, out, _ = run("score", str(mine), *command, cwd=project)
+    assert "Proved: a permutation if num_pids % 2 == 0 (" in " ".join(out.split())
     mine.write_text("name: mine\ntext: |\n  pid = pid // 2\n")
     code, out, err = run("score", str(mine), *command, cwd=project)
     assert code == 1

@@ -40,12 +40,11 @@ class Bed:
     text: str
     gpu: Gpu | None
 
-    def rig(self, **changes: float) -> Rig:
+    def rig(self, limit_seconds: float = 300.0, **changes: float) -> Rig:
         command = (sys.executable, "app.py")
         folder = self.folder / "trials"
-        return Rig(
-            command, self.folder, folder, "a test", gpu=self.gpu, cache_bytes=1 << 20, **changes
-        )
+        request = RecordRequest(command, self.folder, folder, limit_seconds=limit_seconds)
+        return Rig(request, "a test", gpu=self.gpu, cache_bytes=1 << 20, **changes)
 
     def edited(self, old: str, new: str) -> Mapping[str, str]:
         assert old in self.text
@@ -133,7 +132,7 @@ def test_another_order_of_the_same_work_agrees(
 def test_recorded_launches_are_made_again_without_the_application(bed: Bed) -> None:
     cheats = {n: bed.edited(*CHEATS[name][:2]) for n, name in enumerate(("rounds", "drops a tile"))}
     candidates = {**cheats, 2: bed.edited(*REVERSED)}
-    rig = replace(bed.rig(), command=())
+    rig = replace(bed.rig(), request=replace(bed.rig().request, command=()))
     trials = rig.try_out(bed.tasks, candidates, tolerance=1e-6, race_seconds=0.1)
     assert ["`out` differs" in (trials[n].difference or "") for n in (0, 1)] == [True, True]
     assert (trials[2].failure, trials[2].difference) == (None, None)
@@ -152,7 +151,7 @@ def test_a_process_is_ready_before_it_is_known_what_to_try(
 ) -> None:
     rig = bed.rig()
     monkeypatch.setattr(trials_of_triton, "_rig", lambda request, gpu: rig)
-    trials_of_triton.make_ready(RecordRequest((), rig.folder, rig.cwd), *[None] * 2)  # type: ignore[arg-type]
+    trials_of_triton.make_ready(rig.request, *[None] * 2)  # type: ignore[arg-type]
     [(_, begun)] = trials_of_triton._ready.values()
     runs = TritonOnGpu(rig, [(task.launch, no_trace(task.launch)) for task in bed.tasks], 1e-6)
     assert runs._begun[0][1] is begun
@@ -296,7 +295,8 @@ def test_the_application_lives_and_each_launch_starts_alike(
     records = tmp_path / "records" / "capture"
     [launch] = capture(RecordRequest(command, folder=records, cwd=tmp_path)).launches
     gpu = gpu_of(load_target("h200"))
-    rig = Rig(command, tmp_path, tmp_path / "trials", "a test", gpu=gpu, goodbye_seconds=60.0)
+    request = RecordRequest(command, tmp_path, tmp_path / "trials")
+    rig = Rig(request, "a test", gpu=gpu, goodbye_seconds=60.0)
     task = Task(launch, read=frozenset({0, 1}), written=frozenset({1}))
     edits = {launch.source.kernel: launch.source.entry.text.replace(old, new)}
     trial = rig.try_out([task], {1: edits}, tolerance=1e-6, race_seconds=0.1)[1]
@@ -314,7 +314,8 @@ def test_without_room_for_copies_nothing_is_validated_and_nothing_broken(tmp_pat
     )
     [launch] = captured.launches
     task = Task(launch, read=frozenset({0}), written=frozenset({0}))
-    rig = Rig(command, tmp_path, tmp_path / "trials", "a test", goodbye_seconds=60.0)
+    request = RecordRequest(command, tmp_path, tmp_path / "trials")
+    rig = Rig(request, "a test", goodbye_seconds=60.0)
     trial = rig.try_out([task], {1: {}}, tolerance=1e-6, race_seconds=0)[1]
     assert trial.failure is not None
     assert trial.failure.kind == "not validated"

@@ -46,10 +46,7 @@ class Interpreted(Triton):
         tolerance: float,
     ) -> Timed:
         device, target = gpu
-        rig = Rig(
-            tuple(request.command), request.cwd, request.folder, device.product,
-            gpu=gpu_of(target),
-        )  # fmt: skip
+        rig = Rig(replace(request, device=None), device.product, gpu=gpu_of(target))
         return Timed(rig, traced, tolerance)
 
 

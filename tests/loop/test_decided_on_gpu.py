@@ -14,7 +14,7 @@ import pytest
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.ports import GpuOutcome
+from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.triton import trials
 from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig
@@ -114,7 +114,8 @@ def stages(
     setup = prepare(options, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
         subject = choose_kernel(recorded, setup, Silent())
-        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_of(TARGET))
+        request = RecordRequest(command, folder, recorded.folder.parent)
+        rig = Rig(request, "a test", gpu=gpu_of(TARGET))
         runs = Timed(
             rig,
             [(traced_launch.launch, traced_launch.trace) for traced_launch in subject.traced],

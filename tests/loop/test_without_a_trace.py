@@ -39,7 +39,7 @@ class Untraced(Triton):
         return [None for _ in launches]
 
     def on_gpu(self, request, gpu, traced, *, tolerance):
-        rig = Rig(tuple(request.command), request.cwd, request.folder, "a test", gpu=gpu_of(TARGET))
+        rig = Rig(replace(request, device=None), "a test", gpu=gpu_of(TARGET))
         return FirstIsFast(rig, traced, tolerance)
 
 

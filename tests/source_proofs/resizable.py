@@ -21,6 +21,8 @@ def by_eight(x, y, log, n, B: tl.constexpr):
 
 @triton.jit
 def tiles_by_eight(x, c, M, N, stride, BM: tl.constexpr, BN: tl.constexpr):
+    """Of M * N elements."""
+    tl.assume(stride > 0)
     p = tl.program_id(0)
     pid = (p % 8) * (tl.num_programs(0) // 8) + p // 8
     rows = pid // tl.cdiv(N, BN) * BM + tl.arange(0, BM)

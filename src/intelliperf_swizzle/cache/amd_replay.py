@@ -363,7 +363,7 @@ def _log(domain: Domain) -> Int32Array:
 
 def _llc_hits(domains: Sequence[Domain], capacity_bytes: int) -> int:
     """Merge the domains' logs by time and run them through the shared cache."""
-    from intelliperf_swizzle.cache.compiled.lines import llc_hits
+    from intelliperf_swizzle.cache.compiled import llc_hits
 
     rounds, unit, lines = np.concatenate([_log(domain) for domain in domains], axis=1)
     order = np.argsort(rounds, kind="stable")

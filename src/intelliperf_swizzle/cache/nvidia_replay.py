@@ -104,17 +104,15 @@ def _rules(target: NvidiaGpu, physics: Physics, stream: ReferenceStream) -> Rule
 
 def _l2(stream: ReferenceStream, target: NvidiaGpu, *, sets: bool) -> tuple[L2, Crowding]:
     """The empty L2 of both domains, and how crowded its sets are."""
-    from intelliperf_swizzle.cache.compiled import sectors
+    from intelliperf_swizzle.cache.compiled import nothing_held, sectors
 
-    units, capacity = stream.units, target.l2_lines_per_xcd
-    parts = np.empty((units, 2, 4), np.int32)
-    parts[:, sectors.PLACE] = -1
-    parts[:, sectors.LINES] = sectors.lines_at_home(stream.unit_offset, stream.unit_line)
+    capacity = target.l2_lines_per_xcd
+    lines = sectors.lines_at_home(stream.unit_offset, stream.unit_line)
     l2 = sectors.L2(
-        parts=parts,
-        sectors=np.zeros((units, 2, 4), np.uint8),
-        log=np.empty((8, max(1 << 14, 2 * capacity)), np.int32),
-        marks=np.zeros((8, 5), np.int64),
+        lines=lines,
+        sectors=np.zeros((stream.units, 2, 4), np.uint8),
+        quarters=nothing_held(lines.reshape(-1), 8, 0),
+        written=np.zeros(1, np.int64),
         rows=_rows(stream, target),
     )
     block_lines = capacity // target.l2_ways

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from intelliperf_swizzle import cli
 from intelliperf_swizzle.errors import LanguageError
-from intelliperf_swizzle.options import DEFAULT_TARGET
-from intelliperf_swizzle.readers import grid, seconds
+from intelliperf_swizzle.options import DEFAULT_TARGET, add_options
+from intelliperf_swizzle.readers import grid
 
 PROVE = f"""\
 {cli.PROGRAM} prove SWIZZLE --grid G [G ...] [--set NAME=VALUE]
@@ -28,20 +28,11 @@ def _run_source(arguments: Sequence[str]) -> int:
         description="Prove the remap that a kernel already has, on the grids it is launched with.",
     )
     parser.add_argument("--source", required=True, help="the file of the kernel, or of its remap")
-    parser.add_argument("-k", "--kernel", help="only this kernel of the file")
     parser.add_argument(
         "--sweep", action="store_true", help="also look at each launch at other sizes"
     )
-    parser.add_argument("-p", "--project_directory", default=".", help="where the application runs")
     parser.add_argument("--target", default=DEFAULT_TARGET, help=f"GPU (default: {DEFAULT_TARGET})")
-    parser.add_argument(
-        "--limit_seconds", type=seconds, default=300.0,
-        help="end the application if it takes longer (default: 300)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--no_cache", "--no-cache", action="store_true",
-        help="ignore what earlier runs have proved",
-    )  # fmt: skip
+    add_options(parser, "prove_source")
     options, command = cli.parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.proofs import prove_source

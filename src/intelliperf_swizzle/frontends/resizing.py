@@ -26,6 +26,8 @@ from intelliperf_swizzle.records import (
 
 _DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 """What a kernel's text says of its tiles, `cdiv(M, BLOCK_M)`."""
+_NO_CODE = re.compile(r'#.*|"{3}[\s\S]*?"{3}|/\*[\s\S]*?\*/|(?<=[;{}])(?:\s*//.*)+|\bassume\(.*')
+"""Comments, docstrings, and what is assumed of arguments: it says nothing of what they are for."""
 _MOST_WAYS = 32  # in which an extent of a grid may follow from sizes
 _MOST_PADDING = 16  # elements by which a tensor may be longer than a size
 
@@ -96,7 +98,7 @@ def _shrunk_alone(
     The tensors stay unchanged; such a launch takes a part of them. If nothing says along which
     axis of the grid a size lies, there is a launch for each axis.
     """
-    blocks = dict(_DIVISION.findall(launch.source.entry.text))
+    blocks = dict(_DIVISION.findall(_code(launch)))
     made = []
     for factor in dict.fromkeys(factor for axis in explained for factor in axis):
         constants = {n: v for n, v in launch.constants.items() if n not in launch.constexprs}
@@ -145,7 +147,7 @@ def _explain_extent(launch: Launch, extent: int, known: Sequence[int]) -> Iterat
     constants = launch.constants
     divided = [
         _Factor(constants[size], constants[block])
-        for size, block in dict.fromkeys(_DIVISION.findall(launch.source.entry.text))
+        for size, block in dict.fromkeys(_DIVISION.findall(_code(launch)))
         if size in constants and constants.get(block, 0) > 0
     ]
     named = {value for name, value in constants.items() if name in launch.constexprs}
@@ -270,7 +272,7 @@ def other_values(launch: Launch, name: str) -> list[int]:
     Not of a factor that is the extent of a tile or 1, a stride of a tensor; and no 0 by which
     something is divided or which a loop is stepped by.
     """
-    value, text = launch.constants.get(name), launch.source.entry.text
+    value, text = launch.constants.get(name), _code(launch)
     extent = _is_extent(launch, name)
     if value is None or ((extent or value == 1) and _is_factor(launch, name)):
         return []
@@ -285,18 +287,22 @@ def other_values(launch: Launch, name: str) -> list[int]:
 def is_factor_alone(launch: Launch, name: str) -> bool:
     """Whether a kernel only multiplies by an argument: then it is a stride, or no size either and
     has the value of one by chance."""
-    compared, text = r"([<>!=]=|[<>/%])", launch.source.entry.text
+    compared, text = r"([<>!=]=|[<>/%])", _code(launch)
     sized = rf"{compared}\s*{name}\b|\b{name}\s*{compared}|(cdiv|range)\([^)]*\b{name}\b"
     return not re.search(sized, text) and _is_factor(launch, name)
 
 
+def _code(launch: Launch) -> str:
+    return _NO_CODE.sub("", launch.source.entry.text)
+
+
 def _is_extent(launch: Launch, name: str) -> bool:
     """Whether an argument is an extent of a tile."""
-    return bool(re.search(rf"arange\(0, {name}\b", launch.source.entry.text))
+    return bool(re.search(rf"arange\(0, {name}\b", _code(launch)))
 
 
 def _is_factor(launch: Launch, name: str) -> bool:
-    return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", launch.source.entry.text))
+    return bool(re.search(rf"\*\s*{name}\b|\b{name}\s*\*", _code(launch)))
 
 
 def _is_only_stride(launch: Launch, name: str) -> bool:

@@ -168,11 +168,6 @@ class Target:
         return self.num_xcds * self.cus_per_xcd
 
     @property
-    def max_waves_per_cu(self) -> int:
-        """Warps resident on one CU."""
-        return self.simds_per_cu * self.max_waves_per_simd
-
-    @property
     def l2_lines_per_xcd(self) -> int:
         """Lines that the L2 of one domain holds."""
         return self.l2_bytes_per_xcd // LINE_BYTES
@@ -280,7 +275,7 @@ def occupancy(build: Build, target: Target) -> int:
 
     Source: LLVM, AMDGPUBaseInfo.cpp (waves per EU by VGPRs and SGPRs); CUDA occupancy calculator.
     """
-    waves_per_simd = target.max_waves_per_simd
+    simds, waves_per_simd = target.simds_per_cu, target.max_waves_per_simd
     if build.registers:
         lanes_registers = _round_up(build.registers, target.register_granule) * target.warp_size
         waves_per_simd = min(waves_per_simd, target.registers_per_simd // lanes_registers)
@@ -289,8 +284,8 @@ def occupancy(build: Build, target: Target) -> int:
     # One-wave workgroups need no barrier, so the limit of workgroups does not hold for them (AMD).
     unlimited = target.backend == "hip" and build.num_warps == 1
     limits = [
-        target.max_waves_per_cu if unlimited else target.max_workgroups_per_cu,
-        waves_per_simd * target.simds_per_cu // build.num_warps,
+        simds * target.max_waves_per_simd if unlimited else target.max_workgroups_per_cu,
+        waves_per_simd * simds // build.num_warps,
     ]
     lds = build.lds_bytes + target.lds_reserved_bytes_per_workgroup
     if lds:

@@ -45,8 +45,7 @@ TOOLS: Mapping[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
         "Does a kernel, with the remap that its source already has, compute each tile exactly once?"
         " Runs the application without a GPU and looks at the launches of the file's kernels.",
         {"command": _COMMAND, "source": (str, "file with the kernel, or with its remap", {}),
-         "kernel": (str | None, "only this kernel of the file", {}, None), "target": _TARGET,
-         "project_directory": (str, "where the application is started", {}, ".")},
+         "target": _TARGET},
     ),
     "explain": (
         "What matters for the order of a kernel's workgroups: launch, sharing of data, GPU, L2.",

@@ -155,6 +155,7 @@ class CountingProfiler:
         self._application, self._target = application, target
         self._executable = tool.path or tool.name
         self.device = application.device.product if application.device else target.product
+        self._further: dict[object, list[Totals]] = {}
 
     def command(
         self, kernel: str, counters: Counters, folder: Path, *, every: bool = False
@@ -179,6 +180,19 @@ class CountingProfiler:
     ) -> Measurement:
         """By the sums of each of `sets`; raises ProfileError if something is missing."""
         raise NotImplementedError
+
+    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
+        """By runs that carry the edit; all but the first of `sets` are counted in the unmodified
+        application alone, once, or with each edit where registers are spilled; raises as `totals`.
+        """
+        kernel, counted = launches[0].launch.kernel, edit if _spill(launches) else None
+        which = ((traced.launch.grid, traced.launch.ordinal) for traced in launches)
+        key = kernel, counted and counted.diff, *which
+        if key not in self._further:
+            sums = (self.totals(launches, choices, counted) for choices in self.sets[1:])
+            self._further[key] = [*sums]
+        first = self.totals(launches, self.sets[0], edit)
+        return self.measurement(kernel, [first, *self._further[key]])
 
     def totals(
         self, launches: Sequence[TracedLaunch], choices: list[Counters], edit: Edit | None
@@ -216,7 +230,7 @@ class CountingProfiler:
             return go
 
         begun = {choices[0]: session(choices[0]) for choices in self.sets}
-        spilled = any(traced.build is not None and traced.build.stack_bytes for traced in launches)
+        spilled = _spill(launches)
 
         def count(edits: Sequence[Edit]) -> list[Measurement]:
             wanted = [edits, *[edits if spilled else ()] * (len(self.sets) - 1)]
@@ -266,6 +280,11 @@ class CountingProfiler:
     def _sums(self, launches: Sequence[TracedLaunch], rows: Rows, edit: Edit | None) -> Totals:
         build, target = self._application.language.build, self._target
         return totals(launches, rows, target, lambda launch: build(launch, target, edit))
+
+
+def _spill(launches: Sequence[TracedLaunch]) -> bool:
+    """Whether the kernel spills registers, which sends requests of its own."""
+    return any(traced.build is not None and traced.build.stack_bytes for traced in launches)
 
 
 def _by_variant(rows: Rows, variants: int) -> list[Rows]:

@@ -22,10 +22,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
+from intelliperf_swizzle.profile import Application, Ran, failure
 from intelliperf_swizzle.profile import counters as profiled
 from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
@@ -116,19 +115,6 @@ class NcuProfiler(profiled.CountingProfiler):
         super().__init__(application, target, tool)
         most = HITS, REQUESTS, *target.memory_counters
         self.sets = [most, (HITS, REQUESTS)], [(SECTORS, REQUESTS)]
-        self._sectors: dict[object, profiled.Totals] = {}
-
-    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
-        """The sums of the counters over all launches; raises as `totals`."""
-        kernel = launches[0].launch.kernel
-        spilled = any(launch.build is not None and launch.build.stack_bytes for launch in launches)
-        counted = edit if spilled else None
-        diff = counted.diff if counted else None
-        key = kernel, diff, *((launch.launch.grid, launch.launch.ordinal) for launch in launches)
-        if key not in self._sectors:
-            self._sectors[key] = self.totals(launches, self.sets[1], counted)
-        hits = self.totals(launches, self.sets[0], edit)
-        return self.measurement(kernel, (hits, self._sectors[key]))
 
     def read(self, ran: Ran) -> profiled.Rows:
         """Of its log."""

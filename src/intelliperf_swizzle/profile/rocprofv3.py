@@ -14,10 +14,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import Application, Ran, TracedLaunch, failure
+from intelliperf_swizzle.profile import Application, Ran, failure
 from intelliperf_swizzle.profile import counters as profiled
 from intelliperf_swizzle.profile.installed import AMD_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import Measurement
@@ -104,11 +103,6 @@ class Rocprofv3Profiler(profiled.CountingProfiler):
         hits = target.l2_hit_counters
         traffic = target.llc_hit_counters or target.memory_counters
         self.sets = ([(*hits, REQUESTS, *traffic), (*hits, *traffic), hits],)
-
-    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
-        """The sums of the counters over all launches; raises as `totals`."""
-        sums = self.totals(launches, self.sets[0], edit)
-        return self.measurement(launches[0].launch.kernel, [sums])
 
     def read(self, ran: Ran) -> profiled.Rows:
         """Of the files that it has written."""

@@ -8,8 +8,8 @@ from intelliperf_swizzle.records.attempts import (
 )  # fmt: skip
 from intelliperf_swizzle.records.launches import (
     NOT_RECORDED, Argument, Capture, Counter, DescriptorArgument, DtypeArgument, FunctionArgument,
-    KernelSource, Launch, SourceFunction, Storage, TensorArgument, TileLoop, as_text, load_launch,
-    save_launch,
+    KernelSource, Launch, SourceFunction, Storage, TensorArgument, TileLoop, as_text, as_written,
+    load_launch, save_launch,
 )  # fmt: skip
 from intelliperf_swizzle.records.quantities import (
     LINE_BYTES, SECTOR_BYTES, Access, Certificate, Constants, Float64Array, Grid,

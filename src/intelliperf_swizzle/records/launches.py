@@ -195,14 +195,9 @@ def _leaves(
         yield name, argument
 
 
-def _tensors(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
-    if isinstance(argument, TensorArgument):
-        yield name, argument
-    elif isinstance(argument, DescriptorArgument):
-        yield name, argument.base
-    elif isinstance(argument, tuple):
-        for position, item in enumerate(argument):
-            yield from _tensors(f"{name}[{position}]", item)
+def as_written(leaf: str) -> str:
+    """What the kernel calls a part of an argument: `sizes.0` is `sizes[0]`."""
+    return re.sub(r"\.(\d+)", r"[\1]", leaf)
 
 
 @dataclass(frozen=True)
@@ -305,7 +300,14 @@ class Launch:
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
         """The tensors of the arguments, by name; also those in tuples."""
         for name, argument in self.arguments.items():
-            yield from _tensors(name, argument)
+            for leaf, value in _leaves(name, argument, {}):
+                if isinstance(value, TensorArgument):
+                    yield as_written(leaf), value
+
+    @property
+    def element_types(self) -> dict[int, str]:
+        """The dtype of the first tensor in each storage that tensors lie in."""
+        return {tensor.storage: tensor.dtype for _, tensor in reversed([*self.tensors()])}
 
     def leaves(self, *, compiled_in: bool = False) -> Iterator[tuple[str, Argument]]:
         """The scalars and pointers that arguments are flattened to, in Triton's order and names;

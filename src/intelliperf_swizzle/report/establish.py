@@ -132,18 +132,20 @@ def headline(change: records.Change | None, *, brief: bool) -> str:
     return f"; time {percents}" if brief else f"; time {times} ({percents}), {rates}"
 
 
-def permutation(known: records.Certificate | None) -> str:
-    """For which sizes a swizzle is a permutation."""
+def permutation(
+    known: records.Certificate | records.Proof | None, tested: str = ", which the patch tests"
+) -> str:
+    """For which sizes a swizzle is a permutation; `tested`: what is said of a condition."""
     if known is None:
         return "a permutation of the launch's tiles"
     if known.extent == "every size":
         return f"a permutation for every number of programs ({PROVED})"
     if known.extent == "under a condition":
-        return f"a permutation if {known.condition}, which the patch tests ({PROVED})"
+        return f"a permutation if {known.condition}{tested} ({PROVED})"
     if known.condition:
         values = known.condition.split(" and ")
         which = f": {known.condition}" if len(values) <= 4 else f", {len(values)} of them"
-        return f"a permutation for the recorded values, which the patch tests{which}"
+        return f"a permutation for the recorded values{tested}{which}"
     return "a permutation for the recorded values only"
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import quote
 from intelliperf_swizzle.readers import count, factor, milliseconds, percent, size
-from intelliperf_swizzle.report.establish import PROVED, establish, headline, phrase, recommend
+from intelliperf_swizzle.report.establish import establish, headline, permutation, phrase, recommend
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -164,11 +164,8 @@ def _obstacle(run: records.Run) -> str:
 def proved(name: str, certificate: records.Proof, domains: str) -> str:
     """A certificate by itself, for `prove`; `domains`: `8 XCDs`."""
     tiles = len(certificate.tile)
-    other = {
-        "every size": f"a permutation for every number of programs ({PROVED})",
-        "under a condition": f"a permutation if {certificate.condition} ({PROVED})",
-        "the recorded sizes": "not proved",
-    }[certificate.extent]
+    known = certificate.extent != "the recorded sizes"
+    other = permutation(certificate, "") if known else "not proved"
     return (
         f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.\n"
         f"  fingerprint: {certificate.fingerprint}\n  other sizes: {other}"

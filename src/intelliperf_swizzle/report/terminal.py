@@ -155,6 +155,8 @@ def scores(found: records.Score, known: records.Accuracy | None, target: str) ->
     attempt = found.attempt
     sentence = f"{attempt.verdict.kind}. {attempt.verdict.reason}."
     sentence = sentence[0].upper() + sentence[1:]
+    if attempt.proof is not None:
+        sentence = f"Proved: {sentences.permutation(attempt.proof, '')}. {sentence}"
     if attempt.measurement is not None and attempt.measurement.profiler == "model":
         sentence = f"{sentence} {sentences.of_model(known, target)}"
     verdict = _verdict([sentence], found.cautions)

@@ -3,6 +3,7 @@
 """What is known of one kernel of an application, and of one candidate on it: without a search."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
@@ -52,6 +53,8 @@ def score(
         needed = setup.device or setup.profiler  # to the model the mapping is enough
         evaluator.evaluate(attempts.edit(promising) if needed else [*map(without_edit, promising)])
         attempt = attempts.explain(*attempts.current(screened))
+        if proved := [s.proved for s in promising]:
+            attempt = replace(attempt, proof=proved[0].certify())
         history.close()
         notes = [note for s in promising for note in carried_by_no_patch(s, setup)]
         cautions = (*subject.cautions, *notes)

@@ -35,22 +35,22 @@ class Lru(NamedTuple):
         newer: int32[items + caches]; the item touched after it. The entry of a cache, after all
             items, closes its list to a ring: it is newer than the newest and older than the oldest.
         held: int64[caches]; lines.
-        capacity: of each cache, in lines.
+        room: int64[caches]; lines that each may hold.
     """
 
     lines: Int32Array
     older: Int32Array
     newer: Int32Array
     held: Int64Array
-    capacity: int
+    room: Int64Array
 
 
 @jit
 def nothing_held(lines: Int32Array, caches: int, capacity: int) -> Lru:
     """Caches with nothing in them."""
-    rings = len(lines) + caches
-    older, newer = np.empty(rings, np.int32), np.empty(rings, np.int32)
-    lru = Lru(lines, older, newer, np.empty(caches, np.int64), capacity)
+    links = np.empty((len(lines) + caches, 2), np.int32)  # both of an item lie together
+    held, room = np.empty(caches, np.int64), np.full(caches, capacity)
+    lru = Lru(lines, links[:, 0], links[:, 1], held, room)
     forget(lru)
     return lru
 
@@ -69,6 +69,15 @@ def forget(lru: Lru) -> None:
 @loop
 def hold(lru: Lru, item: int, cache: int) -> bool:
     """Makes an item the newest; the oldest ones make room. Whether it was held before."""
+    was = renew(lru, item, cache)
+    while lru.held[cache] > lru.room[cache]:
+        drop_oldest(lru, cache)
+    return was
+
+
+@loop
+def renew(lru: Lru, item: int, cache: int) -> bool:
+    """Makes an item the newest, room or not. Whether it was held before."""
     older, newer = lru.older, lru.newer
     end = len(lru.lines) + cache
     if older[end] == item:
@@ -81,18 +90,44 @@ def hold(lru: Lru, item: int, cache: int) -> bool:
     newest = older[end]
     older[item], newer[item] = newest, end
     newer[newest] = older[end] = item
-    while lru.held[cache] > lru.capacity:
-        oldest = newer[end]
-        _take_out(older, newer, oldest)
-        older[oldest] = -1
-        lru.held[cache] -= lru.lines[oldest]
     return was
+
+
+@loop
+def drop_oldest(lru: Lru, cache: int) -> int:
+    """Takes the oldest item out; which it was."""
+    oldest = lru.newer[len(lru.lines) + cache]
+    _take_out(lru.older, lru.newer, oldest)
+    lru.older[oldest] = -1
+    lru.held[cache] -= lru.lines[oldest]
+    return oldest
 
 
 @loop
 def _take_out(older: Int32Array, newer: Int32Array, item: int) -> None:
     newer[older[item]] = newer[item]
     older[newer[item]] = older[item]
+
+
+@jit
+def llc_hits(unit: Int32Array, lines: Int32Array, units: int, capacity: int) -> int:
+    """Lines found in a last-level cache that all domains share, LRU over units.
+
+    `unit` and `lines` are the domains' logs of read misses, merged by round; `units` is how many
+    units the stream has; `capacity` counts lines.
+    """
+    lru = nothing_held(np.zeros(units, np.int32), 1, capacity)
+    hits = 0
+    for i in range(len(unit)):
+        u = unit[i]
+        renew(lru, u, 0)
+        found = min(lru.lines[u], lines[i])
+        hits += found
+        lru.lines[u] += lines[i] - found
+        lru.held[0] += lines[i] - found
+        while lru.held[0] > lru.room[0]:
+            lru.lines[drop_oldest(lru, 0)] = 0
+    return hits
 
 
 # --- why an L2 misses -----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import numpy as np
 from intelliperf_swizzle.cache.compiled import POPULATION, REQUESTS, Causes, explain_sectors
 from intelliperf_swizzle.cache.compiled.sectors import (
     L2,
-    LINES,
     VALID,
     fetch,
     filled_sectors,
@@ -114,7 +113,7 @@ def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: Integer, atomi
     if len(chip.causes.tensor) > 0:
         _explain_store(chip, rules, domain, u, sectors, atomic)
     absent, given, crossed = write(chip.l2, u, domain, sectors, atomic, rules.granule)
-    lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
+    lines = chip.l2.lines[u, 0] + chip.l2.lines[u, 1]
     chip.requests[domain] += POPULATION[sectors] * lines
     if atomic or not rules.writes_hit:
         chip.misses[domain] += absent
@@ -130,7 +129,7 @@ def _explain_store(
     causes, l2 = chip.causes, chip.l2
     counts = atomic or not rules.writes_hit
     for part in (0, 2, 2 * domain + 1):
-        lines = l2.parts[u, LINES, part]
+        lines = l2.lines[u, part]
         if lines == 0:
             continue
         missing: Integer = 0
@@ -148,7 +147,7 @@ def load(
 ) -> float:
     """Read sectors of a unit; when they are there."""
     counts = chip.counts
-    lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
+    lines = chip.l2.lines[u, 0] + chip.l2.lines[u, 1]
     asked = chip.groups[group, spread(u) & (_MOST_MERGED - 1)]
     if (
         asked[_UNIT] == u
@@ -174,7 +173,7 @@ def load(
         ready = max(ready, free[1] + rules.memory)
     if given > 0 or crossed > 0:
         chip.domains[domain, _latest(chip, u, domain), _READY] = ready
-    if given > 0 and lines > chip.l2.parts[u, LINES, 2 * domain]:
+    if given > 0 and lines > chip.l2.lines[u, 2 * domain]:
         there = chip.domains[1 - domain, _latest(chip, u, 1 - domain)]
         there[_READY] = max(there[_READY], ready)
     asked[_UNIT] = u
@@ -213,14 +212,14 @@ def _read(
     request = chip.domains[domain, _latest(chip, u, domain)]
     ready = max(now + rules.l2_hit, request[_READY])
     missed = given = 0
-    if l2.parts[u, LINES, home] > 0:
+    if l2.lines[u, home] > 0:
         valid = np.int64(l2.sectors[u, VALID, home])
         if request[_CROSSED] > now:
             valid = np.int64(request[_BEFORE])
-        missed = POPULATION[sectors & ~valid] * l2.parts[u, LINES, home]
+        missed = POPULATION[sectors & ~valid] * l2.lines[u, home]
         _explain(chip, rules, u, home, sectors, sectors & ~valid)
         given = fetch(l2, u, home, sectors, rules.granule)
-    lines = l2.parts[u, LINES, far]
+    lines = l2.lines[u, far]
     wanted: Integer = 0
     if lines > 0:
         wanted = sectors & ~np.int64(l2.sectors[u, VALID, copy])

@@ -202,33 +202,3 @@ def _touch(held: Int64Array, line: int, sectors: Integer) -> int:
             break
         moved = there
     return before
-
-
-@jit
-def llc_hits(unit: Int32Array, lines: Int32Array, units: int, capacity: int) -> int:
-    """Lines found in a last-level cache that all domains share, LRU over units.
-
-    `unit` and `lines` are the domains' logs of read misses, merged by round; `units` is how many
-    units the stream has; `capacity` counts lines.
-    """
-    latest = np.full(units, -1, np.int64)
-    held = np.zeros(units, np.int32)
-    tail = 0
-    used = 0
-    hits = 0
-    for head in range(len(unit)):
-        u = unit[head]
-        found = min(held[u], lines[head]) if latest[u] >= 0 else 0
-        hits += found
-        if latest[u] < 0:
-            held[u] = 0
-        held[u] += lines[head] - found
-        used += lines[head] - found
-        latest[u] = head
-        while used > capacity:
-            v = unit[tail]
-            if latest[v] == tail:
-                latest[v] = -1
-                used -= held[v]
-            tail += 1
-    return hits

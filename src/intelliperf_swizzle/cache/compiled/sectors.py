@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import POPULATION, mix
+from intelliperf_swizzle.cache.compiled import POPULATION, Lru, drop_oldest, mix, renew
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array
 
@@ -77,28 +77,22 @@ class L2(NamedTuple):
     and where it holds whole blocks none is. Parts belong to quarters of the cache, from the crowded
     sets to the empty ones: quarter `q` holds `capacity / 4 * (1 + crowding * uneven[q])` lines.
 
-    The recency list of a quarter is a log: a part's newest place in it is `PLACE`, older entries
-    are stale, and the log is rewritten without them when it is full.
-
     Attributes:
-        parts: int32[units, 2, 4]; PLACE (-1 = not there) and LINES of each part.
+        lines: int32[units, 4]; of each part.
         sectors: uint8[units, 2, 4]; VALID and DIRTY ones of each part.
-        log: int32[8, n]; 4 * unit + part.
-        marks: int64[8, 5]; BEGIN and END of each log, LINES that are there and how many have ROOM,
-            and sectors WRITTEN back.
+        quarters: 4 of each domain, which hold items `4 * unit + part`.
+        written: int64[1]; sectors that were written back.
         rows: of the memory behind.
     """
 
-    parts: Int32Array
+    lines: Int32Array
     sectors: UInt8Array
-    log: Int32Array
-    marks: Int64Array
+    quarters: Lru
+    written: Int64Array
     rows: Rows
 
 
-PLACE, LINES = 0, 1
 VALID, DIRTY = 0, 1
-BEGIN, END, ROOM, WRITTEN = 0, 2, 3, 4
 
 
 class Crowding(NamedTuple):
@@ -169,36 +163,16 @@ def sampled_blocks(
 @loop
 def touch(l2: L2, u: int, part: int) -> None:
     """Make a part the newest of its quarter; the oldest ones make room."""
-    quarter = (part >> 1) << 2 | spread(4 * u + part) & 3
-    marks = l2.marks[quarter]
-    log = l2.log[quarter]
-    if l2.parts[u, PLACE, part] < 0:
-        marks[LINES] += l2.parts[u, LINES, part]
-    l2.parts[u, PLACE, part] = marks[END]
-    log[marks[END]] = 4 * u + part
-    marks[END] += 1
-    while marks[LINES] > marks[ROOM]:
-        v = log[marks[BEGIN]] >> 2
-        oldest = log[marks[BEGIN]] & 3
-        if l2.parts[v, PLACE, oldest] == marks[BEGIN]:
-            l2.parts[v, PLACE, oldest] = -1
-            lines = l2.parts[v, LINES, oldest]
-            marks[LINES] -= lines
-            marks[WRITTEN] += lines * POPULATION[l2.sectors[v, DIRTY, oldest]]
-            if l2.sectors[v, DIRTY, oldest] > 0:
-                activate(l2.rows, v, oldest >> 1)
-            l2.sectors[v, VALID, oldest] = 0
-            l2.sectors[v, DIRTY, oldest] = 0
-        marks[BEGIN] += 1
-    if marks[END] == len(log):
-        kept = 0
-        for i in range(marks[BEGIN], marks[END]):
-            if l2.parts[log[i] >> 2, PLACE, log[i] & 3] == i:
-                log[kept] = log[i]
-                l2.parts[log[i] >> 2, PLACE, log[i] & 3] = kept
-                kept += 1
-        marks[BEGIN] = 0
-        marks[END] = kept
+    lru, item = l2.quarters, 4 * u + part
+    quarter = (part >> 1) << 2 | int(spread(item)) & 3
+    renew(lru, item, quarter)
+    while lru.held[quarter] > lru.room[quarter]:
+        oldest = drop_oldest(lru, quarter)
+        sectors = l2.sectors[oldest >> 2, :, oldest & 3]
+        if sectors[DIRTY] > 0:
+            l2.written[0] += lru.lines[oldest] * POPULATION[sectors[DIRTY]]
+            activate(l2.rows, oldest >> 2, (oldest & 3) >> 1)
+        sectors[VALID] = sectors[DIRTY] = 0
 
 
 @jit
@@ -213,8 +187,8 @@ def share_out(l2: L2, crowding: Crowding) -> None:
         held[:] = 0
         for i in range(len(crowding.unit)):
             for part in range(2 * domain, 2 * domain + 2):
-                if l2.parts[crowding.unit[i], PLACE, part] >= 0:
-                    lines = l2.parts[crowding.unit[i], LINES, part]
+                if l2.quarters.older[4 * crowding.unit[i] + part] >= 0:
+                    lines = l2.lines[crowding.unit[i], part]
                     held[crowding.block[i]] += crowding.share[i] * lines
         drawn = 0.0
         if held.sum() > 0:
@@ -222,7 +196,7 @@ def share_out(l2: L2, crowding: Crowding) -> None:
             drawn = math.sqrt(max(1 - whole, 0.0))
         for quarter in range(4):
             room = crowding.capacity / 4 * (1 + drawn * crowding.uneven[quarter])
-            l2.marks[4 * domain + quarter, ROOM] = int(room)
+            l2.quarters.room[4 * domain + quarter] = int(room)
 
 
 @loop
@@ -245,7 +219,7 @@ def fetch(l2: L2, u: int, part: int, sectors: Integer, granule: int) -> int:
     l2.sectors[u, VALID, part] |= np.uint8(sectors | given)
     if given > 0:
         activate(l2.rows, u, part >> 1)
-    return POPULATION[given] * l2.parts[u, LINES, part]
+    return POPULATION[given] * l2.lines[u, part]
 
 
 @loop
@@ -259,7 +233,7 @@ def write(
     absent = 0
     given = 0
     for part in range(0, 4, 2):
-        lines = l2.parts[u, LINES, part]
+        lines = l2.lines[u, part]
         if lines > 0:
             absent += POPULATION[sectors & ~np.int64(l2.sectors[u, VALID, part])] * lines
             if atomic:
@@ -269,7 +243,7 @@ def write(
             l2.sectors[u, VALID, part] |= np.uint8(sectors)
             l2.sectors[u, DIRTY, part] |= np.uint8(sectors)
     copy = 2 * domain + 1
-    if l2.parts[u, LINES, copy] > 0:
+    if l2.lines[u, copy] > 0:
         touch(l2, u, copy)
         l2.sectors[u, VALID, copy] |= np.uint8(sectors)
-    return absent, given, POPULATION[sectors] * l2.parts[u, LINES, copy]
+    return absent, given, POPULATION[sectors] * l2.lines[u, copy]

@@ -21,8 +21,6 @@ from intelliperf_swizzle.cache.compiled.chip import (
 from intelliperf_swizzle.cache.compiled.sectors import (
     DIRTY,
     L2,
-    LINES,
-    WRITTEN,
     Crowding,
     activate,
     share_out,
@@ -132,7 +130,7 @@ def replay(
     first takes the next workgroup. A late part of an access takes a separate turn.
     """
     np.random.seed(seed)
-    lines = l2.parts[:, LINES].copy().reshape(-1)
+    lines = l2.quarters.lines
     causes = watch(tensors.of_unit, tensors.number, lines, 2, crowding.capacity)
     chip = idle(l2, causes, places.cu.max() + 1, places.group.max() + 1)
     groups = _resident(tiles, refs, len(places.cu), len(chip.queue), rules)
@@ -140,15 +138,15 @@ def replay(
     for s in range(groups.slots.taken[0]):
         chip.residents[places.cu[s]] += 1
         push(events, s + 50 * np.random.random(), s)
-    period = max(1, len(l2.parts) // 2, 2 * len(crowding.unit))
+    period = max(1, len(l2.lines) // 2, 2 * len(crowding.unit))
     clocks = 0.0
     while events.size[0] > 0:
         share_out(l2, crowding)
         clocks = _run(groups, refs, places, rules, chip, events, period)
-    written = l2.marks[:, WRITTEN].sum()
-    for u in range(len(l2.parts)):
+    written = l2.written[0]
+    for u in range(len(l2.lines)):
         for part in range(4):
-            written += l2.parts[u, LINES, part] * POPULATION[l2.sectors[u, DIRTY, part]]
+            written += l2.lines[u, part] * POPULATION[l2.sectors[u, DIRTY, part]]
             if l2.sectors[u, DIRTY, part] > 0:
                 activate(l2.rows, u, part >> 1)
     chip.counts[WRITTEN_BACK], chip.counts[ACTIVATED] = written, l2.rows.activated[0]
@@ -211,7 +209,7 @@ def _resident(
 
 @loop
 def _look_ups(
-    refs: TimedReferences, parts: Int32Array, place: int, late: bool
+    refs: TimedReferences, lines_of: Int32Array, place: int, late: bool
 ) -> tuple[int, int, bool]:
     """Clocks that an access, or its late part, has its CU's L1 for: one per line and instruction.
 
@@ -224,7 +222,7 @@ def _look_ups(
         last = refs.ref_unit[place] >= 0
         u = refs.ref_unit[place] if last else ~refs.ref_unit[place]
         issue = np.int64(refs.ref_issue[place]) if len(refs.ref_issue) > 0 else 0
-        lines = parts[u, LINES, 0] + parts[u, LINES, 1]
+        lines = lines_of[u, 0] + lines_of[u, 1]
         only_late = refs.ref_code[place] & 15 == issue & 15
         if only_late == late:
             clocks += lines << (issue >> 4)
@@ -248,7 +246,7 @@ def _admit(
     late = groups.late[s]
     place = groups.slots.at[s]
     while place < groups.slots.end[s] and clocks < _TURN_LINES:
-        more, place, follows = _look_ups(refs, chip.l2.parts, place, late)
+        more, place, follows = _look_ups(refs, chip.l2.lines, place, late)
         clocks += more
         late = False
         if follows or more == 1:
@@ -293,7 +291,7 @@ def _access(
 ) -> float:
     """Make a slot's next access, or the late part of it; when the slot goes on."""
     place, turn, late = groups.slots.at[s], groups.turn[s], groups.late[s]
-    looked_up, after, follows = _look_ups(refs, chip.l2.parts, place, late)
+    looked_up, after, follows = _look_ups(refs, chip.l2.lines, place, late)
     groups.granted[s] -= looked_up
     arrival = groups.done[s, turn] if late else now
     moved = 0
@@ -304,7 +302,7 @@ def _access(
             sectors &= refs.ref_issue[r] if late else ~np.int64(refs.ref_issue[r])
         if sectors == 0:
             continue
-        lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
+        lines = chip.l2.lines[u, 0] + chip.l2.lines[u, 1]
         kind = refs.ref_code[r] >> 4
         if kind == 0 and rules.l1_lines > 0:
             held = _in_l1(u, sectors, lines, groups.l1[places.cu[s]], rules.l1_lines)

@@ -13,7 +13,6 @@ from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest, Replay
 from intelliperf_swizzle.frontends.trials.processes import RACE_SECONDS, Begun, outcome_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
-from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, Trace
 
@@ -33,27 +32,20 @@ def make_ready(request: RecordRequest, device: Device, target: Target) -> None:
     """Starts the process that will be the first to make launches of a run again: it imports what it
     needs, and starts the GPU, while they are traced; it ends with the run's folder."""
     rig = _rig(request, (device, target))
-    _ready[rig.folder] = _replaying(rig).begin()
+    _ready[request.folder] = _replaying(rig).begin()
 
 
 _ready: dict[Path, Begun] = {}  # by the folder of a run, a process that is not in use yet
 
 
 def _replaying(rig: Rig) -> Rig:
-    return replace(rig, command=(), goodbye_seconds=0.1)
+    return replace(rig, request=replace(rig.request, command=()), goodbye_seconds=0.1)
 
 
 def _rig(request: RecordRequest, gpu: tuple[Device, Target]) -> Rig:
     device, target = gpu
-    return Rig(
-        command=tuple(request.command),
-        cwd=request.cwd,
-        folder=request.folder,
-        device=device.product,
-        environment=request.variables,
-        cache_bytes=target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0),
-        limit_seconds=request.limit_seconds,
-    )
+    caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
+    return Rig(request, device.product, caches)
 
 
 class TritonOnGpu:
@@ -72,10 +64,10 @@ class TritonOnGpu:
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
         self.replay: Callable[[int], Replay] = partial(rig.replay, self._tasks)
-        self._replaying, waits = _replaying(rig), rig.folder in _ready
-        self._begun: list[Begun] = []
+        self._replaying, self._begun = _replaying(rig), list[Begun]()
         if self.why_not_replayed is None:
-            self._begun += [_ready.pop(rig.folder) if waits else self._replaying.begin()]
+            ready = _ready.pop(rig.request.folder, None)
+            self._begun += [ready or self._replaying.begin()]
         self._confirming: list[Begun] = []
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
@@ -128,7 +120,7 @@ def task_of(launch: Launch, trace: Trace) -> Task:
 def why_not_replayed(launches: Iterable[Launch]) -> str | None:
     """Why launches can only be made in their application; None if they can be made again."""
     for launch in launches:
-        types = element_types(launch)
+        types = launch.element_types
         for number, storage in launch.storages.items():
             if storage.address is not None:
                 return "memory holds addresses, or begins on no boundary of 16 bytes"

@@ -56,8 +56,7 @@ def main(folder: Path) -> None:
 
 def _memory(task: Task) -> dict[int, torch.Tensor]:
     """uint8[bytes] of each storage of a launch, on the GPU."""
-    types = {tensor.storage: tensor.dtype for _, tensor in reversed([*task.launch.tensors()])}
-    memory = {}
+    types, memory = task.launch.element_types, {}
     for number, storage in task.launch.storages.items():
         held = memory[number] = torch.zeros(storage.bytes, dtype=torch.uint8, device="cuda")
         if storage.contents is not None:

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Starts the application on its GPU and has candidates tried there."""
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.ports import Replay
+from intelliperf_swizzle.frontends.ports import RecordRequest, Replay
 from intelliperf_swizzle.frontends.trials import processes
 from intelliperf_swizzle.frontends.trials.journal import Trial
 from intelliperf_swizzle.frontends.triton.capture.recording import start
@@ -25,27 +23,21 @@ class Rig:
     """How the application is started for trials.
 
     Attributes:
-        command: as the user would type it; empty = the recorded launches are made again.
-        cwd: where it runs.
-        folder: for orders, journals and what the application prints.
+        request: the application; without a command, the recorded launches are made again. Its
+            folder is for orders, journals and what the application prints; one process is ended
+            after its limit in any case.
         device: what its GPU is called.
-        environment: of the command; it shows the one GPU to be used.
         cache_bytes: of all caches of the GPU.
         gpu: None; what the application sees if there is no GPU.
         run_seconds: what a candidate may take in any case; more if the original is slow.
-        limit_seconds: one process is ended after this time in any case.
         goodbye_seconds: what the application may take to its end after the last trial.
     """
 
-    command: tuple[str, ...]
-    cwd: Path
-    folder: Path
+    request: RecordRequest
     device: str
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     cache_bytes: int = 0
     gpu: Gpu | None = None
     run_seconds: float = 20.0
-    limit_seconds: float = 300.0
     goodbye_seconds: float = 1.0
 
     def try_out(
@@ -87,20 +79,20 @@ class Rig:
             return folder, child
 
         counts = [task.launch.count for task in tasks]
-        limits = processes.Limits(self.device, self.limit_seconds, self.goodbye_seconds)
+        limits = processes.Limits(self.device, self.request.limit_seconds, self.goodbye_seconds)
         return processes.try_out(start_process, counts, candidates, limits)
 
     def begin(self) -> processes.Begun:
         """Starts the application, in a fresh folder; it waits before it starts its GPU."""
-        folder = processes.fresh_folder(self.folder)
+        request, folder = self.request, processes.fresh_folder(self.request.folder)
         save_settings(Settings(AGENT, self.gpu, "always", 0.0), folder)
-        command = self.command or (*REPLAY, str(folder))
-        return folder, start(command, folder, self.cwd, self.environment, on_gpu=self.gpu is None)
+        command, on_gpu = request.command or (*REPLAY, str(folder)), self.gpu is None
+        return folder, start(command, folder, request.cwd, request.variables, on_gpu=on_gpu)
 
     def replay(self, tasks: Sequence[Task], repeats: int) -> Replay:
         """A process that makes each launch so often, unmodified and then with each edit, and is
         not watched by this package."""
-        folder = processes.fresh_folder(self.folder)
+        folder = processes.fresh_folder(self.request.folder)
         cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
 
         def go(edits: Sequence[Edit]) -> None:
@@ -108,4 +100,4 @@ class Rig:
             order = Order(tuple(tasks), functions, cache_bytes=self.cache_bytes, repeats=repeats)
             save_order(order, folder)
 
-        return Replay((*REPLAY, str(folder)), {**self.environment, **cache}, folder, go)
+        return Replay((*REPLAY, str(folder)), {**self.request.variables, **cache}, folder, go)

@@ -31,8 +31,8 @@ _MEMORY = re.compile(
     r'"[^"]*(?:(?<![vsa:])\[|\b(?:t?buffer|flat|global|image|scratch|s_\w*(?:load|store|atomic))_?'
     r'|\bds_(?!b?permute|swizzle)|\bcall|swappc)[^"]*"|path = "[^"]'
 )
-# Assembly that may access memory (in PTX an address stands in brackets, and AMD's instructions are
-# named after memories) or call what does, or a function of a library of the user's.
+"""Assembly that may access memory (in PTX an address stands in brackets, and AMD's instructions are
+named after memories) or call what does, or a function of a library of the user's."""
 _CHANGES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store")
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 Meeting: TypeAlias = frozenset[tuple[str, str]]

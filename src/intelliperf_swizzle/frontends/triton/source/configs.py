@@ -15,6 +15,7 @@ from typing import Any
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.triton.source.reads import definition, language_name, where
 from intelliperf_swizzle.records import DtypeArgument, FunctionArgument, Launch, TensorArgument
+from intelliperf_swizzle.records.launches import as_written
 
 _POINTER = "pointer<"
 """How Triton's names of the types of tensors begin; another value of such an argument is None."""
@@ -69,7 +70,7 @@ def conditions(launches: Sequence[Launch]) -> tuple[str, str]:
     both, entry, values = [], launches[0].source.entry, recorded_configs(launches)
     leaves = (n for n, leaf in launches[0].leaves()
               if isinstance(leaf, float) or ("." in n and isinstance(leaf, int)))  # fmt: skip
-    numbers = {*map(_name, leaves)}
+    numbers = {*map(as_written, leaves)}
     for own in (False, True):
         rows = _distinct([{n: v for n, v in a.items() if (n in numbers) is own} for a in values])
         tests = [" and ".join(_test(*kv, language_name(entry)) for kv in a.items()) for a in rows]
@@ -92,16 +93,11 @@ def _test(name: str, value: object, language: str | None) -> str:
     return f"{name} {'is' if value is None else '=='} {value!r}"
 
 
-def _name(leaf: str) -> str:
-    """What the kernel calls a part of an argument."""
-    return re.sub(r"\.(\d+)", r"[\1]", leaf)
-
-
 def _values(launch: Launch) -> dict[str, Any]:
     """What a launch was made with, by the names that the kernel has for it."""
     types = {f"{n}.dtype.element_ty": DtypeArgument(tensor.dtype) for n, tensor in launch.tensors()}
     every = launch.leaves(compiled_in=True)
-    leaves = {_name(name): value for name, value in every} | {**launch.arguments}
+    leaves = {as_written(name): value for name, value in every} | {**launch.arguments}
     tensors = {n: value for n, value in leaves.items() if isinstance(value, TensorArgument)}
     pointers = {n: DtypeArgument(f"{_POINTER}{tensor.dtype}>") for n, tensor in tensors.items()}
     return {**launch.source.computed, **types, **leaves, **pointers}
@@ -110,7 +106,7 @@ def _values(launch: Launch) -> dict[str, Any]:
 def _parts(launch: Launch, name: str) -> list[str]:
     """What is tested of an argument; of a tuple, each of its items, and of these what is asked."""
     leaves = (leaf for leaf, _ in launch.leaves(compiled_in=True) if leaf.startswith(f"{name}."))
-    parts = [*map(_name, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
+    parts = [*map(as_written, leaves)] if isinstance(launch.arguments.get(name), tuple) else []
     types = (f"{part}.dtype.element_ty" for part in parts)
     return [*parts, *(asked for asked in types if asked in launch.source.entry.text)] or [name]
 

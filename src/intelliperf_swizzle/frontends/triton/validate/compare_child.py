@@ -95,7 +95,7 @@ def contents_of(launch: Launch, read: Collection[int]) -> Fill:
         launch: whose storages.
         read: numbers of the storages that the launch reads.
     """
-    dtypes = element_types(launch)
+    dtypes = launch.element_types
 
     def fill(number: int, storage: Storage, buffer: UInt8Array) -> None:
         if number in read and storage.contents is not None:
@@ -107,14 +107,6 @@ def contents_of(launch: Launch, read: Collection[int]) -> Fill:
             part[:] = _values(dtype, number, block)[: len(part)]
 
     return fill
-
-
-def element_types(launch: Launch) -> dict[int, str]:
-    """Storage -> Triton's name of the dtype of the first tensor argument that views it."""
-    dtypes: dict[int, str] = {}
-    for _, tensor in launch.tensors():
-        dtypes.setdefault(tensor.storage, tensor.dtype)
-    return dtypes
 
 
 def _values(dtype: str | None, number: int, block: int) -> UInt8Array:
@@ -206,7 +198,7 @@ def _storage_difference(
 ) -> str | None:
     if np.array_equal(before, after):
         return None
-    dtype = element_types(request.launch).get(number, "int8")
+    dtype = request.launch.element_types.get(number, "int8")
     differing = before != after
     tolerance = request.tolerance
     if tolerance is not None and number in request.summed_storages:

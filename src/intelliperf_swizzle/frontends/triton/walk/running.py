@@ -33,7 +33,7 @@ from intelliperf_swizzle.frontends.triton.walk.memory import (
 )
 from intelliperf_swizzle.frontends.triton.walk.scalars import NotComputableError, Scalars
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
-from intelliperf_swizzle.records import Access, Grid, Int64Array, Launch, TensorArgument
+from intelliperf_swizzle.records import Access, Grid, Int64Array, Launch, TensorArgument, as_written
 from intelliperf_swizzle.trace.observer import Observer
 
 MOST_PROGRAMS = 16384
@@ -99,7 +99,7 @@ class Live:
         values = {name: value for value, name, _ in pairs_of(self.plan.kernel, launch)}
         decisive = self.plan.executed.values
         return [
-            re.sub(r"\.(\d+)", r"[\1]", name)
+            as_written(name)
             for name, leaf in launch.leaves()
             if isinstance(leaf, int | float)
             if isinstance(launch.arguments[name.partition(".")[0]], tuple | float)
