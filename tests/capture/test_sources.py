@@ -372,15 +372,22 @@ def test_what_another_module_sets_is_not_decided(
         ("import a\ndef put(m, late):\n    setattr(m, late, 3)\nput(a.config, late)", True),
         ("import torch\nlayer = torch.nn.Linear(1, 1)\nsetattr(layer, late, 3)", True),
         ("globals()[late] = 3", True),
+        ("def passed(m, name, f):\n    setattr(m, name, f)", False),
+        ("class Held:\n    def __init__(self, m):\n        setattr(m, late, 3)", False),
+        ("def named(m, name, f):\n    setattr(m, name, f)", True),
     ],
 )
 def test_a_function_is_not_decided_where_names_of_modules_are_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setter: str, decided: bool
 ) -> None:
+    """Also where another file passes the module, but not an attribute of it or what it imports."""
     (tmp_path / "module.py").write_text("def NAME(x): pass\n")
-    (tmp_path / "setting.py").write_text(f"{setter}\n")
-    setting = types.SimpleNamespace(__file__=str(tmp_path / "setting.py"))
-    monkeypatch.setitem(sys.modules, "setting", setting)
+    passing = "import module, setting\nsetting.passed(module, late, f)\nsetting.Held(m=module)\n"
+    passing += "from module import kernel\nsetting.named(kernel, module.name, f)\n"
+    for name, text in (("setting", setter), ("passing", passing)):
+        (tmp_path / f"{name}.py").write_text(f"{text}\n")
+        made = types.SimpleNamespace(__file__=str(tmp_path / f"{name}.py"), kernel=max)
+        monkeypatch.setitem(sys.modules, name, made)
     assert is_decided(str(tmp_path / "module.py"), "NAME", "function") is decided
 
 

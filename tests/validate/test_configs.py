@@ -19,7 +19,7 @@ from intelliperf_swizzle.frontends.triton.language import TRITON
 from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.records import FunctionArgument, Launch
+from intelliperf_swizzle.records import DtypeArgument, FunctionArgument, Launch
 
 CHAINED = """
 @triton.jit
@@ -133,6 +133,23 @@ def test_another_function_that_is_passed_may_do_anything(tmp_path: Path) -> None
     assert "a patch cannot test `PUT`" in known.notes[0]
     assert known.rules
     assert not known.files
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "DT.primitive_bitwidth // 32",
+        "(n * 1.0).to(DT).to(dtype=tl.int32)",
+        "tl.cast((n * 1.0).to(DT), tl.int32)",
+    ],
+)
+def test_a_type_that_may_make_addresses_is_a_condition(tmp_path: Path, made: str) -> None:
+    text = CHAINED.replace("SPLIT: tl", "DT: tl.constexpr, SPLIT: tl")
+    launch = tuned(tmp_path, text.replace("SPLIT > 1", f"SPLIT > 1 + {made}"), ())
+    arguments = {**launch.arguments, "DT": DtypeArgument("fp32")}
+    launch = replace(launch, arguments=arguments, constexprs=(*launch.constexprs, "DT"))
+    assert find_uncompiled(launch, ())["DT"] == ("DT",)
+    assert "if DT == tl.float32:" in edit(replace(launch, fixed=("DT",))).diff
 
 
 def test_numbers_that_decide_are_tested_when_the_kernel_runs(tmp_path: Path) -> None:

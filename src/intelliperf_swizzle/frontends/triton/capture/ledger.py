@@ -30,8 +30,7 @@ from intelliperf_swizzle.records import Grid, Launch, UInt8Array, save_launch
 KEPT_FLOAT_BYTES = 16 << 20
 """Contents of float storages are kept up to this many bytes per launch, the smallest first."""
 MOST_LAUNCHES = 1024
-"""Launches of one kernel on one grid that are kept at all: a seed is another with each. Of all
-further ones it is recorded in which arguments they differ."""
+"""Launches of one kernel on one grid that are kept; of others, in which arguments they differ."""
 FURTHER_BYTES = 1 << 30
 """Contents of integers that are kept of these further launches of an application, all together."""
 
@@ -211,7 +210,7 @@ class LaunchKind:
 
 
 class Ledger:
-    """The launches of one process.
+    """The launches of one process, and their `counts`.
 
     Args:
         folder: of the capture.
@@ -222,7 +221,7 @@ class Ledger:
         self._folder = folder
         self._uses = uses
         self._store = Store(folder)
-        self._counts = LaunchCounts(folder)
+        self.counts = LaunchCounts(folder)
         self._counters: dict[str, int] = {}
         self._kinds: dict[Hashable, LaunchKind] = {}
         os.register_at_fork(after_in_child=self._begin_again)
@@ -237,17 +236,13 @@ class Ledger:
         """The kind of a launch."""
         return self._kinds.setdefault((bound.name, identity(bound.call)), LaunchKind())
 
-    def count(self, record: RecordedLaunch, again: Callable[[], object] | None) -> None:
-        """One launch more; a replay of the graph that it goes into makes it `again`."""
-        self._counts.count(record.counter, again)
-
     def look(self, bound: BoundCall, kind: LaunchKind) -> tuple[DescribedLaunch, RecordedLaunch]:
         """The launch, and its record, which is on disk now.
 
         Raises:
             UnreadableKernelError, OSError: it cannot be recorded.
         """
-        self._counts.watch()
+        self.counts.watch()
         live = describe(bound.call)
         held = {number: live.contents(number) for number in deciding(bound.ttir, live)}
         kind.looks += 1
@@ -295,7 +290,7 @@ class Ledger:
         live = replace(live, launch=replace(live.launch, **choices(bound.call, tensors)))
         name, new = self._store.keep(live, held, key, bound)
         if name not in self._counters:
-            self._counters[name] = self._counts.counter(name)
+            self._counters[name] = self.counts.counter(name)
         if new:
             self._uses.tell_new()
             journal.write(self._folder, "new", record=name)

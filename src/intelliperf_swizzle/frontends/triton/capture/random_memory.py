@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from intelliperf_swizzle.frontends.triton.capture import standin_operators
+
 LARGE_BYTES = 32 << 20
 """Larger tensors are filled so; the C library has mapped their memory for them alone."""
 BLOCK_BYTES = 8 << 20
@@ -58,10 +60,7 @@ def patch_random() -> None:
         for name in ("normal_", "uniform_"):
             fill = _filling(torch.library.get_kernel(f"aten::{name}", "CPU"))
             library.impl(name, fill, "CPU", with_keyset=True, allow_override=True)
-        _libraries.append(library)
-
-
-_libraries: list[torch.library.Library] = []  # kept alive: an override ends with its library
+        standin_operators.libraries.append(library)
 
 
 def _filling(present: Any) -> Callable[..., torch.Tensor]:

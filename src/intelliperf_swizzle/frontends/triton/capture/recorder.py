@@ -34,8 +34,7 @@ INTEGER_SECONDS = 60.0
 """Of executing launches that write integers, all together, beside the budget of the others."""
 _ROUNDED = re.compile(r"arith\.fpto[su]i .*[x ]i8\b|tt\.dot .*-> tensor<[\dx]+xi32>")
 MOST_PROBES = 4
-"""A kernel that was stopped so often on a grid is not begun again there, unless it may write
-integers: each launch of a long loop may have another seed."""
+"""A kernel that was stopped so often on a grid is not begun again, unless it may write integers."""
 
 
 def install(folder: Path, settings: Settings) -> None:
@@ -81,6 +80,11 @@ class Recorder:
         """Records a launch; returns it if it is to be timed."""
         kind, live = LaunchKind(), None
         try:
+            if (kept := tuning.kept_in_trials(bound.call.kernel)) is not None:
+                tried = describe(bound.call)
+                reset = {view.storage for name, view in tried.launch.tensors() if name in kept}
+                for number in find_written(bound.ttir, tried, locks=False) - reset:
+                    unknown.mark(tried, number, is_unknown=True)
             kind = self._ledger.kind(bound)
             if kind.refused:
                 self._leave(bound)
@@ -96,7 +100,7 @@ class Recorder:
             self._leave(bound)
             return None
         again = partial(self.launch, bound, lambda: None) if self._budget else None
-        self._ledger.count(record, again)
+        self._ledger.counts.count(record.counter, again)
         if self._budget is not None:
             self._budget.execute(bound, kind, record, live)
             return None

@@ -33,8 +33,7 @@ FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 
 
 MOST_VARIANTS = 32
-"""Launches of one kernel on one grid that are kept with all contents; a training loop has no end of
-them. Of further ones contents of floats are not kept."""
+"""Launches of one kernel on one grid that are kept with contents of floats, too."""
 _FILE = "settings.json"
 
 

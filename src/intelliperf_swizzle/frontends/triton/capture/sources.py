@@ -66,9 +66,7 @@ def python_function(jit_function: JitFunction | types.FunctionType) -> types.Fun
 def read_source(
     kernel: JitFunction, passed: Iterable[tuple[str, JitFunction]] = ()
 ) -> tuple[KernelSource, Mapping[int, str]]:
-    """Read a kernel's text and that of every jit function it reaches.
-
-    Names are given their meaning as `ir.render.live_functions` wants it.
+    """Read a kernel's text and that of every jit function it reaches, as `ir.render` wants it.
 
     Args:
         kernel: a live jit function.
@@ -232,25 +230,22 @@ _PURE = {"tl", "constexpr", "math", "float", "int"}
 
 
 def is_decided(file: str, name: str, kind: str) -> bool:
-    """Whether text alone decides what a global is: no environment, file or GPU.
+    """Whether text alone decides what a global, or an attribute of a module, is: no environment,
+    file or GPU; `kind` is as in `SourceFunction.names`.
 
     Its module sets it once, under no condition, to what is made of literals and of `_PURE`, or
     defines or imports it; and no module of the user's sets an attribute of that name, or of one
-    that it computes: of functions, which no patch tests, in their own module or of what another one
-    imports. A function that is defined under conditions is if each of its definitions is a
-    function of real numbers: that decides no access.
-
-    Args:
-        file: of the module.
-        name: of the global, or of an attribute of a module.
-        kind: as in `SourceFunction.names`.
+    that it computes: of functions, which no patch tests, in their own module or of what may be a
+    module. A function that is defined under conditions is if each of its definitions is a function
+    of real numbers: that decides no access.
     """
     root, last = name.partition(".")[0], name.rpartition(".")[2]
     modules = [module for named, module in [*sys.modules.items()] if not _is_installed(named)]
     files = {str(getattr(module, "__file__", None)) for module in modules}
-    own = (path for path in files if path.endswith(".py") and "-packages" not in path)
+    own = [path for path in files if path.endswith(".py") and "-packages" not in path]
+    handed = frozenset[str]().union(*map(_given_modules, own))
     computed = _ANY_OF_MODULES if kind == "function" else _ANY
-    if any({last, _ANY if path == file else computed} & _set_outside(path) for path in own):
+    if any({last, _ANY if path == file else computed} & _set_outside(path, handed) for path in own):
         return False
     bound = [top for name, top in _bindings(file) if name in (root, "*")]
     bound = [bind for bind in bound if not _is_star(bind) or [*_origin(file, root, bind, modules)]]
@@ -271,18 +266,17 @@ def is_decided(file: str, name: str, kind: str) -> bool:
 _SETATTR = ("setattr", "delattr")
 _SETTERS = {*_SETATTR, "patch", "globals", "vars", "__dict__"}
 _ANY, _ANY_OF_MODULES = "__dict__", "*"
-"""Among the names that a module sets: one that is computed, so that it may be any; and such a one
-of what it imports."""
+"""Of the names that a module sets: any, as it is computed; and any of what may be a module."""
 
 
 @functools.cache
-def _set_outside(file: str) -> frozenset[str]:
-    """The names that a module sets as attributes, of others than `self`, or by words; or `_ANY`."""
+def _set_outside(file: str, handed: frozenset[str]) -> frozenset[str]:
+    """The names that a module sets of others than `self`, or by words; or `_ANY`."""
     found: set[str | None] = set()
     nodes = [*ast.walk(ast.parse(_text(file)))]
     held = [node for node in nodes if isinstance(node, ast.Assign) and _is_scope(node.value, ())]
     scopes = {ast.unparse(target) for node in held for target in node.targets}
-    modules = _modules(nodes)
+    modules = _modules(nodes, handed)
     for node in nodes:
         match node:
             case ast.Attribute(ast.Name("self")):
@@ -301,10 +295,21 @@ def _set_outside(file: str) -> frozenset[str]:
     return frozenset(filter(None, found))
 
 
-def _modules(nodes: Iterable[ast.AST]) -> set[str]:
-    """The variables of a file that may be modules: imported, or given something imported, as are
-    the parameters of a function that is called with that."""
-    found, calls = {"__import__"}, [node for node in nodes if isinstance(node, ast.Call)]
+@functools.cache
+def _given_modules(file: str) -> frozenset[str]:
+    """The last names of what a file calls with something that may be a module."""
+    nodes = [*ast.walk(ast.parse(_text(file)))]
+    names, calls = _modules(nodes, ()), [node for node in nodes if isinstance(node, ast.Call)]
+    live = next((vars(m) for m in [*sys.modules.values()] if vars(m).get("__file__") == file), {})
+    names = {name for name in names if isinstance(live.get(name, ast), types.ModuleType)}
+    given = ((c, x) for c in calls for x in (*c.args, *(word.value for word in c.keywords)))
+    found = (call.func for call, value in given if getattr(value, "id", "") in names)
+    return frozenset(getattr(func, "attr", getattr(func, "id", "")) for func in found)
+
+
+def _modules(nodes: Iterable[ast.AST], handed: Collection[str]) -> set[str]:
+    """The variables that may be modules: imported, or given such, as are parameters of `handed`."""
+    found = {"__import__"}
     for node in nodes:
         match node:
             case ast.Import(aliases) | ast.ImportFrom(_, aliases):
@@ -312,10 +317,8 @@ def _modules(nodes: Iterable[ast.AST]) -> set[str]:
             case ast.Assign([target, *_], value) | ast.For(target, value):
                 is_call = isinstance(value, ast.Call) and "import" not in ast.unparse(value.func)
                 found |= _variables(target) if not is_call and _variables(value) & found else set()
-            case ast.FunctionDef(name, given):
-                handed = (call.args for call in calls if getattr(call.func, "id", "") == name)
-                if any(getattr(value, "id", "") in found for values in handed for value in values):
-                    found |= {parameter.arg for parameter in given.args}
+            case ast.FunctionDef(name) | ast.ClassDef(name) if name in handed:
+                found |= {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
     return found
 
 

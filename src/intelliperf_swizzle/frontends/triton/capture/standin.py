@@ -276,7 +276,7 @@ def _patch_products(on_skip: Callable[[str, str], None] | None) -> None:
         warnings.simplefilter("ignore")  # torch says that one of its kernels is replaced
         for name, factors in (("mm", 0), ("bmm", 0), ("addmm", 1), ("baddbmm", 1)):
             library.impl(name, multiply(name, factors), "CPU")
-    _libraries.append(library)
+    standin_operators.libraries.append(library)
 
     attention = torch.nn.functional.scaled_dot_product_attention
 
@@ -295,6 +295,3 @@ def _not_computed(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     made = torch.zeros(shape, dtype=dtype, device=CUDA)
     unknown.mark_tensor(made)
     return made
-
-
-_libraries: list[torch.library.Library] = []  # kept alive: an override ends with its library

@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_iter
 _HERE = {"CUDA": "CPU", "AutogradCUDA": "AutogradCPU"}
 overridden: set[str] = set()
 """Names of operators, without their overloads, that a library has registered for CUDA."""
+libraries: list[torch.library.Library] = []  # kept alive: an override ends with its library
 _now = threading.local()
 
 

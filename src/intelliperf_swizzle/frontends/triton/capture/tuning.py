@@ -10,13 +10,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
 from intelliperf_swizzle.children import cores
-from intelliperf_swizzle.frontends.triton.capture.calls import Call, trials
+from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction, trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
+from intelliperf_swizzle.frontends.triton.capture.unknown import decide
+from intelliperf_swizzle.frontends.triton.capture.uses import place_of
 
 VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
 """Of the application: kernels are compiled in it, and launched by Triton's launcher."""
@@ -25,6 +28,7 @@ _UNNAMED = "triton_"  # a kernel that Inductor times before it decides what to f
 
 _TILE = re.compile(r"\bBLOCK_[MN] *: *tl\.constexpr = (\d+)")
 
+_tried: dict[FunctionType, set[str]] = {}
 _tuners: WeakValueDictionary[FunctionType, Any] = WeakValueDictionary()
 
 
@@ -51,6 +55,9 @@ def watch(*, timed: bool) -> None:
         with trials():
             if timed:
                 compile_choices(tuner, args, **kwargs)
+            else:
+                _tried[python_function(tuner)] = {*tuner.reset_to_zero, *tuner.restore_value}
+                decide(_place_of_hook(tuner))
             return bench(tuner, *args, **kwargs)
 
     def made(kind: Any, /, **options: object) -> None:
@@ -66,6 +73,19 @@ def watch(*, timed: bool) -> None:
 
     KernelInterface.__init_subclass__ = classmethod(made)
     Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench = noting, pruned, benched
+
+
+def _place_of_hook(tuner: Any) -> str:
+    """Where a hook of the application's is that trials call; empty if there is none."""
+    hooks = (tuner.pre_hook, tuner.post_hook, *(config.pre_hook for config in tuner.configs))
+    own = (h for h in hooks if isinstance(h, FunctionType) and h.__module__[:7] != "triton.")
+    return next((f"{Path(file).name}:{line}" for file, line in map(place_of, own)), "")
+
+
+def kept_in_trials(kernel: JitFunction) -> set[str] | None:
+    """Which arguments were reset or restored in the trials that a kernel's tuner would have made
+    since this was asked last; None if it would have made none."""
+    return _tried.pop(python_function(kernel), None)
 
 
 def _traffic(*trial: object, **_: object) -> float:
@@ -106,14 +126,12 @@ def _apart(launch: Callable[..., Any], *, always: bool = False) -> Callable[...,
 
 def choices(call: Call, tensors: tuple[str, ...] = ()) -> dict[str, Any]:
     """`configs` and `tuned` of a launch: with each configuration that its tuner would time,
-    constexprs, what heuristics make of them, options, and `grid`; `varying`, if the hook of another
-    one may change `tensors`, and no test in a patch can distinguish it from this one."""
+    constexprs, what heuristics make of them, options, and `grid`; `varying`, if a hook may
+    change `tensors`."""
     if (tuner := _tuners.get(python_function(call.kernel))) is None:
         return {}
     found: dict[str, Any] = {"configs": tuple(_constants(c.all_kwargs()) for c in tuner.configs)}
-    chosen = getattr(tuner, "best_config", tuner.configs[0])
-    alike = (c for c in tuner.configs if c.kwargs == chosen.kwargs)  # no patch tells which
-    if any(config.pre_hook not in (None, chosen.pre_hook) for config in alike):
+    if _place_of_hook(tuner):
         found["varying"] = tensors
     with suppress(Exception):  # code of the application's
         found["tuned"] = tuple(_choices(tuner, call.kernel, {**tuner.nargs, **call.given}))

@@ -4,16 +4,17 @@
 
 A launch that was not executed, or a product of torch that was not computed, leaves its output as
 it was. What torch makes of such memory is not known either; contents of it are not recorded. After
-a branch of Python by it nothing in memory is known.
+Python has done more with it than to tell of it, nothing in memory is known.
 """
 
 import ast
+import builtins
 import linecache
 import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
@@ -44,6 +45,11 @@ _marks: weakref.WeakValueDictionary[int, _Mark] = weakref.WeakValueDictionary()
 _lasting: dict[int, _Mark] = {}
 """Of memory that no argument of a launch is a view of: it is not known when that ends."""
 _decisions: list[str] = []  # where Python has read a decision, a count or a token that is not known
+
+
+def decide(place: str) -> None:
+    """Notes that the application decides something by what is not known, if `place` says where."""
+    _decisions.extend([place] if place else [])
 
 
 def decided_at() -> str:
@@ -145,11 +151,8 @@ def watch_torch() -> None:
             bootstrap(self)
 
     threading.Thread._bootstrap_inner = watched  # type: ignore[attr-defined]
-    for name in ("tolist", "numpy"):
+    for name in ("tolist", "numpy", "__dlpack__", "__reduce_ex__"):
         setattr(torch.Tensor, name, _note(getattr(torch.Tensor, name)))
-
-
-_OWN = str(Path(__file__).parents[3])
 
 
 def _note(read: Callable[..., object]) -> Callable[..., object]:
@@ -163,10 +166,8 @@ def _note(read: Callable[..., object]) -> Callable[..., object]:
 
 def _note_read(*tensors: torch.Tensor) -> None:
     """Notes that Python reads tensors, if they are not known and it does more than tell of them."""
-    read = [tensor for tensor in tensors if _holds_unknown(tensor)]
-    if read and not _decisions:
-        place = use_of_value(sys._getframe(1), floats=read[0].is_floating_point())
-        _decisions.extend([place] if place else [])
+    if any(map(_holds_unknown, tensors)) and not _decisions:
+        decide(use_of_value(sys._getframe(1)))
 
 
 def _holds_unknown(tensor: torch.Tensor) -> bool:
@@ -177,70 +178,105 @@ def _holds_unknown(tensor: torch.Tensor) -> bool:
 
 # --- what Python does with a value that it reads -----------------------------------------------
 
-_LIBRARIES = (*(str(Path(m.__file__ or "").parent) for m in (torch, np)), "<frozen")
-_TELLING = re.compile("(print|debug|info|warning|error|log|exit|fail|skip|assert.*)$")
+_OWN, _STANDARD = str(Path(__file__).parents[3]), str(Path(ast.__file__).parent)
+_LIBRARIES = (_OWN, *(str(Path(m.__file__ or "").parent) for m in (torch, np)), "<frozen")
+_TELLING = re.compile(
+    r"(.*\.)?(print|debug|info|warning|error|log|exit|fail|skip|assert\w*|\w*(Error|Exit|Exception)"
+    r"|getLogger|set_(postfix|description)(_str)?)|(sys\.std(out|err)|tqdm)\.(write|flush)"
+)
 """Functions that say something, or end the application."""
-_BRANCHES = ast.If | ast.For | ast.While | ast.IfExp | ast.Compare
+_DOING = re.compile(r"(.*_|open|exec|eval|map|filter|input|(set|del)attr|vars|globals)$")
+_READING = {*dir(builtins), "item", "tolist", "numpy", "astype", "array", "equal", "allclose"}
+_COMPUTING = {name for name in (*_READING, *dir(torch.Tensor), *dir(str)) if not _DOING.match(name)}
+"""Functions that only compute of what they are given."""
+_ASSIGNS = ast.Assign | ast.AnnAssign | ast.AugAssign
+_KINDS = _ASSIGNS | ast.Expr | ast.Raise | ast.Assert | ast.Pass | ast.Delete | ast.If | ast.For
 
 
-def use_of_value(frame: FrameType | None, *, floats: bool) -> str:
-    """The file and line at which Python decides something by a value that it reads; of `floats`,
-    at which it branches. Empty if there is none, as where the value is only printed."""
-    place, returned = "", True
-    while frame is not None and returned:
-        file, line, frame = frame.f_code.co_filename, frame.f_lineno, frame.f_back
-        if not file.startswith((_OWN, *_LIBRARIES)):
-            line, returned = _use(file, line, floats)
-            place = f"{Path(file).name}:{line}" if line else ""
-    return place
+def use_of_value(frame: FrameType | None) -> str:
+    """The file and line at which Python may decide something by a value that it reads; empty if it
+    is only said, asserted and computed with, as are the variables that hold something of it."""
+    inner = ""
+    while frame is not None:
+        code, line, frame = frame.f_code, frame.f_lineno, frame.f_back
+        standard = code.co_filename.startswith(_STANDARD) and "-packages" not in code.co_filename
+        if standard or code.co_filename.startswith(_LIBRARIES):
+            continue
+        line, returned = _use(code.co_filename, line, inner)
+        if not returned:
+            return f"{Path(code.co_filename).name}:{line}" if line else ""
+        inner = code.co_name
+    return ""
 
 
 @lru_cache(maxsize=256)
-def _use(file: str, line: int, floats: bool) -> tuple[int, bool]:
-    """The line that decides by a value that is read at another line, 0 if none; and whether the
-    function returns the value instead, so that its caller may decide."""
+def _use(file: str, line: int, inner: str) -> tuple[int, bool]:
+    """The line that may decide by a value that is read at another line, or returned to it by the
+    function `inner`, 0 if none; and whether it is returned, so that the caller may decide."""
     tree = ast.parse("".join(linecache.getlines(file)))
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    around = [node for node in nodes if node.lineno <= line <= (node.end_lineno or 0)]
-    scope = [tree, *(node for node in around if isinstance(node, ast.FunctionDef))][-1]
+    around = [n for n in _find(tree, ast.stmt) if n.lineno <= line <= (n.end_lineno or 0)]
+    own = [tree, *(node for node in around if isinstance(node, ast.FunctionDef))][-1]
+    scope = tree if _find(own, ast.Global, ast.Nonlocal) else own
     users = sorted(around, key=lambda node: (node.end_lineno or 0) - node.lineno)[:1]
-    inside = [node for node in ast.walk(scope) if isinstance(node, ast.stmt)]
+    made = (s for s in _find(scope, ast.Assign) if isinstance(s.value, ast.List | ast.Dict))
+    new = {target.id for s in made for target in s.targets if isinstance(target, ast.Name)}
+    names, held = {inner} if inner else _READING, set[str]()
     for user in users:  # grows as it goes
-        held = {n.id for n in ast.walk(user) if isinstance(n, ast.Name) and _is_set(n)}
-        read = (s for s in inside if held & {getattr(n, "id", "") for n in _head(s)})
+        if not _tells(user, names, new):
+            return user.lineno, False
+        held |= {n.id for n in _find(user, ast.Name) if n.id in new or isinstance(n.ctx, ast.Store)}
+        inside = (f for f in _find(scope, ast.FunctionDef) if f is not own and user in ast.walk(f))
+        names = held = held | {function.name for function in inside}
+        read = (s for s in _find(scope, ast.stmt) if held & {getattr(n, "id", 0) for n in _head(s)})
         users += [statement for statement in read if statement not in users]
-    if users and all(map(_tells, users)):
-        return 0, False
-    returned = [user for user in users if isinstance(user, ast.Return)]
-    deciding = (u for u in users if isinstance(u, ast.Assign) or not (_tells(u) or u in returned))
-    lines = (u.lineno for u in deciding if any(isinstance(n, _BRANCHES) for n in (u, *_head(u))))
-    branch = next(lines, 0)
-    return branch or line * (not floats), bool(returned and not branch)
+    back = (ast.Return, ast.Yield, ast.YieldFrom, ast.Lambda)
+    returned = (isinstance(node, back) for user in users for node in (user, *_head(user)))
+    return 0, own is not tree and any(returned)
 
 
-def _tells(statement: ast.AST) -> bool:
-    """Whether it only says something, ends the application, or sets variables."""
-    match statement:
-        case ast.Pass() | ast.Raise() | ast.Assert():
-            return True
-        case ast.Expr(ast.Call(ast.Name(name) | ast.Attribute(_, name))):
-            return _TELLING.match(name) is not None
-        case ast.If() | ast.For():
-            parts = ast.iter_child_nodes(statement)
-            return all(_tells(part) for part in parts if isinstance(part, ast.stmt))
-        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
-            return all(isinstance(n, ast.Name | ast.Tuple) for n in _head(statement) if _is_set(n))
-    return False
+def _tells(user: ast.stmt, names: Collection[str], new: Collection[str]) -> bool:
+    """Whether a statement only says, asserts, or computes with, what has one of some names, or puts
+    it into a `new` container."""
+    head = _head(user)
+    whole = not any(_last(node) in names for node in head)
+    whole = whole or any(isinstance(node, ast.IfExp | ast.BoolOp) for node in head)
+    for node in ast.walk(user):
+        given = (part for part in ast.walk(node) if part not in (node, getattr(node, "func", node)))
+        gets = whole or node not in head or any(_last(part) in names for part in given)
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(name), "append")) if name in new:
+                pass
+            case ast.Subscript(ast.Name(name), ctx=ast.Store()) if name in new:
+                pass
+            case ast.Call(function) if gets and _last(node) not in _COMPUTING.union(names):
+                if not _TELLING.fullmatch(ast.unparse(function)):
+                    return False
+            case ast.keyword("out" | "file", ast.Name() | ast.Call()):
+                return False
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                return False
+            case ast.Return() | ast.With() if node is user:
+                pass
+            case ast.stmt() if not isinstance(node, _KINDS):
+                return False
+    return True
 
 
-def _head(statement: ast.AST) -> list[ast.AST]:
+def _last(node: ast.AST) -> str:
+    """The last name of a function that is called, or of an attribute."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def _find(tree: ast.AST, *kinds: type[ast.AST]) -> list[Any]:
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def _head(statement: ast.stmt) -> list[ast.AST]:
     """What is in a statement but in no statement of it."""
-    parts = (p for p in ast.iter_child_nodes(statement) if not isinstance(p, ast.stmt))
+    inner = (ast.stmt, ast.excepthandler)
+    parts = (part for part in ast.iter_child_nodes(statement) if not isinstance(part, inner))
     return [node for part in parts for node in ast.walk(part)]
-
-
-def _is_set(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 # --- kernels that are not known -------------------------------------------------------------------

@@ -9,7 +9,6 @@ objects may be made from one text, and an edit changes them all.
 """
 
 import atexit
-import dis
 import inspect
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -94,26 +93,21 @@ def place_of(function: types.FunctionType) -> Place:
 
 
 def _values(function: types.FunctionType) -> Iterator[object]:
-    """What a function takes from outside: default values, globals, cells, their attributes."""
-    yield from function.__defaults__ or ()
-    yield from (function.__kwdefaults__ or {}).values()
+    """What a function takes from outside: default values, globals, cells; and all that it may ask
+    these for, by any name in it."""
+    codes = [function.__code__]
+    for code in codes:  # grows by comprehensions and functions in it
+        codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+    names = {name for code in codes for name in (*code.co_names, *code.co_freevars)}
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    scope = {
-        **function.__globals__,
-        **{name: _attribute(cell, "cell_contents") for name, cell in cells},
-    }
-    for code in _codes(function.__code__):
-        value: object = None
-        for step in dis.get_instructions(code):
-            if step.opname == "EXTENDED_ARG":
-                continue
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
-                value = scope.get(step.argval)
-            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                value = _attribute(value, step.argval)
-            else:
-                value = None
-            yield value
+    held = {name: _attribute(cell, "cell_contents") for name, cell in cells}
+    scope = {**function.__globals__, **held}
+    found = [scope[name] for name in names & scope.keys()]
+    yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    for _ in range(MOST_NESTING):
+        yield from found
+        found = [_attribute(value, name) for value in found for name in names]
+        found = [*{id(value): value for value in found if value is not None}.values()]
 
 
 def _attribute(value: object, name: str) -> Any:
@@ -121,14 +115,6 @@ def _attribute(value: object, name: str) -> Any:
         return getattr(value, name, None)
     except Exception:  # a property of the application's own, a cell that is not bound yet
         return None
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A function's code and that of the comprehensions and functions in it."""
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _codes(inner)
 
 
 def _functions_in(value: object, depth: int = 0) -> Iterator[types.FunctionType]:

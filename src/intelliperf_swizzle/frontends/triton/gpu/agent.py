@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
 import torch
 
@@ -21,7 +22,7 @@ from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.frontends.triton.capture.unknown import RefusedKernel
 from intelliperf_swizzle.frontends.triton.gpu import bench as benches
-from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, load_order, take_gpu
+from intelliperf_swizzle.frontends.triton.gpu.order import Order, load_order, take_gpu
 from intelliperf_swizzle.frontends.triton.ir.render import live_functions
 
 BUILD_SECONDS = 180.0
@@ -30,6 +31,8 @@ TIMES_ORIGINAL = 200.0
 """A candidate may take this many times as long as the original."""
 remade: int | None = None
 """The number of the task that `replay` makes now; None in the application."""
+_Kernels: TypeAlias = dict[int | None, benches.Launch]
+"""The original, None, and then candidates."""
 LOST_PROCESS = 70
 """Exit status where a candidate has ruined the process."""
 
@@ -135,21 +138,17 @@ class Agent:
                 *own_args, grid=call.grid, warmup=False, **own_kwargs
             )
 
-        task = self._order.tasks[number]
-        original = runner(call.kernel)
-        candidates = {c: runner(kernel) for c, kernel in self._build(number, task, call)}
-        arguments = call.args, call.kwargs
-        self._compare(number, task, live, original, candidates, arguments)
-        racing = [c for c in candidates if c not in self._failed]
-        if number not in self._order.known.raced and self._order.race_seconds and racing:
-            kernels = [original, *(candidates[c] for c in racing)]
-            self._race(number, live, kernels, racing, arguments)
+        kernels: _Kernels = {None: runner(call.kernel)}
+        kernels |= {c: runner(kernel) for c, kernel in self._build(number, call)}
+        self._compare(number, live, call, kernels)
+        racing = {c: kernel for c, kernel in kernels.items() if c not in self._failed}
+        known = number in self._order.known.raced or not self._order.race_seconds
+        if len(racing) > 1 and not known:
+            self._race(number, live, call, racing)
 
-    def _build(
-        self, number: int, task: Task, call: calls.Call
-    ) -> Iterator[tuple[int, calls.JitFunction]]:
+    def _build(self, number: int, call: calls.Call) -> Iterator[tuple[int, calls.JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
-        source = task.launch.source
+        source = self._order.tasks[number].launch.source
 
         def function_of(edits: Mapping[str, str]) -> calls.JitFunction:
             functions = live_functions(source, self._folder / "rendered", edits)
@@ -177,24 +176,20 @@ class Agent:
                 self._fail(number, candidate, "does not build", error)
 
     def _compare(
-        self,
-        number: int,
-        task: Task,
-        live: DescribedLaunch,
-        original: benches.Launch,
-        candidates: Mapping[int, benches.Launch],
-        arguments: benches.Arguments,
+        self, number: int, live: DescribedLaunch, call: calls.Call, kernels: _Kernels
     ) -> None:
-        todo = [c for c in candidates if (number, c) not in self._order.known.checked]
+        known = self._order.known.checked
+        todo = [c for c in kernels if c is not None and (number, c) not in known]
         if not todo:
             return
         self._working(number, None, "preparing", BUILD_SECONDS)
-        bench = benches.Bench(task, arguments, live.memory, original, self._order.tolerance)
+        task, given = self._order.tasks[number], (call.args, call.kwargs)
+        bench = benches.Bench(task, given, live.memory, kernels[None], self._order.tolerance)
         limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
         for candidate in todo:
             self._working(number, candidate, "running", limit)
             try:
-                self._judge(number, candidate, bench.compare(candidates[candidate]))
+                self._judge(number, candidate, bench.compare(kernels[candidate]))
             except benches.InputChangedError as error:
                 self._judge(number, candidate, error.args[0])
                 os._exit(LOST_PROCESS)
@@ -212,31 +207,20 @@ class Agent:
             os._exit(LOST_PROCESS)
 
     def _race(
-        self,
-        number: int,
-        live: DescribedLaunch,
-        kernels: list[benches.Launch],
-        candidates: list[int],
-        arguments: benches.Arguments,
+        self, number: int, live: DescribedLaunch, call: calls.Call, kernels: _Kernels
     ) -> None:
-        task = self._order.tasks[number]
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
             rounds = benches.race(
-                kernels,
-                arguments,
-                live.memory,
-                cache_bytes=self._order.cache_bytes,
-                seconds=seconds,
-                on_gpu=self._on_gpu,
-                advanced=task.read & task.written,
-            )
+                [*kernels.values()], (call.args, call.kwargs), live.memory, self._order,
+                self._order.tasks[number], on_gpu=self._on_gpu,
+            )  # fmt: skip
         except Exception as error:
             self._tell("not raced", number, text=describe_error(error))
             self._leave_if_lost()
             return
-        self._tell("raced", number, candidates=candidates, rounds_ns=rounds)
+        self._tell("raced", number, candidates=[*kernels][1:], rounds_ns=rounds)
 
 
 def _compile(function: calls.JitFunction, call: calls.Call) -> None:

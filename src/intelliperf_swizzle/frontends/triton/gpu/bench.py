@@ -32,7 +32,7 @@ import torch
 from intelliperf_swizzle.frontends.trials.journal import Check
 from intelliperf_swizzle.frontends.triton.gpu import memory as bytes_
 from intelliperf_swizzle.frontends.triton.gpu.memory import Arguments, Launch, device_of, move
-from intelliperf_swizzle.frontends.triton.gpu.order import Task
+from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task
 from intelliperf_swizzle.records import TensorArgument
 
 BOUNDARY = 512
@@ -194,40 +194,33 @@ _HOST_CYCLES = 60_000
 
 
 def race(
-    kernels: Sequence[Launch],
-    arguments: Arguments,
-    memory: Mapping[int, torch.Tensor],
-    *,
-    cache_bytes: int,
-    seconds: float,
-    on_gpu: bool,
-    advanced: frozenset[int],
-) -> list[list[int]]:
+    kernels: Sequence[Launch], arguments: Arguments, memory: Mapping[int, torch.Tensor],
+    order: Order, task: Task, *, on_gpu: bool,
+) -> list[list[int]]:  # fmt: skip
     """A row of nanoseconds per round, in the order of the kernels, on copies of the arguments.
 
     Args:
         kernels: the original first.
         arguments: of the launch.
         memory: bytes of its storages, by number.
-        cache_bytes: of all caches of the GPU.
-        seconds: to take, about; a fewest number of rounds is run in any case.
+        order: how long to take, about; a fewest number of rounds is run in any case.
+        task: the launch.
         on_gpu: whether there is a GPU at all.
-        advanced: numbers of the storages that the launch reads and writes.
 
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
-    count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes)
-    sets = [_copy(arguments, memory, advanced) for _ in range(count)]
+    count = _sets(sum(view.nbytes for view in memory.values()), order.cache_bytes)
+    sets = [_copy(arguments, memory, task.read & task.written) for _ in range(count)]
     turns = itertools.cycle(sets)
     copies = len(sets[0][1])
 
-    def one_round(order: Sequence[int]) -> list[int]:
+    def one_round(turn: Sequence[int]) -> list[int]:
         timed = partial(torch.cuda.Event, enable_timing=True)
         events = [(timed(), timed()) for _ in kernels]
         if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
             torch.cuda._sleep(_HOST_CYCLES * (len(kernels) * (1 + copies) + 2))
-        for index in order:
+        for index in turn:
             own, put = next(turns)
             events[index][0].record()
             kernels[index](*own)
@@ -237,7 +230,7 @@ def race(
         torch.cuda.synchronize()
         return [max(1, round(1e6 * start.elapsed_time(end))) for start, end in events]
 
-    every = range(len(kernels))
+    every, seconds = range(len(kernels)), order.race_seconds / len(order.tasks)
     warm = [one_round(every) for _ in range(_WARM_UP)]
     rounds = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(1e9 * seconds / sum(warm[-1]))))
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.

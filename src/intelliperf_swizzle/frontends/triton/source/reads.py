@@ -268,8 +268,8 @@ def _expression(value: ast.expr, arguments: set[str]) -> Expression | None:
 _ACCESS = re.compile(r"\b(load|store|gather|scatter|atomic_\w+)\(")
 _ELSEWHERE = re.compile(r"\b(?:is_(?:cuda|hip)\w*|\w+_geq|num_(?:warps|threads))\(.*?\)")
 """Calls whose answer is known when a kernel is compiled, and is no argument's."""
-_CUT = re.compile(r"\.to\((tl\.)?u?int|\bint\(")
-"""What makes an integer, maybe an address, of a float."""
+_CUT = re.compile(r"\.to\([^)]*\bu?int|\b(int|cast)\(|bitwidth|itemsize|\.is_")
+"""What makes an integer, maybe an address, of a float or a type."""
 
 
 def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tuple[str, ...]]:
@@ -283,7 +283,8 @@ def find_uncompiled(launch: Launch, compiled: Collection[Any]) -> dict[str, tupl
     compared, plain = _comparisons(launch), str | records.DtypeArgument | None
     words = (n for n, v in launch.arguments.items() if isinstance(v, plain) and n in compared)
     text = "".join(function.text for function in launch.source.functions.values())
-    kinds = tuple | records.FunctionArgument | (float if _CUT.search(text) else tuple)
+    made = float | records.DtypeArgument if _CUT.search(text) else records.FunctionArgument
+    kinds = tuple | records.FunctionArgument | made
     held = [(n, launch.arguments.get(n)) for n in launch.constexprs]
     exact = (n for n, v in held if isinstance(v, kinds) or ("int" in str(v) and f"to({n})" in text))
     types = (_test(launch, name) for name, _ in launch.tensors() if name in compared)

@@ -15,16 +15,10 @@ from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.capture import sources
 from intelliperf_swizzle.frontends.triton.capture.calls import Call
 from intelliperf_swizzle.frontends.triton.capture.describe import describe
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
-    Observation,
-    RemapVerdict,
-    SizesTried,
-    judge,
-    summarise,
-)
+from intelliperf_swizzle.frontends.triton.source_proofs import judge
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.readers import grid_of
-from intelliperf_swizzle.records import Grid, Launch, as_text
+from intelliperf_swizzle.records import Grid, Launch, RemapVerdict, SizesTried, as_text
 
 LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
 """Blocks along a size that is changed."""
@@ -69,7 +63,7 @@ def _prove(
     return tuple(verdicts)
 
 
-def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) -> SizesTried:
+def _try_sizes(launch: Launch, seen: judge.Observation | str, timeout_seconds: float) -> SizesTried:
     """The verdicts on a launch at other sizes; as `not_tried` says, if there are none."""
     if isinstance(seen, str) or seen.places_loaded:
         return SizesTried(not_tried="what a program does depends on the contents of its tensors")
@@ -81,16 +75,18 @@ def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) 
     if not made:
         return SizesTried(not_tried="the grid does not follow from the sizes that are passed")
     sights = zip(made, _observe(made, timeout_seconds), strict=True)
-    found = [_verdict(other, sight) for other, sight in sights if isinstance(sight, Observation)]
+    found = [
+        _verdict(other, sight) for other, sight in sights if isinstance(sight, judge.Observation)
+    ]
     same = [verdict.kind for verdict in found if verdict.grid == launch.grid]
     if same != [_verdict(launch, seen).kind]:
         return SizesTried(not_tried="the launch cannot be re-created from its sizes")
-    return summarise(found)
+    return judge.summarise(found)
 
 
-def _observe(launches: Sequence[Launch], timeout_seconds: float) -> list[Observation | str]:
+def _observe(launches: Sequence[Launch], timeout_seconds: float) -> list[judge.Observation | str]:
     """What was seen of each launch, or why nothing was."""
-    seen: list[Observation | str]
+    seen: list[judge.Observation | str]
     seen, error = call_each(
         "intelliperf_swizzle.frontends.triton.source_proofs.observe:observe_each",
         [replace(launch, loop=None) for launch in launches],
@@ -105,9 +101,9 @@ def _observe(launches: Sequence[Launch], timeout_seconds: float) -> list[Observa
     return seen or [f"the interpreter {error.how}: {' '.join(error.ended.last_lines(1))}"]
 
 
-def _verdict(launch: Launch, seen: Observation | str) -> RemapVerdict:
-    if isinstance(seen, Observation):
-        return judge(seen, launch.kernel, launch.grid, launch.count)
+def _verdict(launch: Launch, seen: judge.Observation | str) -> RemapVerdict:
+    if isinstance(seen, judge.Observation):
+        return judge.judge(seen, launch.kernel, launch.grid, launch.count)
     return RemapVerdict(launch.kernel, launch.grid, "undecided", seen, (), launch.count)
 
 

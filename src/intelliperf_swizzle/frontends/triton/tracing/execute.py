@@ -13,15 +13,9 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir import flow, kernel_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source.reads import find_uncompiled
+from intelliperf_swizzle.frontends.triton.walk import running
 from intelliperf_swizzle.frontends.triton.walk.accesses import Noticed
 from intelliperf_swizzle.frontends.triton.walk.blocks import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.running import (
-    DeadlockError,
-    Live,
-    make_live,
-    run_one_by_one,
-    run_together,
-)
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
@@ -44,14 +38,14 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
         TraceError: the kernel cannot be compiled, or what decides an access is not known.
     """
     kernel = kernel_of(launch)
-    live = make_live(launch, kernel, whole=False)
+    live = running.make_live(launch, kernel, whole=False)
     if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
         trace, recorder = record_accesses(launch, live, inside=inside)
         shared = with_sharing(
             trace, recorder,
-            lambda watch: run_together(make_live(launch, kernel, whole=False), watch),
+            lambda it: running.run_together(running.make_live(launch, kernel, whole=False), it),
         )  # fmt: skip
         return live.memory.side_by_side(shared)
     except NotKnownError as error:
@@ -77,14 +71,16 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
             yield None
 
 
-def record_accesses(launch: Launch, live: Live, *, inside: bool) -> tuple[Trace, TraceRecorder]:
+def record_accesses(
+    launch: Launch, live: running.Live, *, inside: bool
+) -> tuple[Trace, TraceRecorder]:
     """Execute all programs in batches and note what they touch, not yet who else touches it.
 
     Raises:
         NotKnownError: what decides an access is not known, or the launch itself writes it.
     """
     recorder = _recorder(launch, live, inside)
-    run = run_together(live, recorder)
+    run = running.run_together(live, recorder)
     trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.waits)
     trace = replace(trace, immaterial=live.immaterial(launch, run.control))
     if reads_what_is_written(trace, run.control, recorder.value_loads):
@@ -92,7 +88,7 @@ def record_accesses(launch: Launch, live: Live, *, inside: bool) -> tuple[Trace,
     return trace, recorder
 
 
-def _recorder(launch: Launch, live: Live, inside: bool) -> TraceRecorder:
+def _recorder(launch: Launch, live: running.Live, inside: bool) -> TraceRecorder:
     return TraceRecorder(
         live.memory.begin, live.memory.end, lambda: live.now.update, loop=launch.loop,
         where=lambda: live.now.where(live.plan.kernel), inside=inside,
@@ -100,7 +96,7 @@ def _recorder(launch: Launch, live: Live, inside: bool) -> TraceRecorder:
 
 
 def _trace(
-    launch: Launch, live: Live, recorder: TraceRecorder, run: Noticed,
+    launch: Launch, live: running.Live, recorder: TraceRecorder, run: Noticed,
     method: Literal["batched", "sequential"], note: str,
 ) -> Trace:  # fmt: skip
     trace = recorder.trace(
@@ -133,15 +129,15 @@ def _trace(
 
 
 def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside: bool) -> Trace:
-    live = make_live(launch, kernel, whole=True)
+    live = running.make_live(launch, kernel, whole=True)
     recorder = _recorder(launch, live, inside)
     try:
-        run = run_one_by_one(live, observer=recorder)
-    except (NotKnownError, DeadlockError) as error:
+        run = running.run_one_by_one(live, observer=recorder)
+    except (NotKnownError, running.DeadlockError) as error:
         raise TraceError(f"{launch.kernel}: {error}", details=(note,)) from error
     recorder.finish_single()
 
     def again(watch: ByteWatch) -> object:
-        return run_one_by_one(make_live(launch, kernel, whole=True), observer=watch)
+        return running.run_one_by_one(running.make_live(launch, kernel, whole=True), observer=watch)
 
     return with_sharing(_trace(launch, live, recorder, run, "sequential", note), recorder, again)

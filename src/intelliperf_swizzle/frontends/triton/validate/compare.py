@@ -71,16 +71,6 @@ def validate(
             difference = unequal.result()
             answers = executed.result() if difference is None else []
         difference = difference or next((a.difference for a in answers if a.difference), None)
-    return _outcome(mapped, requests, answers, tolerance, difference)
-
-
-def _outcome(
-    mapped: Sequence[MappedLaunch],
-    requests: Sequence[Request],
-    answers: Sequence[Answer],
-    tolerance: float,
-    difference: str | None,
-) -> Validation:
     compared = [0] * len(requests)
     for answer in answers:
         if answer.launch is not None:
