@@ -82,6 +82,20 @@ def test_what_comes_from_workgroup_to_workgroup_keeps_its_order(
     assert shared in str(reversal_of(launches[kernel]))
 
 
+@pytest.mark.parametrize("kernel", ["by_order", "by_page", "by_hash"])
+def test_accesses_that_an_addresss_number_decides_are_refused_by_line(
+    launches: dict[str, Launch], kernel: str
+) -> None:
+    with pytest.raises(TraceError, match=r"where buffers lie decides what is accessed \(\S+:\d+\)"):
+        trace_of(launches[kernel])
+
+
+def test_addresses_that_are_compared_within_a_buffer_decide_nothing(
+    launches: dict[str, Launch],
+) -> None:
+    assert reversal_of(launches["by_alignment"]) is None
+
+
 def test_atomics_that_hand_data_over_at_some_size_are_known(launches: dict[str, Launch]) -> None:
     names = ("counted", "counted_wide", "counted_and_read", "counted_alike", "voted", "batched")
     found = [name for name in names if trace_of(launches[name]).hands_over]

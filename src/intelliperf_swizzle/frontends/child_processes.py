@@ -32,8 +32,8 @@ class ChildTracer:
     """Traces launches by a module that a child process imports.
 
     Attributes:
-        module: has `trace_here(launch, folder)`, which raises TraceError, and, for `trace_each`,
-            `trace_each_here(launches, folder)`, which yields traces, or None if there is none.
+        module: has `trace_here(launch, folder, inside=False)`, which raises TraceError; `inside`,
+            also where an access is outside of every tensor, as no application's would be.
         environment: of the child, where it differs from ours.
     """
 
@@ -100,7 +100,7 @@ class ChildTracer:
 
         def trace_together(numbers: Sequence[int]) -> list[tuple[int, Trace]]:
             found, _ = call_each(
-                f"{self.module}:trace_each_here", [launches[number] for number in numbers],
+                f"{__name__}:traces_of", (self.module, [launches[number] for number in numbers]),
                 environment=self.environment, limit_seconds=timeout_seconds,
             )  # fmt: skip
             return list(zip(numbers, found, strict=False))
@@ -113,6 +113,16 @@ class ChildTracer:
             every = pool.map(trace_together, [group for group in groups if group])
             traces: dict[int, Trace] = dict(itertools.chain.from_iterable(every))
         return [traces.get(number) for number in range(len(launches))]
+
+
+def traces_of(request: tuple[str, Sequence[Launch]], folder: Path) -> Iterator[Trace | None]:
+    """In the child process: the trace of each made-up launch, in order; None if there is none."""
+    trace_here = import_module(request[0]).trace_here
+    for launch in request[1]:
+        try:
+            yield trace_here(launch, folder, inside=True)
+        except TraceError:
+            yield None
 
 
 def dependences_of(request: tuple[str, Sequence[Launch]], folder: Path) -> Iterator[Dependence]:

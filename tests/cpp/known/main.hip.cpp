@@ -54,6 +54,26 @@ __global__ void beside(int* cells) {
   if (threadIdx.x < 3) cells[at] = cells[at] * 2;
 }
 
+__device__ bool is_chained(const float* in, float* out, int how) {
+  const auto at = reinterpret_cast<unsigned long long>(out);
+  return how == 0 ? in > out : how == 1 ? at % 4096 == 512 : at * 0x9E3779B97F4A7C15ull >> 62 == 3;
+}
+template <int how>
+__device__ void place(const float* in, float* out) {
+  out[blockIdx.x * WIDTH + threadIdx.x] = in[blockIdx.x * WIDTH + threadIdx.x];
+  if (blockIdx.x && is_chained(in, out, how)) out[blockIdx.x * WIDTH] = out[blockIdx.x * WIDTH - 1];
+}
+__global__ void by_order(const float* in, float* out) { place<0>(in, out); }
+__global__ void by_page(const float* in, float* out) { place<1>(in, out); }
+__global__ void by_hash(const float* in, float* out) { place<2>(in, out); }
+__global__ void by_alignment(const float* in, float* out) {
+  if (reinterpret_cast<unsigned long long>(in) % 16) return;
+  const float *at = in + blockIdx.x * WIDTH, *end = at + WIDTH;
+  float sum = 0;
+  for (; at < end; at += 1 + threadIdx.x) sum += *at;
+  out[blockIdx.x * WIDTH + threadIdx.x] = sum;
+}
+
 __global__ void claimed(int* cells) {
   const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
   if (cells[at] + cells[0] == cells[WIDTH - 1] && at % WIDTH % (WIDTH - 1) != 0) cells[at] = 1;
@@ -199,6 +219,10 @@ int main(int argc, char**) {
     packed<<<groups, WIDTH>>>(cells, Here{1}, Here{2});
   }
   beside<<<groups, WIDTH>>>(cells);
+  by_order<<<groups, WIDTH>>>(in, out);
+  by_page<<<groups, WIDTH>>>(in, out);
+  by_hash<<<groups, WIDTH>>>(in, out);
+  by_alignment<<<groups, WIDTH>>>(in, out);
   claimed<<<groups, WIDTH>>>(allocated<int>(all));
   pushed<<<groups, WIDTH>>>(allocated<int>(all));
   int* twice = allocated<int>(all);

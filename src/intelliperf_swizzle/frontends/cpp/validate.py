@@ -9,7 +9,7 @@ executed on the CPU in one process on the same memory, must leave the same bytes
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, run_again
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_place
 from intelliperf_swizzle.frontends.cpp.trace import trace
-from intelliperf_swizzle.frontends.trials.journal import Journal
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import access_digests
 from intelliperf_swizzle.mapping.permutation import sample_tiles
 
 
@@ -100,9 +100,10 @@ def _trace_difference(mapped: Sequence[records.MappedLaunch], folder: Path) -> s
             raise ValidationError(
                 f"the swizzled kernel cannot be traced: {error.fact}", hint=error.hint
             ) from None
-        difference = access_difference(remap.trace, found, remap.tile)
-        if difference is not None:
-            return difference
+        differing = access_digests(found) != access_digests(remap.trace)[remap.tile]
+        for program in np.flatnonzero(differing)[:1]:
+            tile = remap.tile[program]
+            return f"program {program} touches something else than tile {tile} of the original"
     return None
 
 
@@ -144,12 +145,9 @@ def compare_bytes(
             sample = sample_tiles(remap.launch.grid, remap.tile)
             rows.append(" ".join(map(str, (keys[remap.launch.ordinal], tiles, *sample))))
         (place / "compare.txt").write_text("\n".join(rows) + "\n", "utf-8")
-        for name in ("kernels.txt", "globals.txt", "kernels.so"):
-            (place / name).symlink_to(recording / name)
         (place / "edited.so").symlink_to(folder / "kernels.so")
-        (place / "contents").mkdir()
-        ended = run_again(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
-        found = _answers(place)
+        ended, events = run_again(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
+    found = {event["key"]: event for event in events if event["event"] == "compared"}
     compared = []
     for remap in mapped:
         answer = found.get(keys[remap.launch.ordinal])
@@ -167,12 +165,6 @@ def compare_bytes(
     return compared, None
 
 
-def _answers(place: Path) -> dict[str, Mapping[str, int]]:
-    """What the stand-in says of each launch that it compared, by the launch's hash."""
-    events = Journal(place, device_code.LAUNCHES).read_new()
-    return {event["key"]: event for event in events if event["event"] == "compared"}
-
-
 def _where(remap: records.MappedLaunch, answer: Mapping[str, int]) -> str:
     address = answer["differs_at"]
     begins = remap.launch.options["addresses"]
@@ -182,75 +174,3 @@ def _where(remap: records.MappedLaunch, answer: Mapping[str, int]) -> str:
             return f"at byte {address - begin} of `{name}`"
     variable = device_code.read_kernel(remap.launch).variable_at(address)
     return f"in the variable `{variable}`" if variable else "elsewhere"
-
-
-_PIECE = 1 << 22
-"""Accesses that are compared at once."""
-
-
-def access_difference(
-    original: records.Trace, edited: records.Trace, tile: records.Int64Array
-) -> str | None:
-    """Where programs touch something else than their tiles did, as text.
-
-    Args:
-        original: by the unmodified kernel's programs, which are the tiles.
-        edited: by the swizzled kernel's programs.
-        tile: int64[programs]; program -> tile.
-    """
-    if original.segments != edited.segments or original.tiles != edited.tiles:
-        return "the launches are not alike"
-    expected, found = np.diff(original.tile_offset)[tile], np.diff(edited.tile_offset)
-    for program in np.flatnonzero(expected != found)[:1]:
-        return (
-            f"program {program} makes {found[program]} accesses, tile {tile[program]} of the "
-            f"original {expected[program]}"
-        )
-    shape = _numbers_of_shapes(original, edited)
-    for first, last in _pieces(edited.tile_offset):
-        begin, end = edited.tile_offset[first], edited.tile_offset[last]
-        moved = original.tile_offset[tile[first:last]] - edited.tile_offset[first:last]
-        at = np.repeat(moved, found[first:last]) + np.arange(begin, end)
-        differs = original.access_base[at] != edited.access_base[begin:end]
-        differs |= original.access_shape[at] != shape[edited.access_shape[begin:end]]
-        for place in np.flatnonzero(differs)[:1]:
-            access = int(begin + place)
-            program = int(np.searchsorted(edited.tile_offset, access, side="right")) - 1
-            return (
-                f"access {access - edited.tile_offset[program]} of program {program} is "
-                f"{_words(edited, access)}, of tile {tile[program]} of the original "
-                f"{_words(original, int(at[place]))}"
-            )
-    return None
-
-
-def _pieces(offset: records.Int64Array) -> Iterator[tuple[int, int]]:
-    """Ranges of programs with not many more than `_PIECE` accesses together."""
-    first, programs = 0, len(offset) - 1
-    while first < programs:
-        last = int(np.searchsorted(offset, offset[first] + _PIECE, side="right")) - 1
-        last = min(max(last, first + 1), programs)
-        yield first, last
-        first = last
-
-
-def _numbers_of_shapes(original: records.Trace, edited: records.Trace) -> records.Int32Array:
-    """For each shape of the edited trace its number in the original one, -1 if it is new."""
-    numbers = {key: number for number, key in enumerate(_shapes(original))}
-    return np.array([numbers.get(key, -1) for key in _shapes(edited)], np.int32)
-
-
-def _shapes(trace: records.Trace) -> Iterator[tuple[object, ...]]:
-    parts = (trace.shape_line, trace.shape_sectors, trace.shape_late, trace.shape_passes)
-    for number, kind in enumerate(trace.shape_kind.tolist()):
-        own = slice(trace.shape_offset[number], trace.shape_offset[number + 1])
-        yield kind, *(None if part is None else part[own].tobytes() for part in parts)
-
-
-def _words(trace: records.Trace, access: int) -> str:
-    line, shape = int(trace.access_base[access]), int(trace.access_shape[access])
-    kind = records.Access(int(trace.shape_kind[shape])).name.lower()
-    [segment] = trace.segment_of(np.array([line]))
-    within = line - trace.segments[segment].first_line
-    names = "`, `".join(trace.segments[segment].names)
-    return f"a {kind} that begins at line {within} of `{names}`"

@@ -111,14 +111,20 @@ def read_pointers(op: Instruction) -> list[Value]:
 
 def place_of(pointer: Value, known: Mapping[int, Instruction]) -> str | int | None:
     """The variable of shared memory or scratch that is pointed into; None if that does not show."""
-    while (part := known.get(identity(pointer))) is not None:
-        if part.opcode == "alloca":
-            return identity(part)
+    origin = _origin(pointer, known)
+    if origin is None or identity(origin) in known:
+        return origin and identity(origin)
+    found = re.search(r'@(?:[\w.$]+|"[^"]+")', str(origin))
+    return found[0] if found else None
+
+
+def _origin(pointer: Value, known: Mapping[int, Instruction]) -> Value | None:
+    """What is pointed into: scratch, or what no instruction makes; None if that does not show."""
+    while (part := known.get(identity(pointer))) is not None and part.opcode != "alloca":
         if part.opcode not in ("getelementptr", "addrspacecast", "freeze"):
             return None
         pointer = next(iter(part.operands))
-    found = re.search(r'@(?:[\w.$]+|"[^"]+")', str(pointer))
-    return found[0] if found else None
+    return pointer
 
 
 def values_of(function: Function) -> tuple[dict[int, tuple[int, int]], dict[int, Instruction]]:
@@ -213,12 +219,8 @@ def _argument_of(
     load: Instruction, parameters: Mapping[int, tuple[int, int]], known: Mapping[int, Instruction]
 ) -> int | None:
     """The structure passed by value that a pointer is loaded from; None if it is from elsewhere."""
-    value: Value = next(iter(load.operands))
-    while (part := known.get(identity(value))) is not None:
-        if part.opcode not in ("getelementptr", "addrspacecast"):
-            return None
-        value = next(iter(part.operands))
-    number, where = parameters.get(identity(value), (0, 0))
+    origin = _origin(next(iter(load.operands)), known)
+    number, where = parameters.get(identity(origin), (0, 0)) if origin is not None else (0, 0)
     return number if where == CONSTANT else None
 
 

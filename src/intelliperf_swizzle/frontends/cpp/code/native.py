@@ -192,7 +192,8 @@ def _with_places(whole: str, function: llvm.Function) -> Iterator[str]:
             first = next(llvm.identity(op) for op in blocks[block] if op.opcode != "phi")
             begin = f"  call void @sw_loop(i32 {number}, i32 {depth - 1})"
             around = [*around[: depth - 1], (first, begin)]
-        if any(llvm.identity(instruction) in telling for instruction in blocks[block]):
+        told = any(llvm.identity(instruction) in telling for instruction in blocks[block])
+        if told or "@sw_touch(" in whole:  # a slice may have loops without an end
             begins |= dict(around[:depth])
     for line, instruction in rows:
         key = 0 if instruction is None else llvm.identity(instruction)

@@ -58,12 +58,6 @@ def unknown(function: str) -> str | None:
     return f"it uses `{name if name in _OUTSIDE else f'llvm.{function}'}`, which is not known here"
 
 
-def unfit(kernel: llvm.Function) -> str | None:
-    """Why workgroups of a kernel cannot be renumbered one by one, by its attributes."""
-    clusters = ' section "__cluster_dims__"' in llvm.head(kernel)
-    return "its workgroups are in clusters (`__cluster_dims__`)" if clusters else None
-
-
 def retarget(bitcode: bytes, arch: str) -> bytes:
     """A module of clang's for an NVIDIA GPU, before optimisation, as one for an AMD GPU.
 

@@ -186,8 +186,8 @@ class _Preparation:
         new = [function for function in llvm.kernels(module) if function.name not in self._kernels]
         for kernel in new:
             try:
-                if unfit := nvptx.unfit(kernel):
-                    raise TraceError(unfit)
+                if ' section "__cluster_dims__"' in llvm.head(kernel):
+                    raise TraceError("its workgroups are in clusters (`__cluster_dims__`)")
                 if elsewhere := calls.missing(kernel.name):
                     name, line = elsewhere
                     why = nvptx.unknown(name) or _OTHER_UNIT.format(name)

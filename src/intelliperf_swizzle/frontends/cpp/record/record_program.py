@@ -47,10 +47,9 @@ def capture(request: RecordRequest, tools: type[Toolchain]) -> nouns.Capture:
         CaptureError: a tool is missing, or no launch was recorded.
     """
     begun = time.monotonic()
-    folder = Path(request.folder)
+    folder = Path(request.folder).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    folder = folder.resolve()
     if request.target and request.target.backend != tools.backend:
         raise CaptureError(
             f"{tools.language} programs do not run on the target {request.target.name}",

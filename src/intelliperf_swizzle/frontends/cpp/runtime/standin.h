@@ -49,6 +49,7 @@ namespace {
 
 constexpr uintptr_t kGlobals = 15ull << 30;  // device variables; kGlobals of native.py
 constexpr uintptr_t kEnd = 256ull << 30;     // a line's number fits 31 bits
+constexpr size_t kPage = 4096;
 
 struct Buffer {
   size_t bytes, room;
@@ -105,12 +106,13 @@ typename Table::iterator find(Table& table, const Named& named) {
   return own == table.end() ? table.find(named.name) : own;
 }
 
-void* symbol_of(const std::string& name) {
-  return library_ ? dlsym(library_, name.c_str()) : nullptr;
+void* symbol_of(void* library, const std::string& name) {
+  return library ? dlsym(library, name.c_str()) : nullptr;
 }
 
 bool map_at(uintptr_t at, size_t bytes) {
-  return mmap((void*)at, bytes, PROT_READ | PROT_WRITE,
+  const size_t before = at % kPage;
+  return mmap((void*)(at - before), bytes + before, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
               0) != MAP_FAILED;
 }
@@ -146,7 +148,7 @@ void begin() {
   if (compute_ != NEVER || compare)
     library_ = dlopen((folder_ + "/kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   for (auto& [name, address] : globals_) {
-    auto initial = symbol_of("sw_initial_" + name);
+    auto initial = symbol_of(library_, "sw_initial_" + name);
     if (initial) memcpy((void*)address, initial, live_[address].bytes);
   }
 }
@@ -357,7 +359,7 @@ EXPORT void sw_loop(uint32_t position, uint32_t depth) {
     loops.resize(2 * depth);
     loops.push_back(position), loops.push_back(0);
   }
-  if (++now_->iterations > kMostIterations && tracing_) stop(ENDLESS, 0);
+  if (++iterations_ > kMostIterations && tracing_) stop(ENDLESS, 0);
 }
 // A thread is about to wait for the lanes of its wave.
 EXPORT void sw_at(uint32_t position, uint32_t depth) { set_place(now_->at, depth, position); }
@@ -375,7 +377,7 @@ EXPORT void sw_access(const void* address, int32_t bytes, int32_t kind, int32_t 
 EXPORT bool sw_trace(const int64_t* words) {
   const auto held = (const Held*)(words + 11);
   const auto size = [&](int k) { return dim3(words[k], words[k + 1], words[k + 2]); };
-  for (auto& [at, bytes] : mapped_) munmap((void*)at, bytes);
+  for (auto& [at, bytes] : mapped_) munmap((void*)(at - at % kPage), bytes + at % kPage);
   mapped_.clear();
   failure_ = NONE;
   delete tracing_;

@@ -16,19 +16,19 @@ struct Fiber {
   uint64_t put, turn;  // the lanes of a wave that are let go together have one turn
   uint8_t* stack;
   Place loops, at;  // of a thread that is traced
-  uint64_t iterations, trail;
+  uint64_t trail;
   std::pair<const Place, Accesses>* last;
 };
 std::vector<Fiber> fibers_;
 Fiber* now_ = nullptr;
 void* scheduler_;
-uint64_t turns_ = 0;
-bool falling_ = false;  // threads come in the order of falling numbers
+uint64_t turns_ = 0, iterations_ = 0;  // iterations: of all loops of a workgroup
+bool falling_ = false;                 // threads come in the order of falling numbers
 bool stopped();
 typedef void (*Entry)(void**);
 Entry entry_;
 void** arguments_;
-constexpr size_t kStack = 128 << 10, kPage = 4096;
+constexpr size_t kStack = 128 << 10;
 
 #if defined(__x86_64__)
 constexpr bool kCanCompute = true;
@@ -79,7 +79,7 @@ void prepare(Fiber& fiber) {
   for (int i = 0; i < 6; i++) *--top = 0;
   fiber.stack_pointer = top;
   fiber.state = READY;
-  fiber.turn = fiber.iterations = fiber.trail = 0;
+  fiber.turn = fiber.trail = iterations_ = 0;
   fiber.loops.clear(), fiber.at.clear();
   fiber.last = nullptr;
 }
@@ -189,11 +189,9 @@ struct Native {  // a kernel for the host
 };
 
 Native native_of(void* library, const std::string& symbol) {
-  auto at = [&](const char* what) {
-    return library ? dlsym(library, (what + symbol).c_str()) : nullptr;
-  };
-  auto fibers = (const int*)at("sw_fibers_");
-  return {(Entry)at("sw_entry_"), fibers && *fibers, (const Variable*)at("sw_shared_")};
+  auto fibers = (const int*)symbol_of(library, "sw_fibers_" + symbol);
+  return {(Entry)symbol_of(library, "sw_entry_" + symbol), fibers && *fibers,
+          (const Variable*)symbol_of(library, "sw_shared_" + symbol)};
 }
 
 // Leaves in shared memory what other workgroups may have left: zeros, or what a seed says.

@@ -29,7 +29,7 @@ struct Tracing {
 };
 enum Failure { NONE, NOT_HELD, NOT_GLOBAL, ORDER_SHOWS, TOO_MANY, ENDLESS, NOT_HERE };
 constexpr int64_t kManyAccesses = 1 << 22, kMostAccesses = 1 << 25;  // of threads
-constexpr uint64_t kMostIterations = 1 << 27;                        // of a thread
+constexpr uint64_t kMostIterations = 1 << 26;                        // of a workgroup
 constexpr uint32_t kSector = 32;
 Tracing* tracing_ = nullptr;
 std::vector<std::pair<uintptr_t, size_t>> mapped_;

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections.abc import Collection, Mapping
@@ -94,17 +95,13 @@ def decode_slice(text: str, symbol: str, variables: frozenset[tuple[str, int]]) 
     blocks = list(function.blocks)
     decoder = _TermDecoder(dict(variables), module)
     steps = {llvm.identity(block): tuple(map(decoder.step, block.instructions)) for block in blocks}
+    every = itertools.chain.from_iterable(steps.values())
     return Program(
         steps,
         {block: place for place, block in enumerate(llvm.order_of(blocks)[0])},
         llvm.identity(blocks[0]),
         tuple(llvm.identity(argument) for argument in function.arguments),
-        {
-            step.id: step.operands[0]
-            for block in steps.values()
-            for step in block
-            if step.opcode == "addrspacecast"
-        },
+        {step.id: step.operands[0] for step in every if step.opcode == "addrspacecast"},
     )
 
 

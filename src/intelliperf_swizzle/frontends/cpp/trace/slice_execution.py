@@ -32,7 +32,7 @@ _FAILURES = {
     3: "what its threads access depends on their order: a race, or shared memory that is read "
     "before it is written",
     4: "the threads of a workgroup make more than 33,554,432 accesses",
-    5: "the kernel does not end",
+    5: "a workgroup runs through loops more than 67,108,864 times, or does not end",
     6: "a register of an inactive lane decides what is accessed",
 }
 """By the stand-in's number."""
@@ -138,7 +138,7 @@ class SliceExecution:
         for buffer in self._buffers if number == _NOT_HELD else ():
             if buffer.begin <= address < buffer.begin + buffer.bytes:
                 fact = f"the contents of {buffer.names[0]} decide accesses, and were not kept"
-        raise TraceError(f"{self._launch.kernel} cannot be traced: {fact}")
+        raise TraceError(f"{self._launch.kernel} cannot be traced: {fact} ({self._launch.place})")
 
     def _compile(self, kernel: DeviceKernel) -> tuple[int, int]:
         """The addresses of its entry and of the table of its shared memory."""

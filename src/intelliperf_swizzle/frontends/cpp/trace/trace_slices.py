@@ -3,8 +3,9 @@
 """Traces launches in this process: their slices, interpreted or executed for all workgroups."""
 
 import math
+import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,31 +32,29 @@ _MOST_COUNTING_STEPS = 500_000
 """Some seconds."""
 _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
+_FIRST = 16 << 30
+"""Where buffers lie that are no device variables; `kBegin` of the stand-in."""
+_MOST_RETRACED = 1 << 20
+_AS_NUMBER = re.compile(r"(?m)^.*(?:\b(?:ptrtoint|inttoptr)\b|= icmp \w+ ptr [^,]*, (?!null)).*$")
+"""Where an address may be taken for a number."""
+_PIECE = 1 << 22
+"""Accesses that are looked at together."""
 _MOST_WATCHED = 1 << 28
 """Bytes of the buffers whose writers are tracked thread by thread (600 MB)."""
 
 
-def trace_here(launch: records.Launch, _: Path) -> records.Trace:
+def trace_here(launch: records.Launch, _: Path, *, inside: bool = True) -> records.Trace:
     """Traces a launch in this process; see `trace`."""
     kernel = read_kernel(launch)
     if kernel.slice.refusal is not None:
         raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
-    traced = _trace(launch, _with_storages(kernel, launch))
+    kernel = _with_storages(kernel, launch)
+    traced = _trace(launch, kernel)
+    _refuse_numbers(launch, kernel, traced)
     if not kernel.prints:
         return traced
     caution = f"{launch.kernel} prints; a swizzle changes the order of its lines"
     return replace(traced, cautions=(*traced.cautions, caution))
-
-
-def trace_each_here(
-    launches: Sequence[records.Launch], folder: Path
-) -> Iterator[records.Trace | None]:
-    """Traces launches one after the other; None for what cannot be traced."""
-    for launch in launches:
-        try:
-            yield trace_here(launch, folder)
-        except TraceError:
-            yield None
 
 
 def _trace(launch: records.Launch, kernel: DeviceKernel) -> records.Trace:
@@ -86,6 +85,71 @@ def execute_slice(launch: records.Launch, kernel: DeviceKernel, reason: str) -> 
     )
     decides = rounding(kernel.slice.text, kernel.code.symbol, kernel.slice.conflicting)
     return replace(trace, cautions=(caution,), unresolved=(caution,) if decides else ())
+
+
+def _refuse_numbers(launch: records.Launch, kernel: DeviceKernel, traced: records.Trace) -> None:
+    """Raises TraceError if something else is accessed where buffers have other addresses.
+
+    Not asked where pointers only lead to what they are added to, or lie in structures or memory.
+    """
+    number = _AS_NUMBER.search(kernel.slice.text)
+    passed = {view.storage for _, view in launch.tensors()}
+    others = [n for n in launch.storages if launch.options["addresses"][n] >= _FIRST]
+    if number is None or "byref" in kernel.types or not passed.issuperset(others):
+        return
+    old = np.array(launch.options["addresses"])
+    for layout in range(max(2, min(32, _MOST_RETRACED // max(1, len(traced.access_base))))):
+        moved = _elsewhere(launch, layout)
+        found, new = _trace(moved, kernel), np.array(moved.options["addresses"])
+        order, lines = np.argsort(new), new // records.LINE_BYTES
+        at = order[np.searchsorted(lines[order], found.access_base, side="right") - 1]
+        base = found.access_base + (old - new)[at] // records.LINE_BYTES
+        moved_back = access_digests(replace(found, access_base=base))
+        if not np.array_equal(access_digests(traced), moved_back):
+            raise TraceError(
+                f"{launch.kernel} cannot be traced: where buffers lie decides what is accessed"
+                f" ({kernel.line_of(number[0]) or launch.place})"
+            )
+
+
+def access_digests(trace: records.Trace) -> records.Int64Array:
+    """A number for each program that follows from all its accesses: kind, lines, sectors, order.
+
+    Args:
+        trace: of any launch; numbers of two traces may be compared in one process.
+    """
+    parts = (trace.shape_line, trace.shape_sectors, trace.shape_late, trace.shape_passes)
+    own = map(slice, trace.shape_offset[:-1], trace.shape_offset[1:])
+    shapes = np.array([
+        hash((kind, *(None if part is None else part[at].tobytes() for part in parts)))
+        for kind, at in zip(trace.shape_kind.tolist(), own, strict=True)
+    ], np.int64)  # fmt: skip
+    made, begins = np.diff(trace.tile_offset), trace.tile_offset[:-1]
+    total = np.zeros(len(trace.access_base) + 1, np.int64)
+    for first in range(0, len(trace.access_base), _PIECE):
+        at = np.arange(first, min(first + _PIECE, len(trace.access_base)))
+        program = np.searchsorted(trace.tile_offset, at, side="right") - 1
+        mixed = trace.access_base[at].astype(np.int64) * 0x2545F4914F6CDD1D
+        mixed += shapes[trace.access_shape[at]] + (at - begins[program]) * 0x5851F42D4C957F2D
+        mixed = (mixed ^ mixed >> 29) * 0x369DEA0F31A53F85
+        total[at + 1] = mixed ^ mixed >> 31
+    np.cumsum(total, out=total)
+    return total[begins + made] - total[begins] + made
+
+
+def _elsewhere(launch: records.Launch, layout: int) -> records.Launch:
+    """A launch with its buffers at other multiples of 256, every other time in another order.
+
+    In 16 layouts each buffer begins at all multiples of 256 in a page.
+    """
+    old = launch.options["addresses"]
+    addresses, free = [*old], _FIRST
+    numbers = [n for n in launch.storages if old[n] >= _FIRST]
+    for number in sorted(numbers, key=lambda n: old[n], reverse=layout % 2 == 0):
+        pages = (37 * layout + 11 * number) % 509
+        addresses[number] = free + 4096 * pages + 256 * ((layout + number) % 16)
+        free += (launch.storages[number].bytes >> 21) + 2 << 21
+    return replace(launch, options={**launch.options, "addresses": tuple(addresses)})
 
 
 class _Tracing:

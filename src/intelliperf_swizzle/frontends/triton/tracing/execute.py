@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Traces a launch by executing its kernel's IR, in the child process of `trace`."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -59,16 +58,6 @@ def trace_here(launch: Launch, folder: Path, *, inside: bool = False) -> Trace:
         raise TraceError(f"the tiles of {launch.kernel} cannot be distinguished: {reason}")
     caution = f"traced program by program: {reason}"
     return live.memory.side_by_side(_one_by_one(launch, kernel, caution, inside))
-
-
-def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
-    """Trace made-up launches one after the other as `trace_here` does; None if it raises, or
-    reaches outside of every tensor, as no application's would."""
-    for launch in launches:
-        try:
-            yield trace_here(launch, folder, inside=True)
-        except TraceError:
-            yield None
 
 
 def record_accesses(
