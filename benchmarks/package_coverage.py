@@ -317,7 +317,7 @@ def main() -> None:
         if parts or not arguments.parts:
             records[name] = record_of(PACKAGES[name], parts) if parts else run(name)
         record.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n", "utf-8")
-    for path, text in render(records).items():
+    for path, text in render(json.loads(record.read_text("utf-8"))).items():
         (DOCUMENTS / path).write_text(text, "utf-8")
 
 
