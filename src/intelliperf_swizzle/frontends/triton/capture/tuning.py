@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 from intelliperf_swizzle.children import cores
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction, trials
 from intelliperf_swizzle.frontends.triton.capture.sources import constant, python_function
-from intelliperf_swizzle.frontends.triton.capture.unknown import decide
 from intelliperf_swizzle.frontends.triton.capture.uses import place_of
 
 VARIABLES = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
@@ -40,6 +39,8 @@ def watch(*, timed: bool) -> None:
     """
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import KernelInterface
+
+    from intelliperf_swizzle.frontends.triton.capture.unknown import decide  # it needs torch
 
     make, prune, bench = Autotuner.__init__, Autotuner.prune_configs, Autotuner._bench
 
