@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gated import GATED
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
@@ -82,16 +83,13 @@ def test_a_decision_is_distinguished_from_words(
     assert next(filter(None, uses), "") == (f"app.py:{line}" if line else "")
 
 
-APPLICATION = """
+APPLICATION = (
+    """
 import sys, torch, triton, triton.language as tl
 
-@triton.jit
-def gated(w, gate):
-    at = w + tl.program_id(0)
-    if tl.load(gate) > 0:
-        tl.store(at + 1, tl.load(at))
-    tl.store(at, 1)
-
+"""
+    + GATED
+    + """
 @triton.jit
 def aligned(w):
     at = w + tl.program_id(0)
@@ -118,6 +116,7 @@ if product[0, 0] > 9:
     gate.fill_(1)
 gated[8,](w, gate)
 """
+)
 
 
 def test_contents_are_known_until_python_branches_by_what_was_not_computed(tmp_path: Path) -> None:
@@ -139,16 +138,13 @@ def test_contents_are_known_until_python_branches_by_what_was_not_computed(tmp_p
     assert "app.py:33 decides by what was not computed" in last.unknown
 
 
-OUTSIDE = """
+OUTSIDE = (
+    """
 import json, math, pickle, numpy as np, torch, triton, triton.language as tl
 
-@triton.jit
-def gated(w, gate):
-    at = w + tl.program_id(0)
-    if tl.load(gate) > 0:
-        tl.store(at + 1, tl.load(at))
-    tl.store(at, 1)
-
+"""
+    + GATED
+    + """
 @triton.jit
 def count(gate):
     tl.atomic_add(gate, 1)
@@ -163,6 +159,7 @@ some = (large @ large)[:1].clone()
 {text}
 gated[8,](w, gate)
 """
+)
 ADDS = "def add(*_, **__): gate.add_(1)\n"
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gated import GATED
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import capture
@@ -110,16 +111,13 @@ def test_what_assembly_accesses_is_not_known(tmp_path: Path) -> None:
     assert [launch.computed for launch in run.launches] == [True, False]
 
 
-HOOKED = """
+HOOKED = (
+    """
 import torch, triton, triton.language as tl
 
-@triton.jit
-def gated(w, gate):
-    at = w + tl.program_id(0)
-    if tl.load(gate) > 0:
-        tl.store(at + 1, tl.load(at))
-    tl.store(at, 1)
-
+"""
+    + GATED
+    + """
 def hook(*_, **__):
     gate.fill_(1)
 
@@ -127,6 +125,7 @@ w, gate = (torch.zeros(64, dtype=torch.int32, device="cuda") for _ in range(2))
 {add}
 gated[8,](w, gate)
 """
+)
 
 
 @pytest.mark.parametrize(

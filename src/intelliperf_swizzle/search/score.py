@@ -56,9 +56,8 @@ def score(
         if proved := [s.proved for s in promising]:
             attempt = replace(attempt, proof=proved[0].certify())
         history.close()
-        notes = [note for s in promising for note in carried_by_no_patch(s, setup)]
-        cautions = (*subject.cautions, *notes)
-        found = Score(subject.kernel, evaluator.baseline, subject.ceiling, attempt, cautions)
+        notes = [*subject.cautions, *(n for s in promising for n in carried_by_no_patch(s, setup))]
+        found = Score(subject.kernel, evaluator.baseline, subject.ceiling, attempt, tuple(notes))
         return found, subject.accuracy(setup.target)
 
     with record_application(setups[0], progress) as recorded:

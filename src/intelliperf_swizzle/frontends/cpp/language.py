@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.compile.building import TOOLCHAINS, programs_of, sources
-from intelliperf_swizzle.frontends.cpp.compile.extensions import loads_extension
+from intelliperf_swizzle.frontends.cpp.compile.building import TOOLCHAINS, names_program, sources
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.frontends.cpp.gpu_trials import CppOnGpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import read_build
@@ -63,8 +62,8 @@ class Cpp:
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program with a fat binary, or Python that builds an extension."""
-        python = self.backend == (torch_build() or "cuda") and loads_extension(command, project)
-        return python or any(programs_of(command, project, self.name))
+        torch = self.backend == (torch_build() or "cuda")
+        return names_program(command, project, self.name, torch=torch)
 
     def builds_program(self, project: Path, command: str, backend: Backend | None) -> bool:
         """Whether sources have a kernel, and the backend or what they include is of this kind.

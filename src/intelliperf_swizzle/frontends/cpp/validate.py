@@ -25,6 +25,7 @@ from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, run_
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_place
 from intelliperf_swizzle.frontends.cpp.trace import trace
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import access_digests
+from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.mapping.permutation import sample_tiles
 
 
@@ -146,7 +147,8 @@ def compare_bytes(
             rows.append(" ".join(map(str, (keys[remap.launch.ordinal], tiles, *sample))))
         (place / "compare.txt").write_text("\n".join(rows) + "\n", "utf-8")
         (place / "edited.so").symlink_to(folder / "kernels.so")
-        ended, events = run_again(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
+        ended = run_again(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
+        events = Journal(place, device_code.LAUNCHES).read_new()
     found = {event["key"]: event for event in events if event["event"] == "compared"}
     compared = []
     for remap in mapped:

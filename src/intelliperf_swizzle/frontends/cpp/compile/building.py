@@ -13,7 +13,7 @@ from intelliperf_swizzle import edit as edits
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code import binaries
 from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import CudaToolchain
-from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda
+from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import HipToolchain, Toolchain
 from intelliperf_swizzle.frontends.ssa import reached
 
@@ -289,6 +289,12 @@ def programs_of(command: Sequence[str], place: Path, language: str) -> Iterator[
         file = place / word
         if file.is_file() and binaries.holds_device_code(file, language):
             yield file.resolve()
+
+
+def names_program(command: Sequence[str], project: Path, language: str, *, torch: bool) -> bool:
+    """Whether a word is such a program, or, where `torch` is for it, Python with an extension."""
+    extension = torch and loads_extension(command, project)
+    return extension or any(programs_of(command, project, language))
 
 
 def _is_linked(file: Path) -> bool:

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from intelliperf_swizzle.children import CallError, Ended, call, run
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
@@ -21,7 +20,6 @@ from intelliperf_swizzle.frontends.cpp.compile.extensions import MODULE, read_bu
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.cpp.record import device_code
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.hardware import Build, Target
 from intelliperf_swizzle.records import Launch
 
@@ -92,8 +90,8 @@ def make_edited(recording: Path, edit: Edit) -> Path:
         return folder
 
 
-def run_again(recording: Path, place: Path, limit_seconds: float) -> tuple[Ended, list[Any]]:
-    """Runs the recorded program on the stand-in as a folder says, and what that has written."""
+def run_again(recording: Path, place: Path, limit_seconds: float) -> Ended:
+    """Runs the recorded program on the stand-in, which compares kernels as a folder says."""
     for name in ("kernels.txt", "globals.txt", "kernels.so"):
         (place / name).symlink_to(recording / name)
     (place / "contents").mkdir()
@@ -104,8 +102,7 @@ def run_again(recording: Path, place: Path, limit_seconds: float) -> tuple[Ended
         "SWIZZLE_HIP_COMPARE": str(place),
     }
     command = moved_command(recipe.command, Path(recipe.project), project)
-    ended = run(command, cwd=project, environment=environment, limit_seconds=limit_seconds)
-    return ended, Journal(place, device_code.LAUNCHES).read_new()
+    return run(command, cwd=project, environment=environment, limit_seconds=limit_seconds)
 
 
 def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
